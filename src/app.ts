@@ -5,7 +5,7 @@ import { CredentialResolver } from "./core/credentials/resolve-credentials.ts";
 import type { Routes } from "./core/http/new-hono.ts";
 import { refuseOtherMethods } from "./core/http/refuse-other-methods.ts";
 import type { Isolate } from "./core/http/request-context.ts";
-import { addCalls, rootApp } from "./core/http/routes.ts";
+import { addCalls, rootApp } from "./core/http/root-app.ts";
 import { type Runtime, systemRuntime } from "./core/runtime.ts";
 import { NonceMemory } from "./core/signed/nonce-memory.ts";
 import { ExceededLimits } from "./core/signed/rate-limit.ts";
@@ -39,7 +39,7 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
     limits: new ExceededLimits(runtime),
     stalls,
     notify: notifyQueue,
-    configOf: (env) => stalls.guard(readConfig(env, telemetry)),
+    configOf: (env) => stalls.guardDatabases(readConfig(env, telemetry)),
   };
   const journal = new Journal(runtime, telemetry);
   const callers = callersApp(isolate, journal);

@@ -53,7 +53,7 @@ const read = new WeakMap<Bindings, Config>();
 export function readConfig(env: Bindings, telemetry: Telemetry): Config {
   const known = read.get(env);
   if (known !== undefined) return known;
-  const config = parse(env);
+  const config = parseConfig(env);
   for (const binding of ["NONCES", "CREDENTIALS"] as const) {
     if (env[binding] === undefined) telemetry.warn({ warning: `${binding} is not bound: D1 decides alone` });
   }
@@ -81,7 +81,7 @@ export function readConfig(env: Bindings, telemetry: Telemetry): Config {
   return config;
 }
 
-function parse(env: Bindings): Config {
+function parseConfig(env: Bindings): Config {
   return {
     ...readCore(env),
     journal: env.JOURNAL,

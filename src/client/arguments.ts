@@ -56,8 +56,8 @@ function integer(name: string, value: number): number {
   // The types allow no bigint here. A program without types may give one: it carries all its digits.
   if (Number.isSafeInteger(value) || typeof value === "bigint") return value;
   const beyond = Number.isInteger(value) ? ": it is beyond 2^53 - 1, so its digits are not certain" : "";
-  const said = typeof value === "number" ? `${value}` : kindOf(value);
-  throw new TypeError(`${name}: must be an integer, not ${said}${beyond}`);
+  const valueText = typeof value === "number" ? `${value}` : kindOf(value);
+  throw new TypeError(`${name}: must be an integer, not ${valueText}${beyond}`);
 }
 
 /** Checks each id of a list. Array.from() makes a hole undefined, which is refused; list.map() would leave it out. */

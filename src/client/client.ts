@@ -6,9 +6,9 @@ import { OPERATION_NAMES, type OperationName, pathOf } from "./operations.ts";
 import {
   type CallOptions,
   type ClientOptions,
-  filled,
   type Limits,
   limitsOfCall,
+  requireFilled,
   type SendOptions,
   usableKey,
   usableLimits,
@@ -16,7 +16,7 @@ import {
   usableUrl,
 } from "./options.ts";
 import type { Fetch, FetchedAnswer, SignalShape } from "./platform.ts";
-import { errorOfRefusal, readAnswer, unlike, type WireAnswer } from "./read-answer.ts";
+import { errorOfRefusal, readAnswer, unexpectedAnswer, type WireAnswer } from "./read-answer.ts";
 import { retryAfterOf } from "./retry-after.ts";
 import { machineClock, ServiceClock } from "./service-clock.ts";
 import { prepareAt } from "./sign.ts";
@@ -96,7 +96,7 @@ export class AgentSessionClient {
   /** @throws TypeError naming the wrong option */
   constructor(options: ClientOptions) {
     this.#baseUrl = usableUrl(options.baseUrl);
-    this.#app = { appid: filled("appid", options.appid), secret: filled("secret", options.secret) };
+    this.#app = { appid: requireFilled("appid", options.appid), secret: requireFilled("secret", options.secret) };
     this.#fetch = options.fetch ?? globalThis.fetch;
     this.#limits = usableLimits(options, { timeoutMs: 10_000, maxTries: 4 });
   }
@@ -115,7 +115,7 @@ export class AgentSessionClient {
     const response = await this.#call("create_gd", createFields(session), options);
     const { chat_id } = (response.envelope.data ?? {}) as { chat_id?: unknown };
     if (typeof chat_id !== "number" || !Number.isSafeInteger(chat_id)) {
-      const message = unlike(this.#called("create_gd"), "a success without the session's id");
+      const message = unexpectedAnswer(this.#called("create_gd"), "a success without the session's id");
       const { status, requestId } = response;
       throw new AgentSessionError("unexpected", message, { status, requestId });
     }

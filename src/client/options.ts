@@ -82,7 +82,7 @@ export function usableUrl(baseUrl: string): string {
 }
 
 /** @throws TypeError */
-export function filled(name: string, value: string): string {
+export function requireFilled(name: string, value: string): string {
   if (typeof value !== "string" || value === "") throw new TypeError(`${name}: must be a string that is not empty`);
   return value;
 }

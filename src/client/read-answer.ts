@@ -54,11 +54,15 @@ export async function readAnswer(response: FetchedAnswer, called: string): Promi
   if (envelope !== undefined) return { status, headers, envelope, requestId };
   const code = isGateways(status) ? "unavailable" : status === 429 ? "too_many_requests" : "unexpected";
   const came = `HTTP ${status} with ${text === undefined ? "more than 1 MiB" : kindOf(headers)}`;
-  throw new AgentSessionError(code, unlike(called, came), { status, requestId, retryAfter: retryAfterOf(headers) });
+  throw new AgentSessionError(code, unexpectedAnswer(called, came), {
+    status,
+    requestId,
+    retryAfter: retryAfterOf(headers),
+  });
 }
 
 /** The message for an answer that the service never gives. */
-export const unlike = (called: string, came: string): string =>
+export const unexpectedAnswer = (called: string, came: string): string =>
   `${called} did not get an answer of this service: ${came}`;
 
 /**
@@ -67,8 +71,8 @@ export const unlike = (called: string, came: string): string =>
  */
 export function errorOfRefusal(answer: WireAnswer, names: OwnNames, called: string): AgentSessionError {
   const { status, headers, envelope, requestId } = answer;
-  const said = headers.get("x-error-detail") ?? undefined;
-  const detail = said === undefined ? undefined : inOwnNames(said, names);
+  const errorDetail = headers.get("x-error-detail") ?? undefined;
+  const detail = errorDetail === undefined ? undefined : inOwnNames(errorDetail, names);
   const english = BY_MESSAGE.get(envelope.msg)?.english ?? "refused";
   const message = `${english} (${envelope.msg}) at ${called}${detail === undefined ? "" : `: ${detail}`}`;
   const context = { status, detail, requestId, retryAfter: retryAfterOf(headers) };
@@ -79,8 +83,8 @@ export function errorOfRefusal(answer: WireAnswer, names: OwnNames, called: stri
 export function clockOf({ headers, envelope }: WireAnswer): number | undefined {
   const detail = headers.get("x-error-detail") ?? "";
   if (BY_MESSAGE.get(envelope.msg)?.code !== "token_invalid" || !detail.startsWith("timestamp: ")) return undefined;
-  const said = /\bof (\d{1,12}), Unix seconds/.exec(detail)?.[1];
-  if (said !== undefined) return Number(said);
+  const secondsText = /\bof (\d{1,12}), Unix seconds/.exec(detail)?.[1];
+  if (secondsText !== undefined) return Number(secondsText);
   const [date] = datesOf(headers.get("date"));
   return date === undefined ? undefined : Math.floor(date / 1000);
 }

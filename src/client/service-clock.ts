@@ -17,9 +17,9 @@ export class ServiceClock {
 
   /** Learns the time from the refusal of a timestamp. @returns false when the answer has none, or one too far away */
   take(answer: WireAnswer): boolean {
-    const told = clockOf(answer);
-    if (told === undefined) return false;
-    const offset = told - machineClock();
+    const serviceTime = clockOf(answer);
+    if (serviceTime === undefined) return false;
+    const offset = serviceTime - machineClock();
     if (Math.abs(offset) > FARTHEST_OFFSET) return false;
     this.#offset = offset;
     return true;

@@ -97,14 +97,14 @@ function checkTime(timestamp: string, { toleranceSeconds = 300, now = Date.now()
   // With NaN on either side this comparison is false, and the event is refused.
   if (Math.abs(seconds) <= toleranceSeconds) return;
   const away = `${Math.abs(seconds)} s ${seconds < 0 ? "ahead of" : "behind"} this machine's clock`;
-  const told = Number.isNaN(seconds) ? "no number of seconds" : `${away}, more than ${toleranceSeconds} s`;
-  throw new EventVerificationError("timestamp_out_of_range", `webhook-timestamp is ${told}`);
+  const timestampText = Number.isNaN(seconds) ? "no number of seconds" : `${away}, more than ${toleranceSeconds} s`;
+  throw new EventVerificationError("timestamp_out_of_range", `webhook-timestamp is ${timestampText}`);
 }
 
 /** Compares in a time that does not depend on the difference. `crypto.subtle.verify` would hash the body once for each listed signature. */
-function isSame(given: string, expected: string): boolean {
-  let difference = given.length ^ expected.length;
-  for (let at = 0; at < expected.length; at++) difference |= given.charCodeAt(at) ^ expected.charCodeAt(at);
+function isSame(candidate: string, expected: string): boolean {
+  let difference = candidate.length ^ expected.length;
+  for (let at = 0; at < expected.length; at++) difference |= candidate.charCodeAt(at) ^ expected.charCodeAt(at);
   return difference === 0;
 }
 

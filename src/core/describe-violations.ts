@@ -18,13 +18,13 @@ export const detailOf = ({
 
 function describeViolation({ rule, field, item, key, values = [], sentAs, mayBeLeftOut, agents }: Violation): string {
   const { detail } = RULES[rule];
-  const said =
+  const ruleText =
     agents === undefined ? values.map(listed) : [describeLeftOut(agents, LONGEST - `${field}: ${detail}`.length)];
   return [
     field === undefined ? "" : `${field}: `,
     item === undefined ? "" : `item ${item} `,
     key === undefined ? "" : key === "one" ? "one key " : `key ${key} `,
-    detail.replace(/\{(\d)\}/g, (_, index) => String(said[Number(index)])),
+    detail.replace(/\{(\d)\}/g, (_, index) => String(ruleText[Number(index)])),
     sentAs === undefined ? "" : `, ${SENT_AS[sentAs].detail}`,
     mayBeLeftOut === true ? ", or left out" : "",
   ].join("");

@@ -35,25 +35,25 @@ export type SignedErrorCode = Exclude<
   "invalid_input" | "unauthorized" | "forbidden" | "not_found" | "conflict"
 >;
 
-const wire = (code: SignedErrorCode, message: string) => ({ status: STATUS[code], message });
+const wireError = (code: SignedErrorCode, message: string) => ({ status: STATUS[code], message });
 
 /**
  * HTTP status and message in the signed API. Contract section 7; for the codes that section 7 does not name: docs/decisions.md,
  * "Answers".
  */
 export const WIRE_ERRORS: Readonly<Record<SignedErrorCode, { status: number; message: string }>> = {
-  invalid_parameters: wire("invalid_parameters", "参数错误"),
-  token_invalid: wire("token_invalid", "token验证失败!"),
-  session_not_found: wire("session_not_found", "会话不存在"),
-  state_forbids: wire("state_forbids", "当前状态不允许操作"),
-  body_too_large: wire("body_too_large", "参数错误"),
-  media_type_unsupported: wire("media_type_unsupported", "参数错误"),
-  idempotency_key_reused: wire("idempotency_key_reused", "参数错误"),
-  route_not_found: wire("route_not_found", "接口不存在"),
-  method_not_allowed: wire("method_not_allowed", "请求方法错误"),
-  too_many_requests: wire("too_many_requests", "请求过于频繁"),
-  internal: wire("internal", "系统错误"),
-  unavailable: wire("unavailable", "服务暂时不可用"),
+  invalid_parameters: wireError("invalid_parameters", "参数错误"),
+  token_invalid: wireError("token_invalid", "token验证失败!"),
+  session_not_found: wireError("session_not_found", "会话不存在"),
+  state_forbids: wireError("state_forbids", "当前状态不允许操作"),
+  body_too_large: wireError("body_too_large", "参数错误"),
+  media_type_unsupported: wireError("media_type_unsupported", "参数错误"),
+  idempotency_key_reused: wireError("idempotency_key_reused", "参数错误"),
+  route_not_found: wireError("route_not_found", "接口不存在"),
+  method_not_allowed: wireError("method_not_allowed", "请求方法错误"),
+  too_many_requests: wireError("too_many_requests", "请求过于频繁"),
+  internal: wireError("internal", "系统错误"),
+  unavailable: wireError("unavailable", "服务暂时不可用"),
 };
 
 export const isSignedErrorCode = (code: ErrorCode): code is SignedErrorCode => Object.hasOwn(WIRE_ERRORS, code);
@@ -73,7 +73,7 @@ export interface ErrorContext {
   /** What is wrong with an operator's input, field by field. Not logged, because the name of an unknown field may be anything. */
   issues?: FieldIssue[];
   /** The caller may read the detail, because the signature was valid or the detail depends on no secret. */
-  tell?: true;
+  tellViolations?: true;
   /** The role that an operator's call needs. */
   role?: string;
   /** The homes without which an operator's question has no answer. */

@@ -3,10 +3,10 @@ import { describeViolations } from "./describe-violations.ts";
 import type { RuleName, Violation } from "./rules.ts";
 
 /** A violation as a schema tells it. Its field is the path of zod's issue. */
-export type Broken = Omit<Violation, "field">;
+export type BrokenRule = Omit<Violation, "field">;
 
 /** A violation as zod's message, which must be a string. Schemas of operators alone have messages in English. */
-export const asMessage = (broken: Broken): string => JSON.stringify(broken);
+export const asMessage = (brokenText: BrokenRule): string => JSON.stringify(brokenText);
 
 /** The message of a broken rule. */
 export const broken = (rule: RuleName, ...values: (string | number)[]): string =>
@@ -23,16 +23,16 @@ const orRequired = (message: string) => ({
 export const rule = (name: RuleName, ...values: (string | number)[]) => orRequired(broken(name, ...values));
 
 /** A value in the code's terms, or what it breaks. */
-export type Reading<T> = { value: T } | { broken: Broken };
+export type Reading<T> = { value: T } | { broken: BrokenRule };
 
 /** A schema whose values `read` reads. For rules that zod would go on checking after the first fault. */
 export const readBy = <T>(read: (value: unknown) => Reading<T>) =>
   z.pipe(
     z.unknown(),
     z.transform((value, { issues }): T => {
-      const found: Reading<T> = value === undefined ? { broken: { rule: "required" } } : read(value);
-      if ("value" in found) return found.value;
-      issues.push({ code: "custom", message: asMessage(found.broken), input: value });
+      const reading: Reading<T> = value === undefined ? { broken: { rule: "required" } } : read(value);
+      if ("value" in reading) return reading.value;
+      issues.push({ code: "custom", message: asMessage(reading.broken), input: value });
       return z.NEVER;
     }),
   );
@@ -55,7 +55,7 @@ export const isText = (value: unknown, min: number, max: number): value is strin
   typeof value === "string" && value.isWellFormed() && countWithin(value, min, max);
 
 /** What breaks the rule of {@link positiveId}. */
-export const NOT_POSITIVE: Broken = { rule: "integer_within", values: [1, Number.MAX_SAFE_INTEGER] };
+export const NOT_POSITIVE: BrokenRule = { rule: "integer_within", values: [1, Number.MAX_SAFE_INTEGER] };
 
 /** Whether a value is what {@link positiveId} takes. */
 export const isPositiveId = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1;
@@ -68,26 +68,26 @@ export const NAME_RULE =
   "must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
 
 // \p{DI} is Default_Ignorable_Code_Point: joiners, fillers, soft hyphens, variation selectors. U+2800 is an empty braille cell.
-const INVISIBLE = "\\p{Z}\\p{Cc}\\p{DI}\\u2800\\ufff9-\\ufffb";
+const INVISIBLE_RANGES = "\\p{Z}\\p{Cc}\\p{DI}\\u2800\\ufff9-\\ufffb";
 
-const VISIBLE = new RegExp(`[^${INVISIBLE}]`, "u");
+const VISIBLE_CHARACTER = new RegExp(`[^${INVISIBLE_RANGES}]`, "u");
 
 /** What nobody sees in a text. Of usual blanks only those at its ends: between words a reader sees them. */
-export const UNSEEN = new RegExp(`^ +|(?<! ) +$|(?! )[${INVISIBLE}]`, "gu");
+export const UNSEEN_CHARACTERS = new RegExp(`^ +|(?<! ) +$|(?! )[${INVISIBLE_RANGES}]`, "gu");
 
 /**
  * Whether a text has a visible character. Needed for stored names: names from before this rule may be invisible, and a link on them
  * could not be clicked.
  */
-export const isVisible = (text: string): boolean => VISIBLE.test(text);
+export const isVisible = (text: string): boolean => VISIBLE_CHARACTER.test(text);
 
 // Direction embeddings, overrides and isolates reorder the text, so that one name can look like another. Direction marks do not,
 // and are allowed.
-const MISLEADING = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
+const MISLEADING_CHARACTER = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
 
 /** The name of a site, an app or an agent. */
 export const displayName = text(1, 100, NAME_RULE).check(
-  z.refine((value) => isVisible(value) && !MISLEADING.test(value), { error: NAME_RULE }),
+  z.refine((value) => isVisible(value) && !MISLEADING_CHARACTER.test(value), { error: NAME_RULE }),
 );
 
 /** A customer's `sbs`: the JSON reader makes digits of an integer before. */
@@ -109,11 +109,14 @@ export const fieldIssues = (error: z.core.$ZodError): FieldIssue[] =>
   firstIssues(error).map(({ field, message }) => ({ field, message: inEnglish(message) }));
 
 /** The violations of a signed call's fields, whose schemas have no other messages. `path`: the field, and the index of its item. */
-export const brokenRules = (error: z.core.$ZodError): { path: string[]; broken: Broken }[] =>
-  firstIssues(error).map(({ field, message }) => ({ path: field.split("."), broken: JSON.parse(message) as Broken }));
+export const brokenRules = (error: z.core.$ZodError): { path: string[]; broken: BrokenRule }[] =>
+  firstIssues(error).map(({ field, message }) => ({
+    path: field.split("."),
+    broken: JSON.parse(message) as BrokenRule,
+  }));
 
 const inEnglish = (message: string): string =>
-  message.startsWith("{") ? describeViolations([JSON.parse(message) as Broken]) : message;
+  message.startsWith("{") ? describeViolations([JSON.parse(message) as BrokenRule]) : message;
 
 /** The first issue of each field: a list with thousands of wrong elements gives one issue. */
 function firstIssues(error: z.core.$ZodError): FieldIssue[] {

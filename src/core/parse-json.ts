@@ -17,8 +17,8 @@ export function isJsonMediaType(contentType: string): boolean {
   const types = withoutParameters(contentType)
     .split(",")
     .map((type) => type.trim().toLowerCase());
-  const named = types.filter((type) => type !== "");
-  return named.length > 0 && named.every((type) => type === JSON_MEDIA_TYPE);
+  const namedTypes = types.filter((type) => type !== "");
+  return namedTypes.length > 0 && namedTypes.every((type) => type === JSON_MEDIA_TYPE);
 }
 
 /** Whether bytes begin as gzip does. */
@@ -33,12 +33,12 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** An integer in plain digits: not `1.0`, not `1e3`. */
 const WRITTEN_INTEGER = /^-?(0|[1-9][0-9]*)$/;
 
-export type JsonFault = "not_utf8" | "byte_order_mark" | "not_json" | "not_an_object";
+export type JsonMistake = "not_utf8" | "byte_order_mark" | "not_json" | "not_an_object";
 
 type ParsedJson =
   | { ok: true; object: Record<string, unknown> }
   /** `value`: what is no object. */
-  | { ok: false; reason: JsonFault; value?: unknown };
+  | { ok: false; reason: JsonMistake; value?: unknown };
 
 /**
  * Parses a body that must be one JSON object in strict UTF-8 without BOM. Any error of JSON.parse becomes `not_json`, also its

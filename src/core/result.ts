@@ -12,7 +12,7 @@ export interface Refused {
   /** Which field broke which rule, for `x-error-detail`, the log and the journal. */
   violations?: readonly Violation[];
   /** The caller may read the violations, because the signature was valid or the violations depend on no secret. */
-  tell?: true;
+  tellViolations?: true;
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
 }
@@ -22,5 +22,5 @@ export const ok = <T>(value: T): Result<T> => ({ ok: true, value });
 export const refused = (
   code: SignedErrorCode,
   reason: string,
-  more: Pick<Refused, "violations" | "tell" | "retryAfter"> = {},
+  more: Pick<Refused, "violations" | "tellViolations" | "retryAfter"> = {},
 ) => ({ ok: false, code, reason, ...more }) satisfies Refused;

@@ -33,7 +33,7 @@ const CALLS_OF_A_TURN = 2;
 const BEGINNING_MS = 8_000;
 
 /** What the sharing of places needs to know of a webhook. */
-export interface Claimant {
+export interface PlaceCandidate {
   siteId: number;
   /** How many attempts are in flight here. */
   inFlight: number;
@@ -97,20 +97,20 @@ export class Budget {
    * @param all the webhooks that still need places
    * @returns the share of each of them that gets a place
    */
-  share<Each extends Claimant>(all: readonly Each[]): Map<Each, Share> {
+  share<Each extends PlaceCandidate>(all: readonly Each[]): Map<Each, Share> {
     const shares = new Map<Each, Share>();
     if (this.isUsedUp) return shares;
     const suspects = all.filter(({ isSuspect }) => isSuspect);
-    const others = all.length - suspects.length;
-    const forSuspects = part(this.#places, SUSPECT_PART);
+    const otherCount = all.length - suspects.length;
+    const forSuspects = shareOfPlaces(this.#places, SUSPECT_PART);
     const keptForSuspects = Math.min(forSuspects, suspects.length);
-    const ofSuspect = part(forSuspects, 1 / suspects.length);
-    const ofOther = part(this.#places - keptForSuspects, 1 / others);
-    const ofOtherWhenSuspect = part(forSuspects, 1 / others);
+    const ofSuspect = shareOfPlaces(forSuspects, 1 / suspects.length);
+    const ofOther = shareOfPlaces(this.#places - keptForSuspects, 1 / otherCount);
+    const ofOtherWhenSuspect = shareOfPlaces(forSuspects, 1 / otherCount);
     let free = Math.min(this.#free, Math.floor((this.#calls - CALLS_OF_A_TURN) / CALLS_OF_AN_ATTEMPT));
     let freeForSuspects = forSuspects - inFlightOf(suspects);
     // With pings, suspects may have more than their part, but not the last place while others need one.
-    let freeForSuspectsAndPings = this.#places - Math.min(1, others) - inFlightOf(suspects);
+    let freeForSuspectsAndPings = this.#places - Math.min(1, otherCount) - inFlightOf(suspects);
     // The others may begin to fail, or be suspect without being known to. Those that are known may take all these places.
     let freeForOthers = suspects.length > 0 ? 0 : forSuspects;
     const added = all.filter(({ isNew }) => isNew);
@@ -140,10 +140,13 @@ export class Budget {
   }
 
   /** How many more places a site may have while another site waits. */
-  #freeForSite<Each extends Claimant>(siteId: number, all: readonly Each[], shares: Map<Each, Share>): number {
-    const own = all.filter((each) => each.siteId === siteId);
-    const taken = own.reduce((sum, each) => sum + (shares.get(each)?.wanted ?? 0), inFlightOf(own));
-    return part(this.#places, SITE_PART) - taken;
+  #freeForSite<Each extends PlaceCandidate>(siteId: number, all: readonly Each[], shares: Map<Each, Share>): number {
+    const webhooksOfSite = all.filter((each) => each.siteId === siteId);
+    const takenPlaces = webhooksOfSite.reduce(
+      (sum, each) => sum + (shares.get(each)?.wanted ?? 0),
+      inFlightOf(webhooksOfSite),
+    );
+    return shareOfPlaces(this.#places, SITE_PART) - takenPlaces;
   }
 
   /**
@@ -177,6 +180,7 @@ export class Budget {
 }
 
 /** A part of some places: one place at least. */
-const part = (places: number, ratio: number): number => Math.max(1, Math.floor(places * ratio));
+const shareOfPlaces = (places: number, ratio: number): number => Math.max(1, Math.floor(places * ratio));
 
-const inFlightOf = (webhooks: readonly Claimant[]): number => webhooks.reduce((sum, { inFlight }) => sum + inFlight, 0);
+const inFlightOf = (webhooks: readonly PlaceCandidate[]): number =>
+  webhooks.reduce((sum, { inFlight }) => sum + inFlight, 0);

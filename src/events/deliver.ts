@@ -29,8 +29,8 @@ export async function deliver(
     return db === undefined ? [] : [{ home, db, webhooks: [...webhooks.values()] }];
   });
   // Drawn: otherwise some busy homes, whose messages come first in each batch, would keep back all others.
-  const first = Math.floor(runtime.random() * open.length);
-  const line = [...open.slice(first), ...open.slice(0, first)];
+  const firstHome = Math.floor(runtime.random() * open.length);
+  const line = [...open.slice(firstHome), ...open.slice(0, firstHome)];
   const served = line.splice(0, MOST_HOMES);
   // The homes beyond the limit are delivered by another invocation.
   const notified = notifyQueue(
@@ -38,21 +38,21 @@ export async function deliver(
     line.flatMap(({ webhooks }) => webhooks),
   );
   let keyring: Promise<Keyring> | undefined;
-  const opened = () => (keyring ??= importKeyring(config.masterKeys));
+  const openKeyring = () => (keyring ??= importKeyring(config.masterKeys));
   const runs = served.map((each) => {
     const budget = new Budget(runtime, served.length);
-    return { ...each, run: new HomeRun(tools, each, opened, budget) };
+    return { ...each, run: new HomeRun(tools, each, openKeyring, budget) };
   });
-  const begun = runs.map(({ run }) => run.begin());
-  const ended = runs.map(async ({ run }, i) => {
-    await begun[i];
+  const beginnings = runs.map(({ run }) => run.begin());
+  const endings = runs.map(async ({ run }, i) => {
+    await beginnings[i];
     await run.finish();
   });
   waitUntil(
-    Promise.all([notified, ...ended]).then(() => {
+    Promise.all([notified, ...endings]).then(() => {
       // Nothing is logged when nothing began: under load most messages find that other invocations deliver already.
       if (runs.every(({ run }) => run.counts.begun === 0 && run.fault === undefined)) return;
-      const of = ({ run: { fault, counts }, webhooks }: (typeof runs)[number]) => ({
+      const logOf = ({ run: { fault, counts }, webhooks }: (typeof runs)[number]) => ({
         webhooks: webhooks.map(({ webhook }) => webhook),
         ...counts,
         ...(fault !== undefined && { fault }),
@@ -60,7 +60,7 @@ export async function deliver(
       telemetry.job({
         job: "deliver",
         outcome: runs.some(({ run }) => run.fault !== undefined) ? "failed" : "ok",
-        homes: Object.fromEntries(runs.map((each) => [each.home, of(each)])),
+        homes: Object.fromEntries(runs.map((each) => [each.home, logOf(each)])),
         ms: Math.round(runtime.elapsed() - since),
       });
     }),
@@ -69,7 +69,7 @@ export async function deliver(
   await withinTime(
     runtime,
     BEGIN_LIMIT_MS,
-    () => Promise.all(begun),
+    () => Promise.all(beginnings),
     () => {},
   );
 }

@@ -18,14 +18,14 @@ const EDGE_BODY = /^error code: (\d+)$/;
 /**
  * A failed post in words.
  *
- * @param said the start of the answer's body, on one line
+ * @param bodyText the start of the answer's body, on one line
  */
-export function failureText(status: number, said: string): string {
-  const [edge = "", code = ""] = EDGE_BODY.exec(said) ?? [];
+export function failureText(status: number, bodyText: string): string {
+  const [edge = "", code = ""] = EDGE_BODY.exec(bodyText) ?? [];
   if (status === 530 && MEANINGS_OF_530[code] !== undefined)
     return `HTTP ${status}, error ${code}: ${MEANINGS_OF_530[code]}`;
   const meaning = MEANINGS[status];
-  return [`HTTP ${status}`, meaning, meaning === undefined || edge === "" ? said : ""].filter(Boolean).join(": ");
+  return [`HTTP ${status}`, meaning, meaning === undefined || edge === "" ? bodyText : ""].filter(Boolean).join(": ");
 }
 
 /** All starts that {@link failureText} gives in words of the service. What follows a start is the receiver's own text. */

@@ -5,15 +5,15 @@ import { inOneBatch } from "../core/store/batch.ts";
 import { WEBHOOK_DISABLED } from "../core/store/event-schema.ts";
 import { rootOf, withRetries } from "../core/store/run-batch.ts";
 import type { Telemetry } from "../core/telemetry/telemetry.ts";
-import { attempt, type Ended } from "./attempt.ts";
+import { type EndedAttempt, makeAttempt } from "./attempt.ts";
 import type { Budget, Share } from "./budget.ts";
-import { tells, tookLong } from "./health-of.ts";
+import { tellsOfReceiver, tookLong } from "./health-of.ts";
 import { type DelayedNotice, notifyQueue } from "./notify-queue.ts";
 import { tryToOpenKeys } from "./open-keys.ts";
 import { type Attempt, type DueRow, LEASE_SECONDS, type LeasedRow, selectDue } from "./store/deliveries.ts";
-import type { Disabled } from "./store/webhook-health.ts";
+import type { DisabledWebhook } from "./store/webhook-health.ts";
 import {
-  earlier,
+  earlierOf,
   isOf,
   isUnknown,
   learn,
@@ -51,7 +51,7 @@ export class HomeRun {
   readonly #keyring: () => Promise<Keyring>;
   readonly #budget: Budget;
   readonly #targets: Set<Target>;
-  #ended: (Ended & { target: Target })[] = [];
+  #ended: (EndedAttempt & { target: Target })[] = [];
   #inFlight = 0;
   readonly #notified: Promise<void>[] = [];
   #attemptEnded = () => {};
@@ -75,7 +75,7 @@ export class HomeRun {
   /** Begins the first attempts. Never rejects. */
   async begin(): Promise<void> {
     // With a place for each of them, the first batch leases at once: what it does not use is free again after it.
-    if (this.#targets.size > this.#budget.places) await this.#look();
+    if (this.#targets.size > this.#budget.places) await this.#readDue();
     if (this.#targets.size > 0) await this.#turn();
   }
 
@@ -100,7 +100,8 @@ export class HomeRun {
     const mayBegin = waiting.length > 0 && this.fault === undefined;
     if (mayBegin && (this.#budget.isUsedUp || this.#canBegin(waiting))) return;
     const { runtime } = this.#tools;
-    const helpIn = this.#short().length > 0 ? Math.max(0, this.#aloneUntil - runtime.elapsed()) : Infinity;
+    const helpIn =
+      this.#targetsWithoutPlace().length > 0 ? Math.max(0, this.#aloneUntil - runtime.elapsed()) : Infinity;
     // Rounded up: a timer of a part of a millisecond could end before the time that it waits for.
     const milliseconds = Math.ceil(Math.min(mayBegin ? this.#budget.timeLeft : Infinity, helpIn));
     await (milliseconds === Infinity ? nextEnd() : withinTime(runtime, milliseconds, nextEnd, () => {}));
@@ -113,20 +114,20 @@ export class HomeRun {
   }
 
   /** The webhooks with more due deliveries than this invocation can begin, for which no other was asked to help. */
-  #short(): Target[] {
+  #targetsWithoutPlace(): Target[] {
     return [...this.#targets].filter(({ hasMore, isHelped, inFlight }) => hasMore && !isHelped && inFlight > 0);
   }
 
   /** Has other invocations begin what this one cannot, so that a backlog soon has as many attempts in flight as it may have. */
   #askForHelp(): void {
     if (this.#tools.runtime.elapsed() < this.#aloneUntil) return;
-    const short = this.#short();
+    const short = this.#targetsWithoutPlace();
     for (const target of short) target.isHelped = true;
     this.#notify(short.map((target) => noticeOf(target, 0)));
   }
 
   /** Reads which webhooks have something due, and leaves the others out: they must take no part of the places. */
-  async #look(): Promise<void> {
+  async #readDue(): Promise<void> {
     const now = unixSeconds(this.#tools.runtime);
     let rows: DueRow[];
     try {
@@ -152,13 +153,13 @@ export class HomeRun {
     const ended = this.#ended.splice(0);
     const isStopped = this.fault !== undefined || this.#budget.isUsedUp;
     const shares = isStopped ? new Map<Target, Share>() : this.#budget.share([...this.#targets]);
-    const asked = [...this.#targets]
+    const askedTargets = [...this.#targets]
       .map((target) => ({ target, share: shares.get(target) ?? { wanted: 0, whenSuspect: 0 } }))
       // The other webhooks wait for a place, or have attempts in flight.
       .filter(({ target, share }) => share.wanted > 0 || isUnknown(target) || (isStopped && target.inFlight === 0));
-    if (ended.length === 0 && asked.length === 0) return;
+    if (ended.length === 0 && askedTargets.length === 0) return;
     // A served webhook goes to the end of the line.
-    for (const { target, share } of asked) {
+    for (const { target, share } of askedTargets) {
       this.#targets.delete(target);
       this.#targets.add(target);
       this.#budget.take(share.wanted);
@@ -167,30 +168,30 @@ export class HomeRun {
     const lease = { now, until: now + LEASE_SECONDS, lease: runtime.bytes(16).toHex() };
     let turn: Turn;
     try {
-      turn = await this.#batch(ended, asked, lease);
+      turn = await this.#batch(ended, askedTargets, lease);
     } catch (error) {
       this.fault = rootOf(error).message;
       // The next turn records these results, if attempts are in flight. Otherwise they are dropped: the lease ends, and the sweep
       // finds the deliveries.
       if (this.#inFlight > 0) this.#ended.unshift(...ended);
-      for (const { share } of asked) this.#budget.giveBack(share.wanted);
+      for (const { share } of askedTargets) this.#budget.giveBack(share.wanted);
       return;
     }
     for (const { target, result } of ended) {
       this.#count(result.status);
       target.unrecorded -= 1;
     }
-    const notices: DelayedNotice[] = this.#told(turn);
+    const notices: DelayedNotice[] = this.#noticesOfTold(turn);
     for (const { target, result } of ended) {
-      target.retryAt = earlier(target.retryAt, result.nextAttemptAt);
+      target.retryAt = earlierOf(target.retryAt, result.nextAttemptAt);
       notices.push(...noticeBeside(target, result.nextAttemptAt, now));
     }
-    for (const { target, share } of asked) {
-      const own = turn.leased.filter(isOf(target));
-      const nextDue = own[0]?.nextDue ?? null;
-      learn(target, own[0]);
-      const begun = this.#start(target, own);
-      this.#budget.giveBack(share.wanted - begun);
+    for (const { target, share } of askedTargets) {
+      const rowsOfTarget = turn.leased.filter(isOf(target));
+      const nextDue = rowsOfTarget[0]?.nextDue ?? null;
+      learn(target, rowsOfTarget[0]);
+      const startedAttempts = this.#start(target, rowsOfTarget);
+      this.#budget.giveBack(share.wanted - startedAttempts);
       const allowed = target.isSuspect ? share.whenSuspect : share.wanted;
       const isDue = nextDue !== null && nextDue <= now;
       const waits = isDue && allowed === 0 && !isStopped;
@@ -199,7 +200,7 @@ export class HomeRun {
         notices.push(...this.#leave(target, nextDue, isStopped, now));
       else if (target.retries) notices.push(...noticeBeside(target, nextDue, now));
       // When fewer began than were allowed, the webhook has the most in flight, or nothing more due.
-      target.hasMore = allowed > 0 && begun >= allowed && isDue;
+      target.hasMore = allowed > 0 && startedAttempts >= allowed && isDue;
     }
     this.#notify(notices);
     this.#askForHelp();
@@ -212,8 +213,8 @@ export class HomeRun {
     this.#notified.push(notifyQueue(this.#tools, notices));
   }
 
-  #batch(ended: Ended[], asked: { target: Target; share: Share }[], lease: Lease): Promise<Turn> {
-    const statements = turnOf(this.#tools.runtime, this.#db, ended, asked, lease);
+  #batch(ended: EndedAttempt[], askedTargets: { target: Target; share: Share }[], lease: Lease): Promise<Turn> {
+    const statements = turnOf(this.#tools.runtime, this.#db, ended, askedTargets, lease);
     return withRetries(this.#tools.runtime, () => {
       this.#budget.call();
       return inOneBatch(this.#db, statements());
@@ -221,8 +222,8 @@ export class HomeRun {
   }
 
   /** @returns notices for the webhooks that are told of another webhook's health */
-  #told({ judged }: Turn): DelayedNotice[] {
-    const disabled = new Map<string, Disabled>();
+  #noticesOfTold({ judged }: Turn): DelayedNotice[] {
+    const disabled = new Map<string, DisabledWebhook>();
     const tellings = judged.flatMap(({ told = [] }) => told);
     for (const row of judged.flatMap(({ disabled = [] }) => disabled)) disabled.set(row.disabled, row);
     // After a lost answer the second try disables nothing, but the event is there.
@@ -241,27 +242,29 @@ export class HomeRun {
   /** @returns how many attempts it started */
   #start(target: Target, rows: LeasedRow[]): number {
     const attempts = rows.filter((row): row is Attempt => row.seq !== null);
-    const [first] = attempts;
+    const [firstAttempt] = attempts;
     const keys =
-      first === undefined ? Promise.resolve(undefined) : tryToOpenKeys(this.#tools, this.#home, this.#keyring, first);
-    for (const held of attempts) {
+      firstAttempt === undefined
+        ? Promise.resolve(undefined)
+        : tryToOpenKeys(this.#tools, this.#home, this.#keyring, firstAttempt);
+    for (const attempt of attempts) {
       target.inFlight += 1;
-      target.retries ||= held.wasTried === 1;
+      target.retries ||= attempt.wasTried === 1;
       this.#inFlight += 1;
-      void this.#attempt(target, held, keys);
+      void this.#attempt(target, attempt, keys);
     }
     this.counts.begun += attempts.length;
     return attempts.length;
   }
 
-  async #attempt(target: Target, held: Attempt, keys: Promise<CryptoKey[] | undefined>): Promise<void> {
+  async #attempt(target: Target, leasedAttempt: Attempt, keys: Promise<CryptoKey[] | undefined>): Promise<void> {
     const { runtime, config } = this.#tools;
-    const ended = await attempt(runtime, held, await keys, config.webhookLoopback);
+    const ended = await makeAttempt(runtime, leasedAttempt, await keys, config.webhookLoopback);
     target.inFlight -= 1;
     target.unrecorded += 1;
     target.retries ||= ended.result.againAt !== null;
     // The row says so only after this result is recorded, and places are shared before that.
-    if (tells(ended)) {
+    if (tellsOfReceiver(ended)) {
       target.isSuspect = ended.result.status !== "delivered" || tookLong(ended);
       target.isNew = false;
     }
@@ -277,7 +280,7 @@ export class HomeRun {
     return noticesOfLeaving(target, nextDue, isStopped, now);
   }
 
-  #count(status: Ended["result"]["status"]): void {
+  #count(status: EndedAttempt["result"]["status"]): void {
     this.counts[status === "pending" ? "failed" : status] += 1;
   }
 }

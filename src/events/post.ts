@@ -49,8 +49,8 @@ export async function post(
   const abort = new AbortController();
   const began = runtime.elapsed();
   const elapsed = () => runtime.elapsed() - began;
-  const left = () => Math.max(0, POST_LIMIT_MS - elapsed());
-  const unanswered = (cause: FailureCause) => {
+  const msLeft = () => Math.max(0, POST_LIMIT_MS - elapsed());
+  const noAnswer = (cause: FailureCause) => {
     return { status: null, error: causeText(cause, null), cause, durationMs: Math.round(elapsed()) };
   };
   const all = { "content-type": "application/json", "user-agent": "agent-session-webhooks/1", ...headers };
@@ -58,11 +58,11 @@ export async function post(
   try {
     const response = await withinTime(
       runtime,
-      left(),
+      msLeft(),
       () => fetch(url, request),
       () => undefined,
     );
-    if (response === undefined) return unanswered("no_answer");
+    if (response === undefined) return noAnswer("no_answer");
     const durationMs = Math.round(elapsed());
     const { status } = response;
     if (response.ok) {
@@ -73,10 +73,10 @@ export async function post(
     const retryAfter = readRetryAfter(response.headers.get("retry-after"), unixSeconds(runtime));
     const failed = { status, cause: "status" as const, durationMs, retryAfter };
     if (REDIRECTS.includes(status)) return { ...failed, error: causeText("status", status) };
-    const said = onOneLine(withoutPath(await readStart(runtime, response, ERROR_BODY_BYTES, left), url));
-    return { ...failed, error: failureText(status, said) };
+    const bodyText = onOneLine(withoutPath(await readStart(runtime, response, ERROR_BODY_BYTES, msLeft), url));
+    return { ...failed, error: failureText(status, bodyText) };
   } catch {
-    return unanswered("no_connection");
+    return noAnswer("no_connection");
   } finally {
     // Ends the connection, even while the answer is still arriving.
     abort.abort();
@@ -87,9 +87,9 @@ export async function post(
  * The first bytes of an answer's body as text: what has arrived when they are complete, when `left` has passed, or when the
  * connection breaks.
  *
- * @param left the milliseconds that are left
+ * @param msLeft the milliseconds that are left
  */
-async function readStart(runtime: Runtime, { body }: Response, most: number, left: () => number): Promise<string> {
+async function readStart(runtime: Runtime, { body }: Response, most: number, msLeft: () => number): Promise<string> {
   const decoder = new TextDecoder();
   const reader = body?.getReader();
   let text = "";
@@ -98,7 +98,7 @@ async function readStart(runtime: Runtime, { body }: Response, most: number, lef
     while (reader !== undefined && bytes < most) {
       const chunk = await withinTime(
         runtime,
-        left(),
+        msLeft(),
         () => reader.read(),
         () => undefined,
       );
@@ -116,19 +116,19 @@ async function readStart(runtime: Runtime, { body }: Response, most: number, lef
  * What a receiver said, without the path and query that it was called by: many quote them in a 404 ("Cannot POST /in/…"), and they may hold
  * a token, which not everybody who reads deliveries may see.
  */
-function withoutPath(said: string, url: string): string {
+function withoutPath(bodyText: string, url: string): string {
   const { pathname, search } = new URL(url);
   const quoted = [
     `${pathname}${search}`,
     `${pathname}${search.replaceAll("&", "&amp;")}`,
     pathname,
-    decoded(pathname),
+    decodedPath(pathname),
     search,
   ];
-  return quoted.filter((each) => each.length > 1).reduce((text, each) => text.replaceAll(each, "…"), said);
+  return quoted.filter((each) => each.length > 1).reduce((text, each) => text.replaceAll(each, "…"), bodyText);
 }
 
-function decoded(path: string): string {
+function decodedPath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {

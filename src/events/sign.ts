@@ -3,7 +3,7 @@ import { signingBytes } from "./secret.ts";
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
 /** The signed parts of one attempt. */
-interface Signed {
+interface SignedParts {
   id: string;
   /** Unix seconds. */
   timestamp: number;
@@ -15,7 +15,7 @@ export const importSigningKey = (secret: string): Promise<CryptoKey> =>
   crypto.subtle.importKey("raw", signingBytes(secret), HMAC, false, ["sign"]);
 
 /** The headers of Standard Webhooks, with one signature for each key. */
-export async function signatureHeaders(keys: CryptoKey[], { id, timestamp, body }: Signed) {
+export async function signatureHeaders(keys: CryptoKey[], { id, timestamp, body }: SignedParts) {
   const bytes = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
   const signatures = keys.map(async (key) => {
     return `v1,${new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes)).toBase64()}`;

@@ -35,7 +35,7 @@ export async function sweep(tools: DeliveryTools): Promise<Record<string, string
   const notified: Record<string, number> = {};
   const ended: Record<string, number> = {};
   const faults: Record<string, string> = {};
-  const endings = { left: MOST_ENDINGS };
+  const endings = { endingsLeft: MOST_ENDINGS };
   const homes = [...config.homes].filter(([home]) => !config.closedHomes.has(home)).values();
   const takeTurns = async () => {
     for (const [home, db] of homes) {
@@ -105,12 +105,12 @@ async function endLeftovers(
   { runtime }: DeliveryTools,
   db: D1Database,
   waiting: WaitingRow[],
-  endings: { left: number },
+  endings: { endingsLeft: number },
 ): Promise<number> {
   let ended = 0;
   for (const { siteId, webhookId, status } of waiting.filter(({ status }) => status !== "enabled")) {
-    for (let isDone = false; !isDone && endings.left > 0; ) {
-      endings.left -= 1;
+    for (let isDone = false; !isDone && endings.endingsLeft > 0; ) {
+      endings.endingsLeft -= 1;
       const { meta } = await withRetries(runtime, () =>
         status === null
           ? removeOrphans(db, { siteId, webhookId, limit: MOST_ENDED }).run()

@@ -1,4 +1,4 @@
-import type { Claimant } from "./budget.ts";
+import type { PlaceCandidate } from "./budget.ts";
 import type { DelayedNotice } from "./notify-queue.ts";
 import type { AskedRow } from "./store/deliveries.ts";
 import { FIRST_IN_LINE } from "./store/deliveries.ts";
@@ -13,7 +13,7 @@ const SENT_AGAIN_SECONDS = 10;
 const CLOCK_SECONDS = 2;
 
 /** A webhook that is being delivered to. */
-export interface Target extends Claimant {
+export interface Target extends PlaceCandidate {
   home: string;
   id: string;
   /** How many attempts have ended whose results are not recorded. */
@@ -49,7 +49,7 @@ export const newTarget = (home: string, siteId: number, id: string): Target => (
 export const namesOf = (targets: Iterable<Target>): string =>
   JSON.stringify([...targets].map(({ siteId, id }) => ({ siteId, id })));
 
-export const earlier = (a: number | null, b: number | null): number | null =>
+export const earlierOf = (a: number | null, b: number | null): number | null =>
   a === null || (b !== null && b < a) ? b : a;
 
 export const isOf =
@@ -98,8 +98,9 @@ export function noticesOfLeaving(
     return [...rest, ...noticeOnce(target, target.retryAt, now)];
   }
   if (nextDue === target.notifiedOf || !(target.retries || wait <= CLOCK_SECONDS)) return [];
-  const own = wait <= SENT_AGAIN_SECONDS && target.retryAt !== nextDue ? noticeOnce(target, target.retryAt, now) : [];
-  return [noticeOf(target, Math.min(wait, LONGEST_DELAY_SECONDS)), ...own];
+  const noticeOfRetry =
+    wait <= SENT_AGAIN_SECONDS && target.retryAt !== nextDue ? noticeOnce(target, target.retryAt, now) : [];
+  return [noticeOf(target, Math.min(wait, LONGEST_DELAY_SECONDS)), ...noticeOfRetry];
 }
 
 /**

@@ -1,17 +1,17 @@
 import type { Runtime } from "../core/runtime.ts";
 import { newEventId } from "../core/signed/event-id.ts";
-import type { Ended } from "./attempt.ts";
+import type { EndedAttempt } from "./attempt.ts";
 import type { Share } from "./budget.ts";
 import { healthOf } from "./health-of.ts";
 import { countResults, type LeasedRow, leaseDue, recordResults, selectLeased } from "./store/deliveries.ts";
-import type { Telling } from "./store/webhook-events.ts";
-import { type Disabled, judge } from "./store/webhook-health.ts";
+import type { WebhookNotice } from "./store/webhook-events.ts";
+import { type DisabledWebhook, judge } from "./store/webhook-health.ts";
 import { namesOf, type Target } from "./target.ts";
 
 /** What one batch reads: the webhooks with new attempts, and what became of webhooks that fail. */
 export interface Turn {
   leased: LeasedRow[];
-  judged: readonly { noted: unknown; disabled?: Disabled[]; told?: Telling[] }[];
+  judged: readonly { noted: unknown; disabled?: DisabledWebhook[]; told?: WebhookNotice[] }[];
 }
 
 /** When the leases of a turn begin and end, in Unix seconds, and their id. */
@@ -29,19 +29,21 @@ export interface Lease {
 export function turnOf(
   runtime: Runtime,
   db: D1Database,
-  ended: Ended[],
-  asked: { target: Target; share: Share }[],
+  ended: EndedAttempt[],
+  askedTargets: { target: Target; share: Share }[],
   lease: Lease,
 ) {
   const results = JSON.stringify(ended.map(({ result }) => result));
-  const names = namesOf(asked.map(({ target }) => target));
+  const names = namesOf(askedTargets.map(({ target }) => target));
   // The ids of events are drawn once: a second try must not write other events.
   const judged = healthOf(ended, lease.now).map((each) => ({ ...each, eventId: newEventId(runtime) }));
   return () => ({
     counted: ended.length > 0 ? countResults(db, { results }) : undefined,
     recorded: ended.length > 0 ? recordResults(db, { results }) : undefined,
-    judged: judged.map(({ health, known, eventId }) => judge(db, health, known, lease.now, eventId)),
-    begun: asked.flatMap(({ target: { siteId, id }, share }) =>
+    judged: judged.map(({ health, knownFailingSince, eventId }) =>
+      judge(db, health, knownFailingSince, lease.now, eventId),
+    ),
+    begun: askedTargets.flatMap(({ target: { siteId, id }, share }) =>
       share.wanted > 0 ? [leaseDue(db, { ...lease, ...share, siteId, webhookId: id })] : [],
     ),
     leased: selectLeased(db, { ...lease, asked: names }),

@@ -15,7 +15,7 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
  *
  * @param loopback whether http and any port are allowed on this machine
  */
-export function webhookUrlFault(text: string, { loopback }: { loopback: boolean }): string | undefined {
+export function webhookUrlMistake(text: string, { loopback }: { loopback: boolean }): string | undefined {
   if (text.length > MOST_URL_CHARACTERS) return `must have at most ${MOST_URL_CHARACTERS} characters`;
   // Refused here, because the parser would silently remove blanks, line breaks and tabs.
   const url = /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);

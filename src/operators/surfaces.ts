@@ -1,6 +1,6 @@
 import type { Routes } from "../core/http/new-hono.ts";
 import type { Isolate } from "../core/http/request-context.ts";
-import { admin } from "./admin/routes.ts";
+import { adminRoutes } from "./admin/routes.ts";
 import { operatorConsole } from "./console/console.tsx";
 import type { SendsSigned } from "./http/in-process-call.ts";
 import { OperatorMemory } from "./services/operator-memory.ts";
@@ -12,7 +12,7 @@ export function addOperatorSurfaces(
   sendSigned: SendsSigned,
 ): Routes {
   const memory = new OperatorMemory(runtime, telemetry);
-  app.route("/admin", admin(memory));
+  app.route("/admin", adminRoutes(memory));
   app.route("/console", operatorConsole(memory, sendSigned));
   return app;
 }

@@ -1,5 +1,5 @@
 import createSession from "../../src/core/operations/create-session.ts";
-import type { Asked } from "../../src/core/operations/operation.ts";
+import type { OperationInput } from "../../src/core/operations/operation.ts";
 import type { ClaimRequest } from "../../src/core/store/claim.ts";
 
 /** A statement of the production batch: its text, and the name of each value it binds. */
@@ -31,7 +31,7 @@ export function createBatchText(): NamedStatement[] {
   const asked = createSession.read({ sbs: "s", ip: "::1", sbs_mc: "n", content: "c", kefu_id: [1], fzr_uid: 1 });
   if (!asked.ok) throw new Error(asked.reason);
   const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));
-  const bound = named(Object.keys(asked.value.bound)) as Asked["bound"];
+  const bound = named(Object.keys(asked.value.bound)) as OperationInput["bound"];
   const request = { ...named(CLAIM), key: null } as unknown as ClaimRequest;
   const db = {
     prepare: (sql: string) => ({

@@ -12,7 +12,14 @@ import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { readOptions } from "../../src/tools/cli/known-options.ts";
-import { goalOf, isMet, NUMBERS, type NumberName, type Result, shownResult } from "../../src/tools/docs/numbers.ts";
+import {
+  type BenchResult,
+  goalOf,
+  isMet,
+  NUMBERS,
+  type NumberName,
+  shownResult,
+} from "../../src/tools/docs/numbers.ts";
 import { checkSides } from "./check-sides.ts";
 import { measureCpu } from "./cpu.ts";
 import { measureDatabase } from "./database.ts";
@@ -53,14 +60,14 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 const [began, load] = [performance.now(), loadavg()[0] ?? 0];
 const seconds = () => `${Math.round((performance.now() - began) / 1000)} s`;
-const results: Partial<Record<NumberName, Result>> = {};
+const results: Partial<Record<NumberName, BenchResult>> = {};
 try {
   const bundle = buildProductionBundle();
   console.log(`${seconds()}: checking that all sides do the same work`);
   await checkSides(bundle);
   for (const part of parts) {
     console.log(`${seconds()}: ${part}`);
-    for (const [name, result] of Object.entries(await PARTS[part](bundle)) as [NumberName, Result][]) {
+    for (const [name, result] of Object.entries(await PARTS[part](bundle)) as [NumberName, BenchResult][]) {
       results[name] = result;
       const goal = goalOf(name);
       const beside = goal === "" ? "" : `, goal ${goal}${isMet(name, result) ? "" : ": missed"}`;

@@ -1,4 +1,4 @@
-import type { Result } from "../../src/tools/docs/numbers.ts";
+import type { BenchResult } from "../../src/tools/docs/numbers.ts";
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -7,7 +7,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** The median of the starts, with the lowest and the highest of them. */
-export const spread = (starts: readonly number[]): Result => ({
+export const spread = (starts: readonly number[]): BenchResult => ({
   value: rounded(median(starts)),
   low: rounded(Math.min(...starts)),
   high: rounded(Math.max(...starts)),

@@ -2,7 +2,7 @@
 import { type Bindings, readCore } from "../../src/core/config.ts";
 import { CredentialResolver } from "../../src/core/credentials/resolve-credentials.ts";
 import { importKeyring, seal } from "../../src/core/credentials/sealed-secret.ts";
-import { addCalls, rootApp } from "../../src/core/http/routes.ts";
+import { addCalls, rootApp } from "../../src/core/http/root-app.ts";
 import { systemRuntime as runtime } from "../../src/core/runtime.ts";
 import { NonceMemory } from "../../src/core/signed/nonce-memory.ts";
 import { ExceededLimits } from "../../src/core/signed/rate-limit.ts";
@@ -18,7 +18,7 @@ const app = rootApp({
   limits: new ExceededLimits(runtime),
   stalls,
   notify: async () => {},
-  configOf: (env) => stalls.guard(readCore(env)),
+  configOf: (env) => stalls.guardDatabases(readCore(env)),
 });
 addCalls(app);
 

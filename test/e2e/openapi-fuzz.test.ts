@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { webhookUrlFault } from "../../src/events/url.ts";
+import { webhookUrlMistake } from "../../src/events/url.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { METHODS, openApi, undocumented } from "../support/matches-openapi.ts";
 
@@ -194,7 +194,7 @@ function arbitraryOf(schema: Json): fc.Arbitrary<Json> {
     return whole.filter((value) => Object.keys(value).length >= (schema.minProperties ?? 0));
   }
   if (schema.format === "uri") {
-    const host = fc.domain().filter((name) => webhookUrlFault(`https://${name}/`, { loopback: false }) === undefined);
+    const host = fc.domain().filter((name) => webhookUrlMistake(`https://${name}/`, { loopback: false }) === undefined);
     return fc.tuple(host, fc.webPath()).map(([name, path]) => `https://${name}${path}`);
   }
   if (schema.format === "ipv4") return fc.ipV4();

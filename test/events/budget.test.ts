@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { Budget, type Claimant, MOST_HOMES } from "../../src/events/budget.ts";
+import { Budget, MOST_HOMES, type PlaceCandidate } from "../../src/events/budget.ts";
 
-const claimant = (siteId: number, change: Partial<Claimant> = {}): Claimant => ({
+const candidate = (siteId: number, change: Partial<PlaceCandidate> = {}): PlaceCandidate => ({
   siteId,
   inFlight: 0,
   isSuspect: false,
@@ -9,13 +9,13 @@ const claimant = (siteId: number, change: Partial<Claimant> = {}): Claimant => (
   hasPing: false,
   ...change,
 });
-const sound = (siteId: number) => claimant(siteId);
-const suspect = (siteId: number) => claimant(siteId, { isSuspect: true });
-const added = (siteId: number) => claimant(siteId, { isSuspect: true, isNew: true });
-const unknown = (siteId: number) => claimant(siteId, { isSuspect: undefined });
+const sound = (siteId: number) => candidate(siteId);
+const suspect = (siteId: number) => candidate(siteId, { isSuspect: true });
+const added = (siteId: number) => candidate(siteId, { isSuspect: true, isNew: true });
+const unknown = (siteId: number) => candidate(siteId, { isSuspect: undefined });
 
 /** `wanted/whenSuspect` of each webhook; `-` for one that gets no place. */
-function shares(...all: Claimant[]): string[] {
+function shares(...all: PlaceCandidate[]): string[] {
   const shared = new Budget({ elapsed: () => 0 }, 1).share(all);
   return all.map((each) => {
     const share = shared.get(each);
@@ -37,7 +37,7 @@ describe("the six places of a home", () => {
   it("are two at most for webhooks that may be suspect, whatever is known of them", () => {
     expect(shares(...[1, 2, 3].map(unknown))).toEqual(["2/1", "2/1", "2/0"]);
     expect(shares(unknown(1))).toEqual(["6/2"]);
-    expect(shares(claimant(1, { isSuspect: true, inFlight: 2 }), sound(2))).toEqual(["-", "5/0"]);
+    expect(shares(candidate(1, { isSuspect: true, inFlight: 2 }), sound(2))).toEqual(["-", "5/0"]);
     const kinds = [sound, suspect, unknown];
     const fours = kinds.flatMap((a) => kinds.flatMap((b) => kinds.flatMap((c) => kinds.map((d) => [a, b, c, d]))));
     const most = fours.map((four) =>
@@ -51,12 +51,12 @@ describe("the six places of a home", () => {
   });
 
   it("go to a ping first, also of a suspect webhook whose places are taken", () => {
-    const pinged = claimant(9, { isSuspect: true, inFlight: 2, hasPing: true });
+    const pinged = candidate(9, { isSuspect: true, inFlight: 2, hasPing: true });
     expect(shares(...[1, 2, 3, 4, 5, 6].map(sound), pinged).map((share) => share[0])).toEqual([..."11111-1"]);
   });
 
   it("go to pings of suspect webhooks but for one, where another webhook has something due", () => {
-    const pinged = [1, 2, 3, 4, 5, 6, 7].map((site) => claimant(site, { isSuspect: true, hasPing: true }));
+    const pinged = [1, 2, 3, 4, 5, 6, 7].map((site) => candidate(site, { isSuspect: true, hasPing: true }));
     expect(shares(...pinged, sound(8)).map((share) => share[0])).toEqual([..."11111--1"]);
     expect(shares(...pinged).map((share) => share[0])).toEqual([..."111111-"]);
   });
@@ -67,7 +67,7 @@ describe("the six places of a home", () => {
 });
 
 describe("the places of a home that shares an invocation", () => {
-  const sharesAmong = (homes: number, all: Claimant[]) => [
+  const sharesAmong = (homes: number, all: PlaceCandidate[]) => [
     ...new Budget({ elapsed: () => 0 }, homes).share(all).keys(),
   ];
 

@@ -1,26 +1,31 @@
 import { expect, it } from "vitest";
-import type { Ended } from "../../src/events/attempt.ts";
+import type { EndedAttempt } from "../../src/events/attempt.ts";
 import { healthOf } from "../../src/events/health-of.ts";
 
 const NOW = 1_800_000_000;
 
 const ended = (
-  status: Ended["result"]["status"],
-  change: { url?: string; webhookId?: string; gone?: boolean; posted?: boolean; durationMs?: number } = {},
+  status: EndedAttempt["result"]["status"],
+  change: { url?: string; webhookId?: string; isGone?: boolean; wasPosted?: boolean; durationMs?: number } = {},
 ) => {
   const {
-    gone = false,
-    posted = status !== "skipped",
+    isGone = false,
+    wasPosted = status !== "skipped",
     durationMs = null,
     ...held
   } = { url: "https://a.example.com/", webhookId: "wh_1", ...change };
-  return { held: { siteId: 1, failingSince: 7, ...held }, result: { status, durationMs }, posted, gone } as Ended;
+  return {
+    attempt: { siteId: 1, failingSince: 7, ...held },
+    result: { status, durationMs },
+    wasPosted,
+    isGone,
+  } as EndedAttempt;
 };
 
-const judged = (...all: Ended[]) =>
-  healthOf(all, NOW).map(({ health: { webhookId, url, failedAt, gone }, known }) => {
-    expect(known).toBe(7);
-    return [webhookId, url.slice(8, 9), failedAt, gone];
+const judged = (...all: EndedAttempt[]) =>
+  healthOf(all, NOW).map(({ health: { webhookId, url, failedAt, isGone }, knownFailingSince }) => {
+    expect(knownFailingSince).toBe(7);
+    return [webhookId, url.slice(8, 9), failedAt, isGone];
   });
 
 it("a webhook is failing when all ended attempts failed", () => {
@@ -33,7 +38,7 @@ it("a webhook is not failing when one attempt succeeded, in any order", () => {
 });
 
 it("a webhook is gone when one attempt was answered 410, even beside a success", () => {
-  expect(judged(ended("failed", { gone: true }), ended("delivered"))).toEqual([["wh_1", "a", null, true]]);
+  expect(judged(ended("failed", { isGone: true }), ended("delivered"))).toEqual([["wh_1", "a", null, true]]);
 });
 
 it("a webhook is slow when the last attempt to end took over 10 s", () => {
@@ -46,7 +51,7 @@ it("a webhook is slow when the last attempt to end took over 10 s", () => {
 });
 
 it("attempts that were not posted say nothing about a webhook", () => {
-  expect(judged(ended("skipped"), ended("failed", { posted: false }))).toEqual([]);
+  expect(judged(ended("skipped"), ended("failed", { wasPosted: false }))).toEqual([]);
 });
 
 it("each webhook and each URL is judged separately", () => {

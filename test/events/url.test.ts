@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { webhookUrlFault } from "../../src/events/url.ts";
+import { webhookUrlMistake } from "../../src/events/url.ts";
 
-const fault = (url: string) => webhookUrlFault(url, { loopback: false });
+const fault = (url: string) => webhookUrlMistake(url, { loopback: false });
 
 const HTTPS = "must be an absolute https URL";
 const PUBLIC = "must have a public host name";
@@ -104,7 +104,7 @@ describe("a webhook's URL", () => {
 });
 
 describe("with loopback allowed, a webhook's URL", () => {
-  const here = (url: string) => webhookUrlFault(url, { loopback: true });
+  const here = (url: string) => webhookUrlMistake(url, { loopback: true });
 
   it.each([
     "http://localhost:8080/a",

@@ -28,8 +28,8 @@ export interface Code {
 const LOWERED = (
   [
     ["src/events/store/pending-deliveries.ts", "MOST_ENDED", "5_000", 6],
-    ["src/operators/store/home/redeliveries.ts", "MOST_READ", "5_000", 12],
-    ["src/operators/store/home/redeliveries.ts", "DUE_PER_SECOND", "500", 5],
+    ["src/operators/store/home/redeliver-many.ts", "MOST_READ", "5_000", 12],
+    ["src/operators/store/home/redeliver-many.ts", "DUE_PER_SECOND", "500", 5],
     ["src/operators/store/home/erase-step.ts", "SESSIONS_PER_STEP", "250", 2],
     ["src/operators/services/erase-customer.ts", "CHAT_IDS_PER_PART", "10_000", 3],
     // A day of retention is five seconds, because most runs last for a minute.

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import type { AdminCall } from "../../src/operators/admin/call.ts";
+import type { AdminCall } from "../../src/operators/admin/admin-call.ts";
 import { ADMIN_CALLS, ADMIN_DOCUMENTATION, type AdminCallId } from "../../src/operators/admin/calls.ts";
 import { adminSchemas } from "../../src/tools/openapi/admin-paths.ts";
 import { documentedExample } from "./documented-example.ts";

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import type { AppRecord } from "../../src/core/credentials/find-app.ts";
 import type { Credentials } from "../../src/core/credentials/open-secrets.ts";
-import type { Found, Question } from "../../src/core/credentials/question.ts";
+import type { FoundApp, Question } from "../../src/core/credentials/question.ts";
 import { CredentialResolver } from "../../src/core/credentials/resolve-credentials.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import { type Runtime, systemRuntime } from "../../src/core/runtime.ts";
@@ -78,26 +78,26 @@ export class ResolvingIsolate {
   }
 
   /** @param more milliseconds that the request has left */
-  lookUp(question: Question, more = 8_000): Promise<Found | undefined> {
+  lookUp(question: Question, more = 8_000): Promise<FoundApp | undefined> {
     const lifetime = { runtime: this.runtime, waitUntil: this.waitUntil, answerBy: Date.now() + more };
     return this.resolver.lookUp(this.bindings, lifetime, question);
   }
 
   /** Asks as a request does at first. */
-  async resolve(appid: string): Promise<Found | undefined> {
+  async resolve(appid: string): Promise<FoundApp | undefined> {
     const found = await this.lookUp({ trust: "cache", appid, inTurn: false });
     await this.settled();
     return found;
   }
 
   /** The app in the isolate's memory. */
-  async remembered(appid: string): Promise<Found | undefined> {
+  async remembered(appid: string): Promise<FoundApp | undefined> {
     const found = await this.lookUp({ trust: "cache", appid, inTurn: false });
     return found?.source === "isolate" ? found : undefined;
   }
 
   /** Asks as a request does whose home does not answer. */
-  async relocate(cached: Credentials, client = "192.0.2.1"): Promise<Found | undefined> {
+  async relocate(cached: Credentials, client = "192.0.2.1"): Promise<FoundApp | undefined> {
     const found = await this.lookUp({ trust: "directory", bound: "address", cached, client, signature: "" });
     await this.settled();
     return found;

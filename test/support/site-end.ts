@@ -43,7 +43,12 @@ export async function pruneAll(now: number): Promise<void> {
 }
 
 const runAt = (now: number) => {
-  const limits = { chunkRows: 1_000, left: 900, sessionEventTypes: SESSION_EVENT_TYPES, callRules: CALL_RULES };
+  const limits = {
+    chunkRows: 1_000,
+    statementsLeft: 900,
+    sessionEventTypes: SESSION_EVENT_TYPES,
+    callRules: CALL_RULES,
+  };
   return { runtime: systemRuntime, now, keptUntil: 0, journalKeptUntil: 0, auditKeptUntil: 0, ...limits };
 };
 

@@ -13,7 +13,7 @@ export type AppRecord = AppRow & { home: string };
 type Databases = Pick<Config, "directory" | "homes">;
 
 /** How an app is looked for. */
-interface Search {
+interface SearchOptions {
   /** Deadline in milliseconds of the runtime's `elapsed`. */
   answerBy?: number | undefined;
   /** Homes that must not be asked. */
@@ -34,7 +34,7 @@ export async function findApp(
   runtime: Runtime,
   databases: Databases,
   appid: string,
-  search: Search = {},
+  search: SearchOptions = {},
 ): Promise<AppRecord | null> {
   const route = await selectRoute(runtime, databases.directory, appid, search.answerBy);
   if (route === undefined) return null;
@@ -52,39 +52,42 @@ export async function findApp(
 export async function findKnownApp(
   runtime: Runtime,
   databases: Databases,
-  known: KnownPlace,
+  knownPlace: KnownPlace,
   trust: "home" | "directory",
-  search: Search,
+  search: SearchOptions,
 ): Promise<AppRecord | null> {
-  const { appid, home } = known;
-  const elsewhere = () => findRouteElsewhere(runtime, databases, known, search);
-  const followed = (route: Route) => follow(runtime, databases, appid, route, search);
+  const { appid, home } = knownPlace;
+  const findElsewhere = () => findRouteElsewhere(runtime, databases, knownPlace, search);
+  const followRoute = (route: Route) => follow(runtime, databases, appid, route, search);
   if (trust === "directory") {
     // The home that is closed or does not answer is the directory itself, so there is no other database to ask.
-    const route = home === MAIN_HOME ? undefined : await elsewhere();
-    return route === undefined ? null : followed(route);
+    const route = home === MAIN_HOME ? undefined : await findElsewhere();
+    return route === undefined ? null : followRoute(route);
   }
   const db = databases.homes.get(home);
   if (home === MAIN_HOME || db === undefined) return findApp(runtime, databases, appid, search);
-  const found = await hereOrElsewhere((watch) => selectApp(runtime, db, known, search.answerBy, watch), elsewhere);
-  if ("elsewhere" in found) return followed(found.elsewhere);
-  const app = found.answer ?? null;
+  const answerOrRoute = await hereOrElsewhere(
+    (watch) => selectApp(runtime, db, knownPlace, search.answerBy, watch),
+    findElsewhere,
+  );
+  if ("elsewhere" in answerOrRoute) return followRoute(answerOrRoute.elsewhere);
+  const app = answerOrRoute.answer ?? null;
   if (app !== null && app.revokedAt === null) return { ...app, home };
-  const route = await elsewhere();
-  return route === undefined ? app && { ...app, home } : followed(route);
+  const route = await findElsewhere();
+  return route === undefined ? app && { ...app, home } : followRoute(route);
 }
 
 /** The place of an app in the directory. Undefined when it is the known place, or the directory has no route. */
 async function findRouteElsewhere(
   runtime: Runtime,
   { directory }: Databases,
-  known: KnownPlace,
-  { answerBy, onRoute }: Search,
+  knownPlace: KnownPlace,
+  { answerBy, onRoute }: SearchOptions,
 ): Promise<Route | undefined> {
-  const route = await selectRoute(runtime, directory, known.appid, answerBy);
+  const route = await selectRoute(runtime, directory, knownPlace.appid, answerBy);
   if (route === undefined) return undefined;
-  if (!isAt(route, known)) return route;
-  onRoute?.(known);
+  if (!isAt(route, knownPlace)) return route;
+  onRoute?.(knownPlace);
   return undefined;
 }
 
@@ -95,11 +98,11 @@ async function follow(
   databases: Databases,
   appid: string,
   { siteId, home, app }: Route,
-  { answerBy, closed, onRoute }: Search,
+  { answerBy, closed, onRoute }: SearchOptions,
 ): Promise<AppRecord | null> {
   onRoute?.({ appid, siteId, home });
   if (closed?.has(home)) throw new ServiceError("unavailable", homeClosed(home));
-  const found =
+  const appRow =
     home === MAIN_HOME ? app : await selectApp(runtime, homeDatabase(databases, home), { siteId, appid }, answerBy);
-  return found ? { ...found, home } : null;
+  return appRow ? { ...appRow, home } : null;
 }

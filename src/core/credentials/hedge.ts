@@ -1,6 +1,6 @@
 import { isRefusedFor } from "../errors.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
-import type { Found, Lifetime } from "./question.ts";
+import type { FoundApp, Lifetime } from "./question.ts";
 
 /** How long a cold look-up waits for KV before it asks D1 too. */
 const KV_HEAD_START_MS = 15;
@@ -14,28 +14,28 @@ const KV_LATE_MS = 300;
  */
 export async function firstOfKvAndD1(
   { runtime, waitUntil, answerBy }: Lifetime,
-  fromKv: Promise<Found | undefined>,
-  askD1: () => Promise<Found | undefined>,
-): Promise<Found | undefined> {
-  const early = await within(runtime, KV_HEAD_START_MS, fromKv, null);
+  fromKv: Promise<FoundApp | undefined>,
+  askD1: () => Promise<FoundApp | undefined>,
+): Promise<FoundApp | undefined> {
+  const early = await resultWithin(runtime, KV_HEAD_START_MS, fromKv, null);
   if (early !== null) return early ?? askD1();
   const fromD1 = askD1();
   // When KV wins, D1's answer still refreshes the caches.
   waitUntil(fromD1.catch(() => {}));
-  const kvHit = fromKv.then((found) => found ?? fromD1);
+  const kvHit = fromKv.then((foundInKv) => foundInKv ?? fromD1);
   // A directory restored to an earlier time does not know newer apps. So its "no such app" waits a little for KV's record, which
   // the gate then checks.
-  const orKv = (found: Found | undefined) => found ?? within(runtime, KV_LATE_MS, kvHit, undefined);
-  const first = Promise.any([kvHit, fromD1.then(orKv)]).catch(() => fromD1);
+  const orKv = (foundInD1: FoundApp | undefined) => foundInD1 ?? resultWithin(runtime, KV_LATE_MS, kvHit, undefined);
+  const firstAnswer = Promise.any([kvHit, fromD1.then(orKv)]).catch(() => fromD1);
   // A closed home refuses all requests, so KV's record would not help. A call that got no turn at D1 has waited for KV too.
   const ended = new Promise<never>((_, refuse) => {
     fromD1.catch((error: unknown) => isRefusedFor(error, "home_closed", "client_limit") && refuse(error));
   });
-  return within(runtime, answerBy - runtime.elapsed(), Promise.race([first, ended]), fromD1);
+  return resultWithin(runtime, answerBy - runtime.elapsed(), Promise.race([firstAnswer, ended]), fromD1);
 }
 
 /** The answer if it comes within `milliseconds`, else `late`. */
-export function within<T, Late>(
+export function resultWithin<T, Late>(
   runtime: Runtime,
   milliseconds: number,
   answer: Promise<T>,

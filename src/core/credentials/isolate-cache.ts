@@ -1,6 +1,6 @@
 import type { Runtime } from "../runtime.ts";
 import type { Credentials } from "./open-secrets.ts";
-import type { Found } from "./question.ts";
+import type { FoundApp } from "./question.ts";
 import { remember } from "./remember.ts";
 
 const CACHED_MS = 300_000;
@@ -14,13 +14,13 @@ export class IsolateCache {
     this.#runtime = runtime;
   }
 
-  fresh(appid: string): Found | undefined {
+  freshRecord(appid: string): FoundApp | undefined {
     const entry = this.#entries.get(appid);
-    return entry !== undefined && entry.until > this.#runtime.now() ? this.any(appid) : undefined;
+    return entry !== undefined && entry.until > this.#runtime.now() ? this.anyRecord(appid) : undefined;
   }
 
   /** The entry, even after it has expired. */
-  any(appid: string): Found | undefined {
+  anyRecord(appid: string): FoundApp | undefined {
     const entry = this.#entries.get(appid);
     return entry && { credentials: entry.credentials, source: "isolate" };
   }

@@ -33,17 +33,17 @@ export async function readRecords(kv: KVNamespace | undefined, appids: string[])
   for (let at = 0; at < appids.length; at += KEYS_PER_READ) parts.push(appids.slice(at, at + KEYS_PER_READ));
   // Read as text: with "json", one damaged value would fail the whole call.
   const read = Promise.all(parts.map((part) => kv.get(part.map(keyOf), "text")));
-  const found = await read.catch((cause: unknown) => {
+  const texts = await read.catch((cause: unknown) => {
     throw new ServiceError("unavailable", { reason: "kv_unavailable", detail: "KV does not answer.", cause });
   });
   for (const [i, appid] of appids.entries()) {
-    const record = parsed(found[Math.floor(i / KEYS_PER_READ)]?.get(keyOf(appid)));
+    const record = parseText(texts[Math.floor(i / KEYS_PER_READ)]?.get(keyOf(appid)));
     if (isRecordOf(appid, record)) records.set(appid, wholeOf(record));
   }
   return records;
 }
 
-function parsed(text: string | null | undefined): unknown {
+function parseText(text: string | null | undefined): unknown {
   try {
     return JSON.parse(text ?? "null");
   } catch {

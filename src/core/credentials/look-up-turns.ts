@@ -37,8 +37,8 @@ export class LookUpTurns {
     for (let turn = 0; turn < MOST_TURNS; turn++) {
       this.#waiting.set(name, cached);
       await sleep(this.#runtime, TURN_MS - (this.#runtime.elapsed() % TURN_MS));
-      const found = cached();
-      if (found !== undefined) return found;
+      const foundMeanwhile = cached();
+      if (foundMeanwhile !== undefined) return foundMeanwhile;
       this.#draw();
       if (this.#drawn.name !== name) continue;
       this.#drawn.name = undefined;

@@ -16,9 +16,9 @@ export interface Credentials {
 
 /** Whether two records accept the same signatures, and say the same of events. */
 export function sameCredentials(a: Credentials, b: Credentials): boolean {
-  const gist = ({ siteId, home, revoked, events, keys }: Credentials) =>
+  const comparedFields = ({ siteId, home, revoked, events, keys }: Credentials) =>
     JSON.stringify([siteId, home, revoked, events, keys.map(({ version, expiresAt }) => [version, expiresAt])]);
-  return gist(a) === gist(b);
+  return comparedFields(a) === comparedFields(b);
 }
 
 /** A secret in clear text. Only for use in memory: it must never reach an answer or a log. */
@@ -29,12 +29,12 @@ export interface OpenSecret {
   expiresAt: number;
 }
 
-type Sealed = { slot: Slot; version: string; sealed: string; expiresAt: number };
+type SealedSlot = { slot: Slot; version: string; sealed: string; expiresAt: number };
 
 /** An app's secrets as stored, the current one first. */
-function sealedSecrets(app: AppRecord): Sealed[] {
+function sealedSecrets(app: AppRecord): SealedSlot[] {
   const { version, secret, previousVersion, previousSecret, previousExpiresAt } = app;
-  const sealed: Sealed[] = [{ slot: "current", version, sealed: secret, expiresAt: Number.POSITIVE_INFINITY }];
+  const sealed: SealedSlot[] = [{ slot: "current", version, sealed: secret, expiresAt: Number.POSITIVE_INFINITY }];
   if (previousVersion !== null && previousSecret !== null) {
     const expiresAt = previousExpiresAt ?? 0;
     sealed.push({ slot: "previous", version: previousVersion, sealed: previousSecret, expiresAt });

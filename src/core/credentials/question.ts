@@ -8,7 +8,7 @@ import type { Credentials } from "./open-secrets.ts";
  * - `home`: the answer of the app's home, else of the directory;
  * - `directory`: the answer of the directory, if it names another home.
  *
- * `cached` is the record that the caches had. `bound` says how often D1 may be asked, see lookup-bounds.ts: for every request, once for
+ * `cached` is the record that the caches had. `bound` says how often D1 may be asked, see look-up-bounds.ts: for every request, once for
  * all of an `address` (`client`), or to confirm what is known, once a second for a `signature`.
  */
 export type Question =
@@ -21,12 +21,12 @@ export type Question =
       signature: string | undefined;
     };
 
-export type Source = "isolate" | "kv" | "d1";
+export type CredentialsSource = "isolate" | "kv" | "d1";
 
 /** An app's credentials, and the layer that they were read from. */
-export interface Found {
+export interface FoundApp {
   credentials: Credentials;
-  source: Source;
+  source: CredentialsSource;
 }
 
 /** What a look-up may use of the request that it serves. */

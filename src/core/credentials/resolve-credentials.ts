@@ -3,13 +3,13 @@ import { ServiceError } from "../errors.ts";
 import { type Runtime, unixSeconds } from "../runtime.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { type AppRecord, findApp, findKnownApp } from "./find-app.ts";
-import { firstOfKvAndD1, within } from "./hedge.ts";
+import { firstOfKvAndD1, resultWithin } from "./hedge.ts";
 import { IsolateCache } from "./isolate-cache.ts";
 import { readRecord, writeRecord } from "./kv-records.ts";
+import { LookUpBounds } from "./look-up-bounds.ts";
 import { LookUpTurns } from "./look-up-turns.ts";
-import { LookUpBounds } from "./lookup-bounds.ts";
 import { type Credentials, openCredentials, sameCredentials } from "./open-secrets.ts";
-import type { Found, Lifetime, Question } from "./question.ts";
+import type { FoundApp, Lifetime, Question } from "./question.ts";
 import { importKeyring, type Keyring, UnsealError } from "./sealed-secret.ts";
 
 export type CredentialBindings = Pick<Config, "directory" | "homes" | "closedHomes" | "credentials" | "masterKeys">;
@@ -41,25 +41,25 @@ export class CredentialResolver {
   }
 
   async keyring(bindings: CredentialBindings): Promise<Keyring> {
-    const known = this.#keyrings.get(bindings.masterKeys);
-    if (known !== undefined) return known;
+    const cachedKeyring = this.#keyrings.get(bindings.masterKeys);
+    if (cachedKeyring !== undefined) return cachedKeyring;
     const keyring = await importKeyring(bindings.masterKeys);
     this.#keyrings.set(bindings.masterKeys, keyring);
     return keyring;
   }
 
   /**
-   * Finds an app's credentials where the question asks, within the bounds of lookup-bounds.ts, and updates the caches. Undefined
+   * Finds an app's credentials where the question asks, within the bounds of look-up-bounds.ts, and updates the caches. Undefined
    * when there is no such app, or no newer record than the cached one.
    *
    * @throws ServiceError `unavailable` when D1 is needed and does not answer, or the app's home is closed; `internal` when
    *   MASTER_KEY does not open the record; `too_many_requests` when D1 is needed and the caller got no turn
    */
-  async lookUp(bindings: CredentialBindings, lifetime: Lifetime, question: Question): Promise<Found | undefined> {
+  async lookUp(bindings: CredentialBindings, lifetime: Lifetime, question: Question): Promise<FoundApp | undefined> {
     if (question.trust === "cache") {
       const { appid, inTurn } = question;
-      const known = inTurn ? this.#cache.any(appid) : this.#cache.fresh(appid);
-      return known ?? this.#askKvAndD1(bindings, appid, inTurn, lifetime);
+      const cachedApp = inTurn ? this.#cache.anyRecord(appid) : this.#cache.freshRecord(appid);
+      return cachedApp ?? this.#askKvAndD1(bindings, appid, inTurn, lifetime);
     }
     const { trust, bound, cached, client, signature } = question;
     const { appid } = cached;
@@ -67,7 +67,10 @@ export class CredentialResolver {
     const [isNews, look] =
       trust === "directory"
         ? [isElsewhere, () => this.#askDirectory(bindings, cached, lifetime)]
-        : [(found: Credentials) => !sameCredentials(found, cached), () => this.#askHome(bindings, cached, lifetime)];
+        : [
+            (credentials: Credentials) => !sameCredentials(credentials, cached),
+            () => this.#askHome(bindings, cached, lifetime),
+          ];
     switch (bound) {
       case "none":
         return this.#cachedNews(appid, isNews) ?? look();
@@ -92,18 +95,18 @@ export class CredentialResolver {
     appid: string,
     { answerBy }: Lifetime,
     isNews: (found: Credentials) => boolean,
-    look: () => Promise<Found | undefined>,
-  ): Promise<Found | undefined> {
+    look: () => Promise<FoundApp | undefined>,
+  ): Promise<FoundApp | undefined> {
     const lookForNews = async () => {
-      const found = await look();
-      return found !== undefined && isNews(found.credentials) ? found : undefined;
+      const app = await look();
+      return app !== undefined && isNews(app.credentials) ? app : undefined;
     };
     return this.#bounds.once(whose, answerBy, () => this.#cachedNews(appid, isNews), lookForNews);
   }
 
   /** The record that another request has read meanwhile; undefined unless it is news. */
-  #cachedNews(appid: string, isNews: (found: Credentials) => boolean): Found | undefined {
-    const cached = this.#cache.fresh(appid);
+  #cachedNews(appid: string, isNews: (found: Credentials) => boolean): FoundApp | undefined {
+    const cached = this.#cache.freshRecord(appid);
     return cached !== undefined && isNews(cached.credentials) ? cached : undefined;
   }
 
@@ -112,36 +115,36 @@ export class CredentialResolver {
     appid: string,
     inTurn: boolean,
     lifetime: Lifetime,
-  ): Promise<Found | undefined> {
+  ): Promise<FoundApp | undefined> {
     if (!APPID.test(appid)) return undefined;
-    const held = this.#readKv(bindings, appid);
+    const kvCredentials = this.#readKv(bindings, appid);
     // A record of KV must not replace a record that another request has read from D1 meanwhile.
-    const keep = (found: Credentials): Found =>
-      this.#cache.fresh(appid) ?? { credentials: this.#cache.keep(found), source: "kv" };
-    const fromKv = held.then((found) => found && keep(found));
+    const keep = (credentials: Credentials): FoundApp =>
+      this.#cache.freshRecord(appid) ?? { credentials: this.#cache.keep(credentials), source: "kv" };
+    const fromKv = kvCredentials.then((credentials) => credentials && keep(credentials));
     return firstOfKvAndD1(lifetime, fromKv, async () => {
-      const meanwhile = inTurn ? await this.#turns.wait(appid, () => this.#cache.any(appid)) : undefined;
+      const meanwhile = inTurn ? await this.#turns.wait(appid, () => this.#cache.anyRecord(appid)) : undefined;
       if (meanwhile !== undefined) return meanwhile;
       const record = await findApp(lifetime.runtime, bindings, appid, { ...lifetime, closed: bindings.closedHomes });
-      return this.#takeOrDrop(bindings, appid, record, held, lifetime);
+      return this.#keepOrDrop(bindings, appid, record, kvCredentials, lifetime);
     });
   }
 
-  async #askHome(bindings: CredentialBindings, cached: Credentials, lifetime: Lifetime): Promise<Found | undefined> {
-    const held = this.#believedOfKv(cached);
+  async #askHome(bindings: CredentialBindings, cached: Credentials, lifetime: Lifetime): Promise<FoundApp | undefined> {
+    const kvCredentials = this.#believedOfKv(cached);
     const search = { ...lifetime, closed: bindings.closedHomes };
     const record = await findKnownApp(lifetime.runtime, bindings, cached, "home", search);
-    return this.#takeOrDrop(bindings, cached.appid, record, held, lifetime);
+    return this.#keepOrDrop(bindings, cached.appid, record, kvCredentials, lifetime);
   }
 
   async #askDirectory(
     bindings: CredentialBindings,
     cached: Credentials,
     lifetime: Lifetime,
-  ): Promise<Found | undefined> {
+  ): Promise<FoundApp | undefined> {
     const search = { ...lifetime, closed: bindings.closedHomes };
     const record = await findKnownApp(lifetime.runtime, bindings, cached, "directory", search);
-    return record === null ? undefined : this.#take(bindings, record, this.#believedOfKv(cached), lifetime);
+    return record === null ? undefined : this.#keepRecord(bindings, record, this.#believedOfKv(cached), lifetime);
   }
 
   /** Undefined when KV does not have the app or fails. Never rejects. */
@@ -157,28 +160,28 @@ export class CredentialResolver {
 
   /** The newest record that this isolate has read. KV is assumed to hold the same, so that it need not be read again. */
   async #believedOfKv(cached: Credentials): Promise<Credentials> {
-    return this.#cache.any(cached.appid)?.credentials ?? cached;
+    return this.#cache.anyRecord(cached.appid)?.credentials ?? cached;
   }
 
   /** Caches the record of D1, or forgets the app when D1 has none. */
-  async #takeOrDrop(
+  async #keepOrDrop(
     bindings: CredentialBindings,
     appid: string,
     record: AppRecord | null,
     heldByKv: Promise<Credentials | undefined>,
     lifetime: Lifetime,
-  ): Promise<Found | undefined> {
-    if (record !== null) return this.#take(bindings, record, heldByKv, lifetime);
+  ): Promise<FoundApp | undefined> {
+    if (record !== null) return this.#keepRecord(bindings, record, heldByKv, lifetime);
     this.#cache.drop(appid);
     return undefined;
   }
 
-  async #take(
+  async #keepRecord(
     bindings: CredentialBindings,
     record: AppRecord,
     heldByKv: Promise<Credentials | undefined>,
     { waitUntil }: Lifetime,
-  ): Promise<Found> {
+  ): Promise<FoundApp> {
     let credentials: Credentials;
     try {
       credentials = await this.#open(bindings, record);
@@ -199,8 +202,8 @@ export class CredentialResolver {
     credentials: Credentials,
     heldByKv: Promise<Credentials | undefined>,
   ): Promise<void> {
-    const held = await within(this.#runtime, KV_ANSWER_MS, heldByKv, credentials);
-    if (held === undefined || !sameCredentials(held, credentials)) {
+    const kvCredentials = await resultWithin(this.#runtime, KV_ANSWER_MS, heldByKv, credentials);
+    if (kvCredentials === undefined || !sameCredentials(kvCredentials, credentials)) {
       await writeRecord(bindings.credentials, record, this.#telemetry);
     }
   }

@@ -56,7 +56,7 @@ export async function seal(
 ): Promise<string> {
   const { id, key } = keyring.sealing;
   const iv = runtime.bytes(IV_BYTES);
-  const algorithm = aesGcm(iv, associated(owner, slot));
+  const algorithm = aesGcm(iv, associatedData(owner, slot));
   const sealed = await crypto.subtle.encrypt(algorithm, key, new TextEncoder().encode(secret));
   return ["v2", id, iv.toBase64(BASE64URL), new Uint8Array(sealed).toBase64(BASE64URL)].join(".");
 }
@@ -75,7 +75,7 @@ export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, s
     );
   }
   try {
-    const algorithm = aesGcm(Uint8Array.fromBase64(iv, BASE64URL), associated(owner, slot));
+    const algorithm = aesGcm(Uint8Array.fromBase64(iv, BASE64URL), associatedData(owner, slot));
     const secret = await crypto.subtle.decrypt(algorithm, masterKey.key, Uint8Array.fromBase64(ciphertext, BASE64URL));
     return new TextDecoder().decode(secret);
   } catch {
@@ -95,7 +95,7 @@ function nameOf(owner: SecretOwner): string {
   return "purpose" in owner ? `purpose ${owner.purpose}` : owner.appid;
 }
 
-const associated = (owner: SecretOwner, slot: Slot): string =>
+const associatedData = (owner: SecretOwner, slot: Slot): string =>
   `v2|${owner.siteId}|${nameOf(owner)}|${owner.version}|${slot}`;
 
 function aesGcm(iv: Uint8Array<ArrayBuffer>, associated: string) {

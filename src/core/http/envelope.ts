@@ -7,12 +7,12 @@ import { noteRefusal } from "./faults.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** `{"code":1,"msg":"ok","data":…}`, contract section 4. */
-export function succeed(c: RequestContext, data: Record<string, unknown> | ""): Response {
+export function answerSuccess(c: RequestContext, data: Record<string, unknown> | ""): Response {
   return c.json({ code: 1, msg: "ok", data });
 }
 
 /** `{"code":-1,"msg":…,"data":""}`, contract section 7. Also notes reason and violations for the log and the journal. */
-export function fail(c: RequestContext, refused: Refused): Response {
+export function answerRefusal(c: RequestContext, refused: Refused): Response {
   noteRefusal(c.var.trace, refused);
   return envelope(c, refused.code, refused);
 }
@@ -24,10 +24,10 @@ export function fail(c: RequestContext, refused: Refused): Response {
 export function envelope(
   c: RequestContext,
   code: SignedErrorCode,
-  refused: Pick<ErrorContext, "allow" | "retryAfter" | "tell" | "violations" | "detail">,
+  refused: Pick<ErrorContext, "allow" | "retryAfter" | "tellViolations" | "violations" | "detail">,
 ): Response {
-  const { allow, retryAfter, tell } = refused;
-  const detail = tell === true ? detailOf(refused) : undefined;
+  const { allow, retryAfter, tellViolations } = refused;
+  const detail = tellViolations === true ? detailOf(refused) : undefined;
   const { status, message } = WIRE_ERRORS[code];
   if (allow !== undefined) c.header("Allow", allow);
   if (retryAfter !== undefined) c.header("Retry-After", String(retryAfter));

@@ -12,7 +12,7 @@ import type { Trace } from "../telemetry/trace.ts";
  * @param trace receives the reason, the detail, its violations and the cause, for the log and the journal
  */
 export function refusalOf(error: Error, trace: Trace): ServiceError {
-  const refusal = error instanceof ServiceError ? error : unexpected(error);
+  const refusal = error instanceof ServiceError ? error : unexpectedError(error);
   const { cause } = refusal.context;
   noteRefusal(trace, refusal.context);
   trace.serverFault = STATUS_OF[refusal.code] >= 500;
@@ -45,7 +45,7 @@ export function silentHome({ context }: ServiceError, { home }: Trace): string |
   return home !== MAIN_HOME && NO_ANSWER.has(context.reason) ? home : undefined;
 }
 
-function unexpected(error: Error): ServiceError {
+function unexpectedError(error: Error): ServiceError {
   if (error instanceof ConfigurationError)
     return new ServiceError("internal", { reason: "configuration", cause: error });
   if (error instanceof UnsealError) return new ServiceError("internal", { reason: "master_key_wrong", cause: error });

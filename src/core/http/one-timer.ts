@@ -21,7 +21,7 @@ export function oneTimer(runtime: Runtime): OneTimer {
   const sleep = (milliseconds: number) => {
     const ms = Math.min(milliseconds, SLEEP_MS);
     ringsAt = runtime.elapsed() + ms;
-    stop = runtime.after(ms, ring);
+    stop = runtime.after(ms, runDue);
   };
 
   const rest = () => {
@@ -30,7 +30,7 @@ export function oneTimer(runtime: Runtime): OneTimer {
     ringsAt = Number.POSITIVE_INFINITY;
   };
 
-  function ring(): void {
+  function runDue(): void {
     // A timer may ring a little before the clock says so.
     const now = Math.max(ringsAt, runtime.elapsed());
     ringsAt = Number.POSITIVE_INFINITY;

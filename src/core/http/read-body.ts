@@ -19,7 +19,7 @@ export async function readBody(runtime: Runtime, request: Request): Promise<Arra
   if (!request.headers.has("content-length")) return readBytes(runtime, request);
   refuseAnnounced(request, MAX_BODY_BYTES);
   // A body with a length needs no limit here: the runtime reads no more bytes than announced.
-  return arrived(runtime, () => request.arrayBuffer());
+  return bodyInTime(runtime, () => request.arrayBuffer());
 }
 
 /** @throws ServiceError `media_type_unsupported` */
@@ -29,14 +29,14 @@ export function requireJson({ headers }: Request): void {
     throw new ServiceError("media_type_unsupported", {
       reason: "content_type_not_json",
       violations: [{ field: "Content-Type", ...notJson(type) }],
-      tell: true,
+      tellViolations: true,
     });
   }
   if (headers.has("content-encoding")) {
     throw new ServiceError("media_type_unsupported", {
       reason: "content_encoding_present",
       violations: [{ field: "Content-Encoding", rule: "absent" }],
-      tell: true,
+      tellViolations: true,
     });
   }
 }
@@ -60,7 +60,7 @@ export async function readBytes(runtime: Runtime, request: Request, most = MAX_B
   if (request.body === null) return new ArrayBuffer(0);
   const reader = request.body.getReader();
   try {
-    return await arrived(runtime, () => readChunks(reader, most));
+    return await bodyInTime(runtime, () => readChunks(reader, most));
   } catch (error) {
     // cancel() is not awaited: with a sender that never ends the body, it may never end either.
     reader.cancel().catch(() => {});
@@ -89,22 +89,22 @@ function refuseAnnounced({ headers }: Request, most: number): void {
 }
 
 /** Turns the runtime's error for a body that ended early into a refusal. The error reads like an outage, but the caller cut the body off. */
-async function arrived(runtime: Runtime, read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
+async function bodyInTime(runtime: Runtime, read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
   try {
     return await withinTime(runtime, ARRIVAL_LIMIT_MS, read, () => {
-      throw unreadable("body_too_slow", { rule: "within_seconds", values: [ARRIVAL_LIMIT_MS / 1000] });
+      throw unreadableBody("body_too_slow", { rule: "within_seconds", values: [ARRIVAL_LIMIT_MS / 1000] });
     });
   } catch (error) {
-    throw error instanceof ServiceError ? error : unreadable("body_cut_off", { rule: "whole" });
+    throw error instanceof ServiceError ? error : unreadableBody("body_cut_off", { rule: "whole" });
   }
 }
 
-const unreadable = (reason: string, broken: Violation) =>
-  new ServiceError("invalid_parameters", { reason, violations: [{ field: "body", ...broken }], tell: true });
+const unreadableBody = (reason: string, broken: Violation) =>
+  new ServiceError("invalid_parameters", { reason, violations: [{ field: "body", ...broken }], tellViolations: true });
 
 const tooLarge = (most: number) =>
   new ServiceError("body_too_large", {
     reason: "body_too_large",
     violations: [{ field: "body", rule: "bytes_at_most", values: [most] }],
-    tell: true,
+    tellViolations: true,
   });

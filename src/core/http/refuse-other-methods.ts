@@ -6,18 +6,21 @@ import type { Routes } from "./new-hono.ts";
 /**
  * Answers a wrong method on a known path with 405 and `Allow`; hono would answer 404. Call it after all routes are added.
  *
- * @param tell whether the answer has the rule too
+ * @param tellViolations whether the answer names the broken rule too
  */
-export function refuseOtherMethods<E extends Env>(routes: Routes<E>, tell?: true): void {
+export function refuseOtherMethods<E extends Env>(routes: Routes<E>, tellViolations?: true): void {
   const served = Map.groupBy(
     routes.routes.filter(({ method }) => method !== "ALL"),
     ({ path }) => path,
   );
   for (const [path, handlers] of served) {
     const allow = [...new Set(handlers.map(({ method }) => method))].join(", ");
-    const told = tell && { violations: [{ field: "method", rule: "method", values: [allow] } as const], tell };
+    const toldViolations = tellViolations && {
+      violations: [{ field: "method", rule: "method", values: [allow] } as const],
+      tellViolations,
+    };
     routes.all(path, () => {
-      throw new ServiceError("method_not_allowed", { reason: "method_not_allowed", allow, ...told });
+      throw new ServiceError("method_not_allowed", { reason: "method_not_allowed", allow, ...toldViolations });
     });
   }
 }
@@ -33,5 +36,5 @@ export function refuseOtherPaths<E extends Env>(routes: Routes<E>): void {
 export const routeNotFound = (violation?: Violation): ServiceError =>
   new ServiceError("route_not_found", {
     reason: "route_not_found",
-    ...(violation !== undefined && { violations: [violation], tell: true as const }),
+    ...(violation !== undefined && { violations: [violation], tellViolations: true as const }),
   });

@@ -6,7 +6,7 @@ import type { Placeholders } from "../store/statement.ts";
 import { listedAgentIds } from "./agent-ids.ts";
 import { defineOperation } from "./define-operation.ts";
 import type { Documentation } from "./operation.ts";
-import { chatIdField, onSession, SESSION_NOT_FOUND, session, sessionNotFound } from "./session-rules.ts";
+import { chatIdField, isSession, onSession, SESSION_NOT_FOUND, sessionNotFound } from "./session-rules.ts";
 
 /** `agents` is a JSON array of distinct ids. */
 type Values = Placeholders<{ siteId: number; chatId: number; agents: string }>;
@@ -16,7 +16,7 @@ type Values = Placeholders<{ siteId: number; chatId: number; agents: string }>;
  * of the site.
  */
 const askedToJoin = (v: Values) => sql`CROSS JOIN json_each(${v.agents}) AS asked
-  CROSS JOIN ${sessions} ON ${session(v)}
+  CROSS JOIN ${sessions} ON ${isSession(v)}
   CROSS JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'`;
 
 /** Condition for the row of `participants` of a requested agent. */
@@ -53,14 +53,14 @@ export default defineOperation({
   refusals: {
     session_not_found: sessionNotFound,
     not_a_ticket: {
-      when: (v) => sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.kind} <> 'ticket')`,
+      when: (v) => sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${isSession(v)} AND ${sessions.kind} <> 'ticket')`,
       code: "state_forbids",
       violation: () => ({ field: "chat_id", rule: "ticket" }),
       past: "The session was not a ticket.",
     },
     no_responsible_agent: {
       when: (v) =>
-        sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.responsibleAgentId} IS NULL)`,
+        sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${isSession(v)} AND ${sessions.responsibleAgentId} IS NULL)`,
       code: "state_forbids",
       violation: () => ({ field: "chat_id", rule: "responsible_agent" }),
       past: "The session had no responsible agent.",
@@ -80,7 +80,7 @@ export default defineOperation({
       WHEN asked.value = ${sessions.responsibleAgentId} OR ${participants.agentId} IS NOT NULL THEN 'already on the session'
       WHEN ${agents.id} IS NULL THEN 'unknown'
       WHEN ${agents.status} <> 'normal' THEN 'disabled' END AS why
-    FROM json_each(${v.agents}) AS asked CROSS JOIN ${sessions} ON ${session(v)}
+    FROM json_each(${v.agents}) AS asked CROSS JOIN ${sessions} ON ${isSession(v)}
     LEFT JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value
     LEFT JOIN ${participants} ON ${isParticipant(v)}
     WHERE why IS NOT NULL ORDER BY asked.key`,
@@ -109,7 +109,7 @@ export default defineOperation({
         WHERE ${mayJoin(v)} ORDER BY id))`,
       added_by: sessions.responsibleAgentId,
     }),
-    join: (v) => sql`CROSS JOIN ${sessions} ON ${session(v)}`,
+    join: (v) => sql`CROSS JOIN ${sessions} ON ${isSession(v)}`,
     // After the writes, agents who join by this call could not be told from earlier participants.
     beforeWrites: true,
   },

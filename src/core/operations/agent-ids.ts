@@ -1,4 +1,4 @@
-import { type Broken, isPositiveId, NOT_POSITIVE, type Reading, readBy } from "../fields.ts";
+import { type BrokenRule, isPositiveId, NOT_POSITIVE, type Reading, readBy } from "../fields.ts";
 import type { RuleName } from "../rules.ts";
 
 /** The agents of a request: 1 to 100, one named twice counts once. A body has room for 31,000 ids, right or wrong. */
@@ -8,7 +8,7 @@ const MOST_AGENTS = 100;
 const LISTED_ID = /^[ \t]*[1-9][0-9]*[ \t]*$/;
 
 /** The distinct ids of a list, sorted. Reads no further than to the first wrong item, or to the 101st agent. */
-function distinct(items: Iterable<number | Broken>, rule: RuleName): Reading<number[]> {
+function distinctItems(items: Iterable<number | BrokenRule>, rule: RuleName): Reading<number[]> {
   const whole = { broken: { rule, values: [1, MOST_AGENTS] } };
   const ids = new Set<number>();
   let item = 0;
@@ -20,13 +20,13 @@ function distinct(items: Iterable<number | Broken>, rule: RuleName): Reading<num
   return ids.size === 0 ? whole : { value: [...ids].sort((a, b) => a - b) };
 }
 
-function* idsOfArray(list: unknown): Iterable<number | Broken> {
+function* idsOfArray(list: unknown): Iterable<number | BrokenRule> {
   if (!Array.isArray(list)) return;
   for (const each of list) yield isPositiveId(each) ? each : NOT_POSITIVE;
 }
 
 /** Reads item by item: `split` would make all of them. */
-function* idsOfText(text: string): Iterable<number | Broken> {
+function* idsOfText(text: string): Iterable<number | BrokenRule> {
   let start = 0;
   for (let end = 0; end < text.length; start = end + 1) {
     const comma = text.indexOf(",", start);
@@ -46,9 +46,9 @@ function ruleOfItem(item: string, isAfterTrailingComma: boolean): RuleName {
 }
 
 /** An array of agents' ids. */
-export const agentIds = readBy((list) => distinct(idsOfArray(list), "agent_ids"));
+export const agentIds = readBy((list) => distinctItems(idsOfArray(list), "agent_ids"));
 
 /** Agents' ids as an array, or as a string with commas between them. */
 export const listedAgentIds = readBy((list) =>
-  distinct(typeof list === "string" ? idsOfText(list) : idsOfArray(list), "listed_ids"),
+  distinctItems(typeof list === "string" ? idsOfText(list) : idsOfArray(list), "listed_ids"),
 );

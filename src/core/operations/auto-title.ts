@@ -23,24 +23,24 @@ export function autoTitle(content: string): string {
   const line = firstSentence(content.trim()).replace(/\s+/g, " ").trim();
   if (!isVisible(line)) return "";
   if (line.length <= MOST_GRAPHEMES) return line;
-  let kept = "";
+  let title = "";
   let [graphemes, codePoints] = [0, 0];
   for (const grapheme of graphemesOf(line)) {
     graphemes += 1;
     codePoints += [...grapheme].length;
-    if (graphemes < MOST_GRAPHEMES && codePoints < MOST_CODE_POINTS) kept += grapheme;
-    else if (graphemes <= MOST_GRAPHEMES && codePoints <= MOST_CODE_POINTS && line === kept + grapheme) return line;
-    else return isVisible(kept) ? `${kept.trimEnd()}…` : "";
+    if (graphemes < MOST_GRAPHEMES && codePoints < MOST_CODE_POINTS) title += grapheme;
+    else if (graphemes <= MOST_GRAPHEMES && codePoints <= MOST_CODE_POINTS && line === title + grapheme) return line;
+    else return isVisible(title) ? `${title.trimEnd()}…` : "";
   }
-  return kept;
+  return title;
 }
 
 function firstSentence(text: string): string {
   const certain = FIRST_SENTENCE.exec(text);
   if (certain !== null) return certain[0];
   // Not empty, so it has a first sentence.
-  const first = segmenter("sentence").segment(text).containing(0) as Intl.SegmentData;
-  return first.segment;
+  const firstSegment = segmenter("sentence").segment(text).containing(0) as Intl.SegmentData;
+  return firstSegment.segment;
 }
 
 function* graphemesOf(line: string): Iterable<string> {

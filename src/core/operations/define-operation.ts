@@ -3,17 +3,17 @@ import type { LeftOutAgent, Violation } from "../rules.ts";
 import {
   type Claim,
   claim,
-  gated,
+  gatedReading,
+  gatedStatement,
   type OutcomeRow,
   type PreviewRow,
   previewOutcome,
-  reading,
   rememberKey,
   selectOutcome,
 } from "../store/claim.ts";
 import { insertDeliveries, insertEvent } from "../store/outbox.ts";
 import type { Placeholders, Statement } from "../store/statement.ts";
-import type { Definition, Operation, Outcome, Row } from "./operation.ts";
+import type { Definition, Operation, OperationValues, Outcome } from "./operation.ts";
 import { violationsOfFields } from "./violations-of-fields.ts";
 
 /** The outcome of a request that does not hold the claim, by the gate's answer. */
@@ -29,16 +29,21 @@ const KEY_REUSED: Violation = { field: "Idempotency-Key", rule: "key_of_one_requ
  *
  * @throws TypeError for a refusal whose name is an outcome of every operation
  */
-export function defineOperation<Fields, Input, Own extends Row>(definition: Definition<Fields, Input, Own>): Operation {
+export function defineOperation<Fields, Input, Own extends OperationValues>(
+  definition: Definition<Fields, Input, Own>,
+): Operation {
   type Values = Claim & Own;
   for (const outcome of RESERVED) {
     if (Object.hasOwn(definition.refusals, outcome)) throw new TypeError(`a refusal cannot be called ${outcome}`);
   }
   const { name, wireName, fields, refusals, event } = definition;
   const claimIt = claim<Values>(definition);
-  const readLeftOut = definition.leftOut && reading<Values, LeftOutAgent>(definition.leftOut);
+  const readLeftOut = definition.leftOut && gatedReading<Values, LeftOutAgent>(definition.leftOut);
   const writeEvent = (v: Placeholders<Values>) => insertEvent<Values>(event, v);
-  const [writes, eventWrite] = [definition.writes.map((write) => gated<Values>(write)), gated<Values>(writeEvent)];
+  const [writes, eventWrite] = [
+    definition.writes.map((write) => gatedStatement<Values>(write)),
+    gatedStatement<Values>(writeEvent),
+  ];
   const writesWithEvent = event.beforeWrites === true ? [eventWrite, ...writes] : [...writes, eventWrite];
   const remember = rememberKey(definition);
   const readOutcome = selectOutcome<Values>(definition);
@@ -78,11 +83,11 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     eventType: event.type,
     leavesOut: readLeftOut !== undefined,
 
-    read(given) {
-      const result = fields.safeParse(given);
+    read(sentFields) {
+      const result = fields.safeParse(sentFields);
       if (!result.success) {
         return refused("invalid_parameters", "fields_invalid", {
-          violations: violationsOfFields(fields, result.error, given),
+          violations: violationsOfFields(fields, result.error, sentFields),
         });
       }
       const input = definition.read(result.data);

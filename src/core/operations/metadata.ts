@@ -1,4 +1,4 @@
-import { type Broken, isText, readBy } from "../fields.ts";
+import { type BrokenRule, isText, readBy } from "../fields.ts";
 import { sentAs } from "../sent-as.ts";
 import type { JsonSchema } from "./operation.ts";
 
@@ -6,10 +6,10 @@ import type { JsonSchema } from "./operation.ts";
 
 const NAME = /^[A-Za-z0-9_.-]{1,40}$/;
 const OF_NAMES = [1, 40, "A-Za-z0-9_.-"];
-const NO_PAIRS: Broken = { rule: "pairs", values: [20, 500, ...OF_NAMES] };
+const NO_PAIRS: BrokenRule = { rule: "pairs", values: [20, 500, ...OF_NAMES] };
 
 /** The fault of metadata, without a quote from it; undefined when there is none. */
-function violationOf(value: unknown): Broken | undefined {
+function violationOf(value: unknown): BrokenRule | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return NO_PAIRS;
   if (Object.keys(value).length > 20) return { rule: "most_keys", values: [20] };
   const pairs = Object.entries(value);
@@ -43,15 +43,15 @@ export const METADATA_WORDS = {
   examples: [{ order: "20260617-0042", channel: "app" }],
 } satisfies JsonSchema;
 
-const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, ""]));
+const examplePairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, ""]));
 
 /** Values just inside and just outside the rule, for tests. */
 export const metadataProbes = () => ({
-  inside: [{}, { ["k".repeat(40)]: "" }, { a: "😀".repeat(500) }, pairs(20), { "A-Za_z.0": "\u0000" }],
+  inside: [{}, { ["k".repeat(40)]: "" }, { a: "😀".repeat(500) }, examplePairs(20), { "A-Za_z.0": "\u0000" }],
   outside: [
     { ["k".repeat(41)]: "" },
     { a: "a".repeat(501) },
-    pairs(21),
+    examplePairs(21),
     { "": "a" },
     { é: "a" },
     { a: 1 },

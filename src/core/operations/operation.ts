@@ -15,19 +15,19 @@ import type { Bindable, Placeholders } from "../store/statement.ts";
  */
 
 /** The values that an operation binds, by their names in its SQL. */
-export type Row = Record<string, Bindable>;
+export type OperationValues = Record<string, Bindable>;
 
 /**
  * A part of a statement: a condition, an expression or a SELECT. It gets a placeholder for each value of the claim and of the
  * operation.
  */
-export type Sql<Own extends Row> = (value: Placeholders<Claim & Own>) => SQL;
+export type Sql<Own extends OperationValues> = (value: Placeholders<Claim & Own>) => SQL;
 
 /** The codes that an operation's own rules may refuse with. */
 export type RefusalCode = Extract<SignedErrorCode, "invalid_parameters" | "session_not_found" | "state_forbids">;
 
 /** A rule that the database checks. The first rule whose condition holds refuses the request. */
-export interface RefusalRule<Own extends Row> {
+export interface RefusalRule<Own extends OperationValues> {
   when: Sql<Own>;
   code: RefusalCode;
   /** SQL for the agents that `violation` names: a JSON array of objects with `id` and `why`. */
@@ -38,7 +38,7 @@ export interface RefusalRule<Own extends Row> {
   past: string;
 }
 
-export interface Definition<Fields, Input, Own extends Row> {
+export interface Definition<Fields, Input, Own extends OperationValues> {
   /** The operation's name in the code: `create_session`. It must never change, because it is stored with idempotency keys. */
   name: string;
   /** The operation's name on the wire, the last part of the path: `create_gd`. */
@@ -93,11 +93,11 @@ export type Outcome =
 /** The outcome that a request would have now, and the earlier request with the same ranstr. */
 export interface Preview {
   outcome: Outcome;
-  used: Use | null;
+  used: RanstrUse | null;
 }
 
 /** The stored outcome of the request that used a ranstr. */
-export interface Use {
+export interface RanstrUse {
   outcome: string;
   sessionId: number | null;
   /** True when that request may be the checked request itself. */
@@ -105,15 +105,15 @@ export interface Use {
 }
 
 /** A request that passed the rules of its fields. */
-export interface Asked {
+export interface OperationInput {
   /** The request in the code's terms. The fingerprint is made from its JSON. */
   input: unknown;
   /** The values that the operation's statements bind. */
-  bound: Row;
+  bound: OperationValues;
 }
 
 /** The statements of one try, in their order. */
-export type Try = {
+export type TryStatements = {
   claim: Bound;
   leftOut: Bound<LeftOutAgent> | undefined;
   writes: readonly Bound[];
@@ -123,7 +123,7 @@ export type Try = {
 };
 
 /** The statements of a preview. */
-export type Look = { decision: Bound<PreviewRow>; leftOut: Bound<LeftOutAgent> | undefined };
+export type PreviewStatements = { decision: Bound<PreviewRow>; leftOut: Bound<LeftOutAgent> | undefined };
 
 /** A compiled operation. */
 export interface Operation {
@@ -134,19 +134,19 @@ export interface Operation {
   /** In the order of the documentation. */
   fieldNames: readonly string[];
   digitsOf: string | undefined;
-  refusals: Record<string, Pick<RefusalRule<Row>, "code" | "violation" | "past">>;
+  refusals: Record<string, Pick<RefusalRule<OperationValues>, "code" | "violation" | "past">>;
   /** Checks the fields and translates them. A pure step of the signed path. */
-  read: (fields: Record<string, unknown>) => Result<Asked>;
+  read: (fields: Record<string, unknown>) => Result<OperationInput>;
   /** The type of the event that an accepted call leaves. */
   eventType: string;
   /** Whether an answer may name left-out agents in `x-ignored-agents`. */
   leavesOut: boolean;
   /** One try's batch. {@link outcomeOf} reads its rows. */
-  batch: (db: D1Database, request: ClaimRequest, asked: Asked, attempt: number) => Try;
-  outcomeOf: (rows: Pick<Results<Try>, "leftOut" | "deliveries" | "outcome">) => Outcome;
+  batch: (db: D1Database, request: ClaimRequest, operationInput: OperationInput, attempt: number) => TryStatements;
+  outcomeOf: (rows: Pick<Results<TryStatements>, "leftOut" | "deliveries" | "outcome">) => Outcome;
   /** Makes the same decision without writing. {@link previewOf} reads its rows. */
-  preview: (db: D1Database, request: ClaimRequest, asked: Asked) => Look;
-  previewOf: (rows: Results<Look>) => Preview;
+  preview: (db: D1Database, request: ClaimRequest, operationInput: OperationInput) => PreviewStatements;
+  previewOf: (rows: Results<PreviewStatements>) => Preview;
   answer: (sessionId: number) => Record<string, unknown> | "";
 }
 

@@ -10,7 +10,7 @@ import type { Definition, RefusalRule } from "./operation.ts";
 export const chatIdField = z.int(rule("integer"));
 
 /** Condition for the session's row. */
-export const session = (v: Placeholders<{ siteId: number; chatId: number }>) =>
+export const isSession = (v: Placeholders<{ siteId: number; chatId: number }>) =>
   sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} = ${v.chatId}`;
 
 /** The parts of a definition that say which session the request is about. */
@@ -21,7 +21,7 @@ export const onSession: Pick<Definition<never, never, { chatId: number }>, "sess
 
 /** Put it first among the refusals, under the name `session_not_found`. */
 export const sessionNotFound: RefusalRule<{ chatId: number }> = {
-  when: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)})`,
+  when: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${isSession(v)})`,
   code: "session_not_found",
   violation: () => ({ field: "chat_id", rule: "session_known" }),
   past: "The site had no such session.",

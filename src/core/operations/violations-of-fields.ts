@@ -7,11 +7,11 @@ import { sentAs } from "../sent-as.ts";
 export function violationsOfFields(
   { shape }: { shape: Record<string, z.ZodMiniType> },
   error: z.core.$ZodError,
-  given: Record<string, unknown>,
+  sentFields: Record<string, unknown>,
 ): Violation[] {
   return brokenRules(error).map(({ path, broken }) => {
     const [field] = path as [string];
-    const value = given[field];
+    const value = sentFields[field];
     const { item } = broken;
     const list: unknown[] = Array.isArray(value) ? value : [];
     const sent = item === undefined ? value : list[item - 1];

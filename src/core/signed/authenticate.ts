@@ -1,6 +1,6 @@
 import { importKey } from "../credentials/import-key.ts";
 import type { Credentials } from "../credentials/open-secrets.ts";
-import type { Found, Lifetime, Source } from "../credentials/question.ts";
+import type { CredentialsSource, FoundApp, Lifetime } from "../credentials/question.ts";
 import { verifySignature } from "./verify-signature.ts";
 
 /** An app whose signature was valid, and the version of the secret that it signed with. */
@@ -11,7 +11,7 @@ export interface Caller {
   secretVersion: string;
   /** Whether the site has events, by the record that verified. */
   events: boolean;
-  source: Source;
+  source: CredentialsSource;
   /** The credentials that verified the signature. */
   credentials: Credentials;
 }
@@ -48,7 +48,7 @@ let dummyKey: CryptoKey | undefined;
  * Verifies a request's signature with the credentials of the appid that the request names. Contract section 5. The log tells an
  * unknown appid, a revoked app and a wrong signature apart; the caller gets the same answer for all three.
  */
-export async function authenticate(found: Found | undefined, request: SignedBytes): Promise<Authentication> {
+export async function authenticate(found: FoundApp | undefined, request: SignedBytes): Promise<Authentication> {
   if (found === undefined || found.credentials.revoked) {
     dummyKey ??= await importKey("no app has this secret");
     await verifySignature(request.body, request.signature, [{ key: dummyKey }]);

@@ -2,7 +2,7 @@ import { ok, type Refused, type Result, refused } from "../result.ts";
 import type { Freshness } from "./check-freshness.ts";
 import { answerWithin, isKnownToKv, nonceKey } from "./kv-nonces.ts";
 import type { Fields } from "./read-fields.ts";
-import type { Tools } from "./tools.ts";
+import type { RequestTools } from "./tools.ts";
 
 /** The question to KV whether a ranstr was used. KV may have been asked already, or not yet. */
 export interface KvCheck {
@@ -20,7 +20,7 @@ export interface KvCheck {
  * @param early false computes only the key: a client with too many failures must not cause reads of KV
  */
 export function startReplayCheck(
-  { runtime, config, nonces }: Tools,
+  { runtime, config, nonces }: RequestTools,
   { appid, ranstr }: Fields,
   early: boolean,
 ): KvCheck {
@@ -36,24 +36,24 @@ export function startReplayCheck(
  * isolate.
  */
 export async function checkReplay(
-  { runtime, config, nonces, trace }: Tools,
+  { runtime, config, nonces, trace }: RequestTools,
   appid: string,
   { ranstr }: Freshness,
   staleAt: number,
   { key, answer, since }: KvCheck,
 ): Promise<Result<null>> {
-  if (nonces.has(appid, ranstr)) return replayed("ranstr_seen_here");
+  if (nonces.has(appid, ranstr)) return replayRefusal("ranstr_seen_here");
   // KV had the time of the earlier steps to answer. An honest ranstr is always a miss, so nearly every request would pay for a
   // longer wait.
-  const left = config.replayCheckMs - (runtime.elapsed() - since);
-  if (await answerWithin(runtime, answer ?? isKnownToKv(config.nonces, key), left)) {
+  const msLeft = config.replayCheckMs - (runtime.elapsed() - since);
+  if (await answerWithin(runtime, answer ?? isKnownToKv(config.nonces, key), msLeft)) {
     nonces.add(appid, ranstr, staleAt);
-    return replayed("ranstr_seen_by_kv");
+    return replayRefusal("ranstr_seen_by_kv");
   }
   trace.kvMs = Math.round(runtime.elapsed() - since);
   return ok(null);
 }
 
 /** The refusal of a used ranstr. Contract section 5, rule 6. The violation may be told, because the signature was valid. */
-export const replayed = (reason: string): Refused =>
-  refused("token_invalid", reason, { violations: [{ field: "ranstr", rule: "used_once" }], tell: true });
+export const replayRefusal = (reason: string): Refused =>
+  refused("token_invalid", reason, { violations: [{ field: "ranstr", rule: "used_once" }], tellViolations: true });

@@ -3,7 +3,7 @@ import { homeDatabase } from "../config.ts";
 import type { AppRecord } from "../credentials/find-app.ts";
 import { openCredentials } from "../credentials/open-secrets.ts";
 import type { Keyring } from "../credentials/sealed-secret.ts";
-import type { Asked, Operation, Outcome, Preview, Use } from "../operations/operation.ts";
+import type { Operation, OperationInput, Outcome, Preview, RanstrUse } from "../operations/operation.ts";
 import type { Result } from "../result.ts";
 import { type Runtime, unixSeconds } from "../runtime.ts";
 import { inOneBatch } from "../store/batch.ts";
@@ -20,8 +20,8 @@ export interface Report {
   authentication: Authentication;
   freshness?: Result<Freshness>;
   /** The earlier request that used the ranstr; null when there is none. */
-  used?: Use | null;
-  asked?: Result<Asked>;
+  used?: RanstrUse | null;
+  operationInput?: Result<OperationInput>;
   idempotencyKey: Result<string | null>;
   /** What the database would decide, if the app's credentials are in force. */
   outcome?: Outcome;
@@ -52,31 +52,40 @@ export async function checkRequest(
   const authentication = await authenticate({ credentials, source: "d1" }, { signature, body, now });
   if (!fields.ok) return { fields, authentication, idempotencyKey };
   const freshness = checkFreshness(fields.value, now, config.timestampToleranceSeconds);
-  const asked = operation.read(fields.value);
-  const report: Report = { fields, authentication, freshness, asked, idempotencyKey };
+  const operationInput = operation.read(fields.value);
+  const report: Report = { fields, authentication, freshness, operationInput, idempotencyKey };
   if (!freshness.ok && freshness.code === "invalid_parameters") return report;
   const ranstr = String(fields.value.ranstr);
   const db = homeDatabase(config, app.home);
-  if (!asked.ok) return { ...report, used: await findUse(db, app, ranstr, now) };
+  if (!operationInput.ok) return { ...report, used: await findUse(db, app, ranstr, now) };
   // The preview skips the gate, so that the operation's refusals show even when the signature is wrong.
   const { appid, siteId, version: secretVersion, events } = app;
   const caller = { appid, siteId, secretVersion, events };
-  const ready = { asked: asked.value, ranstr, idempotencyKey: idempotencyKey.ok ? idempotencyKey.value : null };
+  const ready = {
+    operationInput: operationInput.value,
+    ranstr,
+    idempotencyKey: idempotencyKey.ok ? idempotencyKey.value : null,
+  };
   // Nothing is claimed, so the owner is nobody's.
   const claim = await claimOf(runtime, caller, ready, "", now);
-  return { ...report, ...(await preview(db, operation, claim, asked.value)) };
+  return { ...report, ...(await preview(db, operation, claim, operationInput.value)) };
 }
 
 async function preview(
   db: D1Database,
   operation: Operation,
   claim: Awaited<ReturnType<typeof claimOf>>,
-  asked: Asked,
+  operationInput: OperationInput,
 ): Promise<Preview> {
-  return operation.previewOf(await inOneBatch(db, operation.preview(db, claim, asked)));
+  return operation.previewOf(await inOneBatch(db, operation.preview(db, claim, operationInput)));
 }
 
-async function findUse(db: D1Database, { siteId, appid }: AppRecord, ranstr: string, now: number): Promise<Use | null> {
+async function findUse(
+  db: D1Database,
+  { siteId, appid }: AppRecord,
+  ranstr: string,
+  now: number,
+): Promise<RanstrUse | null> {
   const row = await selectUse(db, { siteId, appid, ranstr, now }).first<{
     outcome: string;
     session_id: number | null;

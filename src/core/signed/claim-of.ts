@@ -1,4 +1,4 @@
-import type { Asked } from "../operations/operation.ts";
+import type { OperationInput } from "../operations/operation.ts";
 import type { Runtime } from "../runtime.ts";
 import type { ClaimRequest } from "../store/claim.ts";
 import type { Caller } from "./authenticate.ts";
@@ -16,7 +16,11 @@ import { NONCE_SECONDS } from "./kv-nonces.ts";
 export async function claimOf(
   runtime: Runtime,
   { siteId, appid, secretVersion, events }: Pick<Caller, "siteId" | "appid" | "secretVersion" | "events">,
-  { asked, ranstr, idempotencyKey }: { asked: Asked; ranstr: string; idempotencyKey: string | null },
+  {
+    operationInput,
+    ranstr,
+    idempotencyKey,
+  }: { operationInput: OperationInput; ranstr: string; idempotencyKey: string | null },
   owner: string,
   now: number,
 ): Promise<ClaimRequest> {
@@ -31,7 +35,7 @@ export async function claimOf(
     eventId: newEventId(runtime),
     nonceExpiresAt: now + NONCE_SECONDS,
     key: idempotencyKey,
-    fingerprint: idempotencyKey === null ? "" : await fingerprintOf(asked.input),
+    fingerprint: idempotencyKey === null ? "" : await fingerprintOf(operationInput.input),
     keyExpiresAt: now + IDEMPOTENCY_SECONDS,
   };
 }

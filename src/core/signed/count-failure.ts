@@ -2,11 +2,15 @@ import { TURN_RETRY_SECONDS } from "../credentials/look-up-turns.ts";
 import { type Refused, refused } from "../result.ts";
 import type { Claimant } from "./authenticate.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey } from "./rate-limit.ts";
-import type { Tools } from "./tools.ts";
+import type { RequestTools } from "./tools.ts";
 import { violationOfShape } from "./violation-of-shape.ts";
 
 /** Refuses a request that no secret verifies, and counts it for the limit of its address. @param reason for the log */
-export async function countFailure(tools: Tools, { client, signed }: Claimant, reason: string): Promise<Refused> {
+export async function countFailure(
+  tools: RequestTools,
+  { client, signed }: Claimant,
+  reason: string,
+): Promise<Refused> {
   const { config, limits, trace } = tools;
   // An unknown appid is not logged: a caller who confuses the fields may have sent a secret as appid. One whose home has lost the
   // app is known to the directory.
@@ -26,5 +30,9 @@ export async function countFailure(tools: Tools, { client, signed }: Claimant, r
   if (!within) return refused("too_many_requests", "client_limit", { retryAfter: CLIENT_LIMIT_PERIOD });
   // The violation depends only on the header, so it is the same for every appid, known or not.
   const violation = violationOfShape(signed.signature);
-  return refused("token_invalid", reason, violation === undefined ? {} : { violations: [violation], tell: true });
+  return refused(
+    "token_invalid",
+    reason,
+    violation === undefined ? {} : { violations: [violation], tellViolations: true },
+  );
 }

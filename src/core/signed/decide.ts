@@ -1,24 +1,24 @@
 import { homeClosed, homeDatabase } from "../config.ts";
 import { ServiceError } from "../errors.ts";
-import type { Asked, Operation, Outcome } from "../operations/operation.ts";
+import type { Operation, OperationInput, Outcome } from "../operations/operation.ts";
 import { ok, type Result } from "../result.ts";
 import { sleep } from "../runtime.ts";
 import type { ClaimRequest } from "../store/claim.ts";
 import { hereOrElsewhere } from "../store/here-or-elsewhere.ts";
-import { runBatch, TRIES, type Tries } from "../store/run-batch.ts";
+import { runBatch, TRIES, type TryLimits } from "../store/run-batch.ts";
 import type { Caller, Claimant } from "./authenticate.ts";
-import { replayed } from "./check-replay.ts";
+import { replayRefusal } from "./check-replay.ts";
 import { claimOf } from "./claim-of.ts";
-import type { Tools } from "./tools.ts";
+import type { RequestTools } from "./tools.ts";
 import { verifyAgain } from "./verify-again.ts";
 
 /** How often a request checks whether another request with the same ranstr has ended. */
 const IN_FLIGHT_POLL_MS = 5;
 
 /** A request that passed all steps before the database. */
-export interface Ready {
+export interface ReadyRequest {
   operation: Operation;
-  asked: Asked;
+  operationInput: OperationInput;
   ranstr: string;
   idempotencyKey: string | null;
   /** Unix seconds. From then on this timestamp is outside every tolerance. */
@@ -31,7 +31,12 @@ export interface Ready {
  * @returns a refusal when the home no longer knows the caller, or when another request of this isolate used the ranstr meanwhile
  * @throws ServiceError `unavailable` when it is unknown whether the batch was applied, or the home has no database
  */
-export async function decide(tools: Tools, claimant: Claimant, caller: Caller, ready: Ready): Promise<Result<Decided>> {
+export async function decide(
+  tools: RequestTools,
+  claimant: Claimant,
+  caller: Caller,
+  ready: ReadyRequest,
+): Promise<Result<Decided>> {
   const { runtime, nonces, trace } = tools;
   const { appid, lifetime, signed } = claimant;
   const { ranstr, staleAt } = ready;
@@ -41,7 +46,7 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
   while (nonces.isInFlight(appid, ranstr) && runtime.elapsed() < lifetime.answerBy) {
     await sleep(runtime, IN_FLIGHT_POLL_MS);
   }
-  if (nonces.has(appid, ranstr)) return replayed("ranstr_seen_here");
+  if (nonces.has(appid, ranstr)) return replayRefusal("ranstr_seen_here");
   const ended = nonces.begin(appid, ranstr, lifetime.answerBy);
   const since = runtime.elapsed();
   try {
@@ -72,43 +77,43 @@ const RUNS = 3;
  * @throws ServiceError `unavailable` also when the gate has refused each record that D1 gave: the caller's secret is right
  */
 async function decideAnywhere(
-  tools: Tools,
+  tools: RequestTools,
   claimant: Claimant,
   caller: Caller,
-  ready: Ready,
+  ready: ReadyRequest,
   claim: ClaimRequest,
 ): Promise<Result<Decided>> {
   const decided = await hereOrElsewhere(
     (watch) => decideAt(tools, claimant, caller, ready, claim, { before: 0, watch }),
-    () => elsewhere(tools, claimant, caller),
+    () => findElsewhere(tools, claimant, caller),
   );
-  const meetGate = (found: Caller, run: number) =>
-    decideAt(tools, claimant, found, ready, claim, { before: run * TRIES });
-  let [known, run] = "elsewhere" in decided ? [decided.elsewhere, 1] : [caller, 0];
-  let outcome = "elsewhere" in decided ? await meetGate(known, run) : decided.answer;
+  const meetGate = (currentCaller: Caller, run: number) =>
+    decideAt(tools, claimant, currentCaller, ready, claim, { before: run * TRIES });
+  let [currentCaller, run] = "elsewhere" in decided ? [decided.elsewhere, 1] : [caller, 0];
+  let outcome = "elsewhere" in decided ? await meetGate(currentCaller, run) : decided.answer;
   while (outcome.kind === "credentials_stale") {
-    const fresh = await verifyAgain(tools, claimant, known, "gate_refused");
+    const fresh = await verifyAgain(tools, claimant, currentCaller, "gate_refused");
     if (!fresh.ok) return fresh;
     if (++run === RUNS) throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
-    known = fresh.value;
-    outcome = await meetGate(known, run);
+    currentCaller = fresh.value;
+    outcome = await meetGate(currentCaller, run);
   }
   return ok(outcome);
 }
 
 /** The caller by the directory's record, after the home did not answer. Undefined when that changes nothing. */
-async function elsewhere(tools: Tools, claimant: Claimant, caller: Caller): Promise<Caller | undefined> {
-  const again = await verifyAgain(tools, claimant, caller, "home_silent");
-  return again.ok && again.value !== null ? again.value : undefined;
+async function findElsewhere(tools: RequestTools, claimant: Claimant, caller: Caller): Promise<Caller | undefined> {
+  const verifiedAgain = await verifyAgain(tools, claimant, caller, "home_silent");
+  return verifiedAgain.ok && verifiedAgain.value !== null ? verifiedAgain.value : undefined;
 }
 
 async function decideAt(
-  tools: Tools,
+  tools: RequestTools,
   { appid, lifetime }: Claimant,
   { siteId, home, secretVersion, events }: Caller,
-  { operation, asked }: Ready,
+  { operation, operationInput }: ReadyRequest,
   claim: ClaimRequest,
-  tries: Omit<Tries, "answerBy">,
+  tries: Omit<TryLimits, "answerBy">,
 ): Promise<Outcome> {
   const { runtime, config, trace } = tools;
   Object.assign(trace, { home, app: { siteId, appid, home }, secretVersion });
@@ -116,7 +121,7 @@ async function decideAt(
   if (config.closedHomes.has(home)) throw new ServiceError("unavailable", homeClosed(home));
   const db = homeDatabase(config, home);
   const request = { ...claim, siteId, secretVersion, events: Number(events) };
-  const batch = (attempt: number) => operation.batch(db, request, asked, attempt);
+  const batch = (attempt: number) => operation.batch(db, request, operationInput, attempt);
   const outcome = operation.outcomeOf(await runBatch(runtime, db, batch, { ...tries, answerBy: lifetime.answerBy }));
   if (outcome.kind === "accepted" && outcome.webhooks.length > 0) {
     const notices = outcome.webhooks.map((webhook) => ({ home, site: siteId, webhook }));

@@ -20,7 +20,7 @@ export class NonceMemory {
   }
 
   has(appid: string, ranstr: string): boolean {
-    const key = name(appid, ranstr);
+    const key = nonceKey(appid, ranstr);
     const expiresAt = this.#newer.get(key) ?? this.#older.get(key);
     return expiresAt !== undefined && expiresAt * 1000 > this.#runtime.now();
   }
@@ -31,11 +31,11 @@ export class NonceMemory {
       this.#older = this.#newer;
       this.#newer = new Map();
     }
-    this.#newer.set(name(appid, ranstr), expiresAt);
+    this.#newer.set(nonceKey(appid, ranstr), expiresAt);
   }
 
   isInFlight(appid: string, ranstr: string): boolean {
-    const mark = this.#inFlight.get(name(appid, ranstr));
+    const mark = this.#inFlight.get(nonceKey(appid, ranstr));
     return mark !== undefined && mark.until > this.#runtime.elapsed();
   }
 
@@ -49,7 +49,7 @@ export class NonceMemory {
   begin(appid: string, ranstr: string, until: number): () => void {
     if (this.isInFlight(appid, ranstr)) return () => {};
     if (this.#inFlight.size >= MOST) this.#inFlight.clear();
-    const key = name(appid, ranstr);
+    const key = nonceKey(appid, ranstr);
     const mark = { until };
     this.#inFlight.set(key, mark);
     return () => {
@@ -59,4 +59,4 @@ export class NonceMemory {
 }
 
 /** NUL keeps the key unambiguous: an appid has only `A-Za-z0-9_-`. */
-const name = (appid: string, ranstr: string) => `${appid}\0${ranstr}`;
+const nonceKey = (appid: string, ranstr: string) => `${appid}\0${ranstr}`;

@@ -19,13 +19,13 @@ const MOST = 10_000;
  * - `unknown`: a signed call with an appid that does not exist; it counts as `signed` too;
  * - `operator`: a wrong admin token.
  */
-type Failure = "signed" | "unknown" | "operator";
+type FailureKind = "signed" | "unknown" | "operator";
 
 /** The key that a client's failures of one kind are counted under. */
-export const failureKey = (failure: Failure, client: string): string => `${failure} ${client}`;
+export const failureKey = (failure: FailureKind, client: string): string => `${failure} ${client}`;
 
 /** Counts one call; true while the limit is not exceeded. Also true when the limit is not bound or fails. */
-async function ask(limit: RateLimit | undefined, key: string): Promise<boolean> {
+async function isOverLimit(limit: RateLimit | undefined, key: string): Promise<boolean> {
   try {
     return limit === undefined || (await limit.limit({ key })).success;
   } catch {
@@ -61,7 +61,7 @@ export class ExceededLimits {
 
   /** The same for `waitUntil`: no caller waits for it, so it needs no timer. The platform ends it when the limit hangs. */
   async countLater(limit: RateLimit | undefined, key: string, seconds: number): Promise<boolean> {
-    if (await ask(limit, key)) return true;
+    if (await isOverLimit(limit, key)) return true;
     this.#until.delete(key);
     this.#until.set(key, this.#runtime.now() + seconds * 1000);
     for (const oldest of this.#until.keys()) {

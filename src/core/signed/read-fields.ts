@@ -1,4 +1,4 @@
-import { isCompressed, isUtf16, type JsonFault, parseJsonObject } from "../parse-json.ts";
+import { isCompressed, isUtf16, type JsonMistake, parseJsonObject } from "../parse-json.ts";
 import { ok, type Result, refused } from "../result.ts";
 import type { Violation } from "../rules.ts";
 import { sentAs } from "../sent-as.ts";
@@ -6,7 +6,7 @@ import { sentAs } from "../sent-as.ts";
 /** The fields of a body. `appid` is checked; the others are not. */
 export type Fields = Record<string, unknown> & { appid: string };
 
-const FAULTS: Record<JsonFault, Violation> = {
+const VIOLATION_OF_MISTAKE: Record<JsonMistake, Violation> = {
   not_utf8: { field: "body", rule: "utf8" },
   byte_order_mark: { field: "body", rule: "no_byte_order_mark" },
   not_json: { field: "body", rule: "json" },
@@ -22,30 +22,31 @@ const FAULTS: Record<JsonFault, Violation> = {
 export function readFields(body: ArrayBuffer, digitsOf: string | undefined): Result<Fields> {
   const parsed = parseJsonObject(body, digitsOf);
   if (!parsed.ok) {
-    if (body.byteLength === 0) return unreadable(parsed.reason, { field: "body", rule: "required" });
+    if (body.byteLength === 0) return unreadableBody(parsed.reason, { field: "body", rule: "required" });
     const { reason, value } = parsed;
-    if (value === undefined) return unreadable(reason, violationOfBytes(FAULTS[reason], new Uint8Array(body)));
+    if (value === undefined)
+      return unreadableBody(reason, violationOfBytes(VIOLATION_OF_MISTAKE[reason], new Uint8Array(body)));
     const how = isJson(value) ? ({ sentAs: "json_text" } as const) : sentAs("json_object", value);
-    return unreadable(reason, { ...FAULTS[reason], ...how });
+    return unreadableBody(reason, { ...VIOLATION_OF_MISTAKE[reason], ...how });
   }
   const { appid } = parsed.object;
   if (isAppid(appid)) return ok(parsed.object as Fields);
   const broken = appid === undefined ? REQUIRED : { ...APPID_RULE, ...sentAs("text_within", appid) };
-  return unreadable("appid_missing", { field: "appid", ...broken });
+  return unreadableBody("appid_missing", { field: "appid", ...broken });
 }
 
 const APPID_RULE = { rule: "text_within", values: [1, 64] } as const;
 const REQUIRED = { rule: "required" } as const;
 
-const unreadable = (fault: JsonFault | "appid_missing", violation: Violation) =>
-  refused("invalid_parameters", `body_${fault}`, { violations: [violation], tell: true });
+const unreadableBody = (mistake: JsonMistake | "appid_missing", violation: Violation) =>
+  refused("invalid_parameters", `body_${mistake}`, { violations: [violation], tellViolations: true });
 
-/** What a body breaks that is not JSON in UTF-8: the slip where its bytes show one, else `fault`. */
-function violationOfBytes(fault: Violation, bytes: Uint8Array): Violation {
-  if (isCompressed(bytes)) return { ...fault, sentAs: "compressed" };
-  if (isUtf16(bytes)) return { ...fault, sentAs: "utf16" };
+/** What a body breaks that is not JSON in UTF-8: the slip where its bytes show one, otherwise `fallback`. */
+function violationOfBytes(fallback: Violation, bytes: Uint8Array): Violation {
+  if (isCompressed(bytes)) return { ...fallback, sentAs: "compressed" };
+  if (isUtf16(bytes)) return { ...fallback, sentAs: "utf16" };
   const isCut = bytes[0] === 0x7b && bytes.findLast((byte) => byte > 0x20) !== 0x7d;
-  return isCut ? { field: "body", rule: "ends_with_bracket" } : fault;
+  return isCut ? { field: "body", rule: "ends_with_bracket" } : fallback;
 }
 
 /** Whether a value is a text that is JSON itself. */

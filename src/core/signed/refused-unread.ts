@@ -6,7 +6,7 @@ import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
 import type { Stalls } from "../store/stalls.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey } from "./rate-limit.ts";
 import { readFields } from "./read-fields.ts";
-import type { Tools } from "./tools.ts";
+import type { RequestTools } from "./tools.ts";
 import { noteApp } from "./verify-caller.ts";
 
 /**
@@ -16,7 +16,7 @@ import { noteApp } from "./verify-caller.ts";
  * @param client the address that look-ups of unknown appids are counted under
  */
 export async function nameRefusedApp(
-  { runtime, limits, stalls, trace, waitUntil }: Omit<Tools, "config"> & { stalls: Stalls },
+  { runtime, limits, stalls, trace, waitUntil }: Omit<RequestTools, "config"> & { stalls: Stalls },
   env: Bindings,
   operation: Operation,
   { body, client }: { body: () => Promise<ArrayBuffer>; client: string },
@@ -24,7 +24,7 @@ export async function nameRefusedApp(
   trace.operation = operation.name;
   try {
     const fields = readFields(await body(), operation.digitsOf);
-    const { directory } = stalls.guard(readDatabases(env));
+    const { directory } = stalls.guardDatabases(readDatabases(env));
     if (!fields.ok || !APPID.test(fields.value.appid)) return;
     const { appid } = fields.value;
     trace.claimedAppid = appid;

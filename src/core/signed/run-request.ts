@@ -1,19 +1,19 @@
 import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../config.ts";
 import type { Lifetime } from "../credentials/question.ts";
-import type { Asked, Operation } from "../operations/operation.ts";
+import type { Operation, OperationInput } from "../operations/operation.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import type { LeftOutAgent } from "../rules.ts";
 import { unixSeconds } from "../runtime.ts";
 import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
 import type { Caller, Claimant } from "./authenticate.ts";
 import { checkFreshness } from "./check-freshness.ts";
-import { checkReplay, replayed, startReplayCheck } from "./check-replay.ts";
+import { checkReplay, replayRefusal, startReplayCheck } from "./check-replay.ts";
 import { type Decided, decide } from "./decide.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { rememberNonce } from "./kv-nonces.ts";
 import { failureKey, LIMIT_PERIOD } from "./rate-limit.ts";
 import { type Fields, readFields } from "./read-fields.ts";
-import type { Tools } from "./tools.ts";
+import type { RequestTools } from "./tools.ts";
 import { verifyAgain } from "./verify-again.ts";
 import { noteApp, verifyCaller } from "./verify-caller.ts";
 
@@ -28,7 +28,7 @@ export interface SignedRequest {
 }
 
 /** The result of an accepted request. */
-export interface Done {
+export interface AcceptedRequest {
   sessionId: number;
   /** True when an earlier request did it, under the same Idempotency-Key. */
   repeated: boolean;
@@ -44,7 +44,7 @@ const SITE_CLOSED = refused("unavailable", "site_closed", {
 });
 
 /** Whether this outcome means that this very request has used up its ranstr. */
-const USED_ITS_NONCE: Record<Decided["kind"], boolean> = {
+const USES_UP_NONCE: Record<Decided["kind"], boolean> = {
   accepted: true,
   repeated: true,
   refused: true,
@@ -75,7 +75,11 @@ const USED_ITS_NONCE: Record<Decided["kind"], boolean> = {
  * @throws ServiceError `unavailable` when D1 does not answer, one for `client_limit` without a turn at D1, and `internal` for a fault
  *   of the deployment
  */
-export async function runRequest(tools: Tools, operation: Operation, request: SignedRequest): Promise<Result<Done>> {
+export async function runRequest(
+  tools: RequestTools,
+  operation: Operation,
+  request: SignedRequest,
+): Promise<Result<AcceptedRequest>> {
   const { runtime, telemetry, config, limits, trace, waitUntil } = tools;
   const { body, signature, client } = request;
   trace.operation = operation.name;
@@ -99,7 +103,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const { home, source: credentialsFrom, secretVersion } = caller;
   Object.assign(trace, { appid, home, credentialsFrom, secretVersion });
   const refuse = async (why: Refused) => {
-    const refusal = await refuseKnown(tools, claimant, caller, why);
+    const refusal = await refuseConfirmedCaller(tools, claimant, caller, why);
     if (refusal.code === "invalid_parameters")
       waitUntil(limits.countLater(config.appLimit, malformedKey, EXCEEDED_SECONDS));
     return refusal;
@@ -118,8 +122,8 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const siteKey = `site ${caller.siteId}`;
   const exceeded = limits.isExceeded(appid) ? "app_limit" : limits.isExceeded(siteKey) ? "site_limit" : undefined;
   if (exceeded !== undefined) return refuse(refused("too_many_requests", exceeded, { retryAfter: LIMIT_PERIOD }));
-  const asked = readEarly ?? operation.read(fields.value);
-  if (!asked.ok) return refuse(asked);
+  const operationInput = readEarly ?? operation.read(fields.value);
+  if (!operationInput.ok) return refuse(operationInput);
   const key = readIdempotencyKey(request.idempotencyKey);
   if (!key.ok) return refuse(key);
 
@@ -128,11 +132,11 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const closedKey = `closed ${appid}`;
   if (limits.isExceeded(closedKey)) return refuse(SITE_CLOSED);
 
-  const ready = { operation, asked: asked.value, ranstr, idempotencyKey: key.value, staleAt };
+  const ready = { operation, operationInput: operationInput.value, ranstr, idempotencyKey: key.value, staleAt };
   const decided = await decide(tools, claimant, caller, ready);
   if (!decided.ok) return decided;
   const outcome = decided.value;
-  if (USED_ITS_NONCE[outcome.kind]) {
+  if (USES_UP_NONCE[outcome.kind]) {
     waitUntil(
       Promise.all([
         rememberNonce(config.nonces, kvCheck.key, telemetry),
@@ -145,11 +149,11 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   switch (outcome.kind) {
     case "site_closed":
       waitUntil(limits.countLater(config.appLimit, closedKey, EXCEEDED_SECONDS));
-      return told(SITE_CLOSED);
+      return tellViolations(SITE_CLOSED);
     case "replayed":
-      return replayed("ranstr_claimed_in_d1");
+      return replayRefusal("ranstr_claimed_in_d1");
     case "refused":
-      return told(outcome.refused);
+      return tellViolations(outcome.refused);
     case "repeated":
       return ok({ sessionId: outcome.sessionId, repeated: true, leftOut: [] });
     case "accepted":
@@ -158,7 +162,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
 }
 
 /** A refusal finds its way into the journal by what the directory says, also when the look-up fails after that. */
-const lifetimeOf = ({ runtime, waitUntil, trace }: Tools, answerBy: number): Lifetime => ({
+const lifetimeOf = ({ runtime, waitUntil, trace }: RequestTools, answerBy: number): Lifetime => ({
   runtime,
   waitUntil,
   answerBy,
@@ -169,21 +173,28 @@ const lifetimeOf = ({ runtime, waitUntil, trace }: Tools, answerBy: number): Lif
 
 /** Whether a field or the Idempotency-Key breaks a rule: such a request is refused before the batch, whenever it is sent. */
 const isMalformed = (
-  { config }: Tools,
-  asked: Result<Asked>,
+  { config }: RequestTools,
+  operationInput: Result<OperationInput>,
   { idempotencyKey }: SignedRequest,
   fields: Fields,
   now: number,
 ): boolean =>
-  [checkFreshness(fields, now, config.timestampToleranceSeconds), asked, readIdempotencyKey(idempotencyKey)].some(
-    (read) => !read.ok && read.code === "invalid_parameters",
-  );
+  [
+    checkFreshness(fields, now, config.timestampToleranceSeconds),
+    operationInput,
+    readIdempotencyKey(idempotencyKey),
+  ].some((read) => !read.ok && read.code === "invalid_parameters");
 
 /** The violations may be told, because the signature was valid. */
-const told = (why: Refused): Refused => ({ ...why, tell: true });
+const tellViolations = (why: Refused): Refused => ({ ...why, tellViolations: true });
 
 /** Refuses a request before the batch. D1 is asked first whether it still knows the caller. */
-async function refuseKnown(tools: Tools, claimant: Claimant, caller: Caller, why: Refused): Promise<Refused> {
+async function refuseConfirmedCaller(
+  tools: RequestTools,
+  claimant: Claimant,
+  caller: Caller,
+  why: Refused,
+): Promise<Refused> {
   const confirmed = await verifyAgain(tools, claimant, caller, "refused_anyway");
-  return confirmed.ok ? told(why) : confirmed;
+  return confirmed.ok ? tellViolations(why) : confirmed;
 }

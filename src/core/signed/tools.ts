@@ -10,10 +10,10 @@ import type { ExceededLimits } from "./rate-limit.ts";
  * Tells, after a commit, which webhooks have something due. Deliveries are not the business of a signed call, so it is given this
  * function. Never throws.
  */
-export type Notify = (tools: Pick<Tools, "config" | "telemetry">, notices: Notice[]) => Promise<void>;
+export type Notify = (tools: Pick<RequestTools, "config" | "telemetry">, notices: Notice[]) => Promise<void>;
 
 /** What every step gets: the memory of the isolate, the configuration, and the trace of this request. */
-export interface Tools {
+export interface RequestTools {
   runtime: Runtime;
   telemetry: Telemetry;
   config: Config;

@@ -1,33 +1,33 @@
-import type { Found, Question } from "../credentials/question.ts";
+import type { FoundApp, Question } from "../credentials/question.ts";
 import { ServiceError } from "../errors.ts";
 import { ok, type Result } from "../result.ts";
 import { authenticate, type Caller, type Claimant } from "./authenticate.ts";
 import { countFailure } from "./count-failure.ts";
-import type { Tools } from "./tools.ts";
+import type { RequestTools } from "./tools.ts";
 
 /** Why the record that the caches had is not enough. */
-type Cause = "home_closed" | "signature_failed" | "gate_refused" | "home_silent" | "refused_anyway";
+type VerificationCause = "home_closed" | "signature_failed" | "gate_refused" | "home_silent" | "refused_anyway";
 
 /** One way to verify again. */
-interface Way {
+interface VerificationWay {
   /** Whose word is taken: that of the app's home, or that of the directory, when it names another home. */
   trust: "home" | "directory";
-  /** How often D1 may be asked: credentials/lookup-bounds.ts. */
+  /** How often D1 may be asked: credentials/look-up-bounds.ts. */
   bound: Extract<Question, { bound: unknown }>["bound"];
   /** How long the answer is waited for, in milliseconds. Absent: as long as the request has. */
   waitMs?: number;
   /** Whether a record that D1 has just given is looked up again too. */
   evenFromD1?: true;
   /** When the known record counts in place of an error. Absent: never. */
-  kept?: "when nobody answers" | "on any error";
+  keepKnownRecord?: "when nobody answers" | "on any error";
 }
 
 /** For confirming one of two things: the caller of a request that is refused anyway, or that an app is in a closed home. */
 const CONFIRM_LIMIT_MS = 1_000;
 
-const AGAIN: Record<Cause, Way> = {
+const AGAIN: Record<VerificationCause, VerificationWay> = {
   // The app may have left the closed home, and a record of KV could be forged. The directory is not asked when it is closed itself.
-  home_closed: { trust: "directory", bound: "address", waitMs: CONFIRM_LIMIT_MS, kept: "on any error" },
+  home_closed: { trust: "directory", bound: "address", waitMs: CONFIRM_LIMIT_MS, keepKnownRecord: "on any error" },
   // The secret may have been rotated, and a revocation undone by a restore.
   signature_failed: { trust: "home", bound: "address" },
   // The home does not confirm the record. The signature was right, so nobody can force this look-up.
@@ -35,7 +35,12 @@ const AGAIN: Record<Cause, Way> = {
   // The app may be in another home by now.
   home_silent: { trust: "directory", bound: "address", evenFromD1: true },
   // A revoked app or a replaced secret must get the answer of a wrong signature, whatever else is wrong with the request.
-  refused_anyway: { trust: "home", bound: "signature", waitMs: CONFIRM_LIMIT_MS, kept: "when nobody answers" },
+  refused_anyway: {
+    trust: "home",
+    bound: "signature",
+    waitMs: CONFIRM_LIMIT_MS,
+    keepKnownRecord: "when nobody answers",
+  },
 };
 
 /**
@@ -46,20 +51,20 @@ const AGAIN: Record<Cause, Way> = {
  * @throws ServiceError as CredentialResolver.lookUp does
  */
 export async function lookAgain(
-  { runtime, config, credentials }: Tools,
+  { runtime, config, credentials }: RequestTools,
   { client, lifetime, signed }: Claimant,
-  known: Found,
-  cause: Cause,
-): Promise<Found | undefined> {
-  const { trust, bound, waitMs = Number.POSITIVE_INFINITY, evenFromD1, kept } = AGAIN[cause];
-  if (known.source === "d1" && evenFromD1 !== true) return known;
+  knownApp: FoundApp,
+  cause: VerificationCause,
+): Promise<FoundApp | undefined> {
+  const { trust, bound, waitMs = Number.POSITIVE_INFINITY, evenFromD1, keepKnownRecord } = AGAIN[cause];
+  if (knownApp.source === "d1" && evenFromD1 !== true) return knownApp;
   const answerBy = Math.min(lifetime.answerBy, runtime.elapsed() + waitMs);
-  const question = { trust, bound, cached: known.credentials, client, signature: signed.signature };
+  const question = { trust, bound, cached: knownApp.credentials, client, signature: signed.signature };
   try {
     return await credentials.lookUp(config, { ...lifetime, answerBy }, question);
   } catch (error) {
     const isUnanswered = error instanceof ServiceError && error.code === "unavailable";
-    if (kept === "on any error" || (kept !== undefined && isUnanswered)) return known;
+    if (keepKnownRecord === "on any error" || (keepKnownRecord !== undefined && isUnanswered)) return knownApp;
     throw error;
   }
 }
@@ -71,27 +76,27 @@ export async function lookAgain(
  * @throws ServiceError as CredentialResolver.lookUp does
  */
 export async function verifyAgain(
-  tools: Tools,
+  tools: RequestTools,
   claimant: Claimant,
   caller: Caller,
   cause: "gate_refused",
 ): Promise<Result<Caller>>;
 export async function verifyAgain(
-  tools: Tools,
+  tools: RequestTools,
   claimant: Claimant,
   caller: Caller,
   cause: "home_silent" | "refused_anyway",
 ): Promise<Result<Caller | null>>;
 export async function verifyAgain(
-  tools: Tools,
+  tools: RequestTools,
   claimant: Claimant,
   caller: Caller,
   cause: "gate_refused" | "home_silent" | "refused_anyway",
 ): Promise<Result<Caller | null>> {
-  const found = await lookAgain(tools, claimant, caller, cause);
+  const foundAgain = await lookAgain(tools, claimant, caller, cause);
   // Nothing was asked, or nothing is new.
-  if (found === caller || (found === undefined && cause === "home_silent")) return ok(null);
-  const result = await authenticate(found, claimant.signed);
+  if (foundAgain === caller || (foundAgain === undefined && cause === "home_silent")) return ok(null);
+  const result = await authenticate(foundAgain, claimant.signed);
   // The gate is met again also by the same record: a change of events may have been undone since.
   if (result.ok) return ok(cause !== "gate_refused" && sameCaller(result.caller, caller) ? null : result.caller);
   // What the directory says does not verify: the silent home has the last word.

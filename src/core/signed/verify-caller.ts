@@ -1,11 +1,11 @@
 import { homeClosed } from "../config.ts";
-import type { Found } from "../credentials/question.ts";
+import type { FoundApp } from "../credentials/question.ts";
 import { ok, type Result, refused } from "../result.ts";
 import type { Trace } from "../telemetry/trace.ts";
 import { authenticate, type Caller, type Claimant } from "./authenticate.ts";
 import { countFailure } from "./count-failure.ts";
 import { failureKey } from "./rate-limit.ts";
-import type { Tools } from "./tools.ts";
+import type { RequestTools } from "./tools.ts";
 import { lookAgain } from "./verify-again.ts";
 
 /**
@@ -15,7 +15,7 @@ import { lookAgain } from "./verify-again.ts";
  *
  * @throws ServiceError as CredentialResolver.lookUp does
  */
-export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Result<Caller>> {
+export async function verifyCaller(tools: RequestTools, claimant: Claimant): Promise<Result<Caller>> {
   const { runtime, config, credentials, limits, trace } = tools;
   const { appid, signed, client, lifetime } = claimant;
   const since = runtime.elapsed();
@@ -23,18 +23,19 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
   // An unknown appid costs a read of D1 each time. All Workers of a zone, and all users of a proxy, call from one address: so the
   // honest ones among them take turns with those who make up appids.
   const inTurn = limits.isExceeded(failureKey("unknown", client));
-  let found = await credentials.lookUp(config, lifetime, { trust: "cache", appid, inTurn });
-  const isClosed = (app: Found | undefined) => app !== undefined && config.closedHomes.has(app.credentials.home);
-  if (found !== undefined && isClosed(found)) found = (await lookAgain(tools, claimant, found, "home_closed")) ?? found;
-  if (found !== undefined) noteApp(trace, found.credentials);
-  if (found !== undefined && isClosed(found)) {
-    return refused("unavailable", "home_closed", homeClosed(found.credentials.home));
+  let foundApp = await credentials.lookUp(config, lifetime, { trust: "cache", appid, inTurn });
+  const isClosed = (app: FoundApp | undefined) => app !== undefined && config.closedHomes.has(app.credentials.home);
+  if (foundApp !== undefined && isClosed(foundApp))
+    foundApp = (await lookAgain(tools, claimant, foundApp, "home_closed")) ?? foundApp;
+  if (foundApp !== undefined) noteApp(trace, foundApp.credentials);
+  if (foundApp !== undefined && isClosed(foundApp)) {
+    return refused("unavailable", "home_closed", homeClosed(foundApp.credentials.home));
   }
-  let result = await authenticate(found, signed);
+  let result = await authenticate(foundApp, signed);
   const mayBeStale = !result.ok && (result.reason === "signature_mismatch" || result.reason === "app_revoked");
-  if (mayBeStale && found !== undefined) {
-    const fresh = await lookAgain(tools, claimant, found, "signature_failed");
-    if (fresh !== undefined && fresh !== found) {
+  if (mayBeStale && foundApp !== undefined) {
+    const fresh = await lookAgain(tools, claimant, foundApp, "signature_failed");
+    if (fresh !== undefined && fresh !== foundApp) {
       result = await authenticate(fresh, signed);
       noteApp(trace, fresh.credentials);
     }

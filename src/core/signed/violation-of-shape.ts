@@ -1,4 +1,4 @@
-import type { Broken } from "../fields.ts";
+import type { BrokenRule } from "../fields.ts";
 import type { Violation } from "../rules.ts";
 import { sentAs } from "../sent-as.ts";
 
@@ -16,7 +16,7 @@ export function violationOfShape(signature: string | undefined): Violation | und
   return { field: "x-chat-signature", ...brokenBy(signature) };
 }
 
-function brokenBy(signature: string | undefined): Broken {
+function brokenBy(signature: string | undefined): BrokenRule {
   if (signature === undefined || signature === "") return { rule: "required" };
   const [prefix] = PREFIX.exec(signature) ?? [];
   if (prefix !== undefined) return { rule: "signature_prefix", values: [prefix.startsWith("0") ? "0x" : "sha256="] };

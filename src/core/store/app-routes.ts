@@ -7,7 +7,7 @@ import { appRoutes, apps, ENDED_STATUSES, sites } from "./schema.ts";
 import { statement } from "./statement.ts";
 
 /** Condition: a site is not being deleted. */
-export const hasNotEnded = notInArray(sites.status, [...ENDED_STATUSES]);
+export const notEndedCondition = notInArray(sites.status, [...ENDED_STATUSES]);
 
 export interface Route {
   siteId: number;
@@ -39,8 +39,8 @@ export async function selectRoute(
   answerBy?: number,
 ): Promise<Route | undefined> {
   const find = () => findRoute(db, { appid }).all<ReadRoute>();
-  const [found] = (await withRetries(runtime, find, answerBy)).results;
-  if (found === undefined) return undefined;
-  const { site, home, ...app } = found;
+  const [foundRoute] = (await withRetries(runtime, find, answerBy)).results;
+  if (foundRoute === undefined) return undefined;
+  const { site, home, ...app } = foundRoute;
   return { siteId: site, home, app: app.appid === null ? null : appOf(app) };
 }

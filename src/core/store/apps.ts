@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { Runtime } from "../runtime.ts";
-import { type Watch, withRetries } from "./run-batch.ts";
+import { type TryWatch, withRetries } from "./run-batch.ts";
 import { apps, homeSites } from "./schema.ts";
 import { statement } from "./statement.ts";
 
@@ -51,7 +51,7 @@ export async function selectApp(
   db: D1Database,
   { siteId, appid }: AppKey,
   answerBy?: number,
-  watch?: Watch,
+  watch?: TryWatch,
 ): Promise<AppRow | undefined> {
   const find = () => findApp(db, { siteId, appid }).all<ReadApp>();
   const [row] = (await withRetries(runtime, find, answerBy, 0, watch)).results;

@@ -2,18 +2,20 @@
 export type Bound<Row = unknown> = D1PreparedStatement & { readonly row?: Row };
 
 /** A query of drizzle. */
-type Query = { readonly _: { readonly dialect: "sqlite"; readonly result: unknown } };
+type DrizzleQuery = { readonly _: { readonly dialect: "sqlite"; readonly result: unknown } };
 
-type Written = Query | Bound | undefined;
+type WrittenStatement = DrizzleQuery | Bound | undefined;
 
 /** Statements by name, in their order. What is undefined is left out. */
-type Named = { readonly [name: string]: Written };
+type NamedStatements = { readonly [name: string]: WrittenStatement };
 
 /** The statements of a batch by name, in their order. Under a name there may also be a list, or further names. */
-export type Batch = { readonly [name: string]: Written | readonly (Written | Named)[] | Named };
+export type Batch = {
+  readonly [name: string]: WrittenStatement | readonly (WrittenStatement | NamedStatements)[] | NamedStatements;
+};
 
 /** The rows of each statement, under its name. A query of drizzle that reads nothing gives D1's result, with `meta.changes`. */
-export type Results<T> = T extends Query
+export type Results<T> = T extends DrizzleQuery
   ? T["_"]["result"]
   : T extends D1PreparedStatement
     ? (T extends { readonly row?: infer Row } ? Row : unknown)[]
@@ -27,12 +29,12 @@ export class IncompleteAnswer extends Error {
 }
 
 /** What drizzle's own batch() calls of a query. The name `_prepare` is drizzle's own: a test would miss it in another version. */
-interface Prepared {
+interface PreparedQuery {
   getQuery(): { sql: string; params: unknown[] };
   mapResult(result: unknown, isFromBatch: true): unknown;
 }
 
-type Read = (results: D1Result[]) => unknown;
+type ReadResults = (results: D1Result[]) => unknown;
 
 /**
  * Runs statements in one transaction and one round trip: drizzle's queries and compiled statements together.
@@ -41,17 +43,17 @@ type Read = (results: D1Result[]) => unknown;
  */
 export async function inOneBatch<const T extends Batch>(db: D1Database, statements: T): Promise<Results<T>> {
   const bound: D1PreparedStatement[] = [];
-  const read = put(db, statements, bound);
+  const read = bindAll(db, statements, bound);
   const results: unknown = await db.batch(bound);
   if (!Array.isArray(results) || results.length !== bound.length) throw new IncompleteAnswer("an answer is missing");
   return read(results) as Results<T>;
 }
 
 /** Puts the statements of a part at the end of `bound`. @returns what finds their rows among the results */
-function put(db: D1Database, part: Batch[string] | Batch, bound: D1PreparedStatement[]): Read {
+function bindAll(db: D1Database, part: Batch[string] | Batch, bound: D1PreparedStatement[]): ReadResults {
   if (part === undefined) return () => undefined;
   if ("_prepare" in part) {
-    const prepared = (part as unknown as { _prepare(): Prepared })._prepare();
+    const prepared = (part as unknown as { _prepare(): PreparedQuery })._prepare();
     const { sql, params } = prepared.getQuery();
     const place = bound.push(db.prepare(sql).bind(...params)) - 1;
     return (results) => prepared.mapResult(results[place], true);
@@ -60,7 +62,7 @@ function put(db: D1Database, part: Batch[string] | Batch, bound: D1PreparedState
     const place = bound.push(part as Bound) - 1;
     return (results) => results[place]?.results ?? [];
   }
-  const parts = Object.entries(part as Batch).map(([name, each]) => [name, put(db, each, bound)] as const);
+  const parts = Object.entries(part as Batch).map(([name, each]) => [name, bindAll(db, each, bound)] as const);
   if (Array.isArray(part)) return (results) => parts.map(([, read]) => read(results));
   return (results) => Object.fromEntries(parts.map(([name, read]) => [name, read(results)]));
 }

@@ -71,7 +71,7 @@ const appIsGood = (
 export const literal = (text: string): SQL => sql.raw(`'${text.replaceAll("'", "''")}'`);
 
 /** The outcome as a column, with the first session of a repeated request. Needs `idempotency_keys` in FROM. */
-function decided<Values extends Claim>(decision: Decision<Values>, v: Placeholders<Values>): SQL {
+function decisionOf<Values extends Claim>(decision: Decision<Values>, v: Placeholders<Values>): SQL {
   const arms = Object.entries(decision.refusals).map(([outcome, { when }]) => {
     return sql`WHEN ${when(v)} THEN ${literal(outcome)}`;
   });
@@ -102,7 +102,7 @@ function namedBy<Values extends Claim>(decision: Decision<Values>, outcome: SQL,
 export function claim<Values extends Claim & Record<string, Bindable>>(decision: Decision<Values>): Statement<Values> {
   return statement<Values>(
     (v) => sql`WITH decision AS MATERIALIZED (
-      SELECT ${decided(decision, v)} FROM ${SITE_AND_APP} ${joinKey(decision, v)}
+      SELECT ${decisionOf(decision, v)} FROM ${SITE_AND_APP} ${joinKey(decision, v)}
       WHERE ${appIsGood(v)} AND ${homeSites.status} = 'open')
     ${insertInto(
       nonces,
@@ -132,15 +132,15 @@ const sameNonce = (v: Placeholders<Pick<Claim, "siteId" | "appid" | "ranstr">>):
   sql`${nonces.siteId} = ${v.siteId} AND ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr}`;
 
 /** Condition: this request made the claim and was accepted. Needs `nonces` in FROM. */
-const mine = (v: Placeholders<Claim>): SQL => sql`${sameNonce(v)} AND ${nonces.owner} = ${v.owner}
+const isMine = (v: Placeholders<Claim>): SQL => sql`${sameNonce(v)} AND ${nonces.owner} = ${v.owner}
   AND ${nonces.outcome} = 'accepted'`;
 
 /** Condition: this very try made the claim and was accepted. */
-const accepted = (v: Placeholders<Claim>): SQL => sql`${mine(v)} AND ${nonces.attempt} = ${v.attempt}`;
+const isAccepted = (v: Placeholders<Claim>): SQL => sql`${isMine(v)} AND ${nonces.attempt} = ${v.attempt}`;
 
 /** Condition: an earlier try of this request was accepted, and its answer was lost. */
 export const wasAcceptedBefore = (v: Placeholders<Claim>): SQL =>
-  sql`EXISTS (SELECT 1 FROM ${nonces} WHERE ${mine(v)} AND ${nonces.attempt} <> ${v.attempt})`;
+  sql`EXISTS (SELECT 1 FROM ${nonces} WHERE ${isMine(v)} AND ${nonces.attempt} <> ${v.attempt})`;
 
 /** The highest id of a site's sessions; 0 when it has none. */
 export const newestSessionId = (siteId: Column | SQL): SQL =>
@@ -165,9 +165,9 @@ type ColumnValues<Table extends SQLiteTable> = { [Name in keyof Table["_"]["colu
 
 /** The columns that have values, and the values in the same order. */
 function columnsOf<Table extends SQLiteTable>(table: Table, values: ColumnValues<Table>): [Column[], SQL[]] {
-  const known: Record<string, Column> = getTableColumns(table);
+  const columns: Record<string, Column> = getTableColumns(table);
   const pairs = Object.entries(values).map(([name, value]): [Column, SQL] => {
-    const column = known[name];
+    const column = columns[name];
     if (column === undefined) throw new TypeError(`${getTableName(table)} has no column ${name}`);
     return [column, sql`${value}`];
   });
@@ -192,7 +192,7 @@ export function insertAccepted<Table extends SQLiteTable>(
   const [columns, selected] = columnsOf(table, values);
   return {
     [GATED]: sql`${insertInto(table, ...columns)} SELECT ${sql.join(selected, sql.raw(", "))}
-      FROM ${nonces} ${join ?? sql``} WHERE ${accepted(v)} ${where === undefined ? sql`` : sql`AND (${where})`}
+      FROM ${nonces} ${join ?? sql``} WHERE ${isAccepted(v)} ${where === undefined ? sql`` : sql`AND (${where})`}
       ON CONFLICT ${conflict ?? sql`DO NOTHING`}
       ${returning === undefined ? sql`` : sql`RETURNING ${sql.identifier(returning.name)}`}`,
   };
@@ -209,23 +209,23 @@ export function updateAccepted<Table extends SQLiteTable>(
   const assignments = columns.map((column, i) => sql`${sql.identifier(column.name)} = ${changed[i]}`);
   return {
     [GATED]: sql`UPDATE ${table} SET ${sql.join(assignments, sql.raw(", "))}
-      WHERE (${where}) AND EXISTS (SELECT 1 FROM ${nonces} WHERE ${accepted(v)})`,
+      WHERE (${where}) AND EXISTS (SELECT 1 FROM ${nonces} WHERE ${isAccepted(v)})`,
   };
 }
 
 /** Compiles a write. */
-export const gated = <Values extends Claim & Record<string, Bindable>, Returned = unknown>(
+export const gatedStatement = <Values extends Claim & Record<string, Bindable>, Returned = unknown>(
   write: (value: Placeholders<Values>) => GatedWrite,
 ): Statement<Values, Returned> => statement<Values, Returned>((v) => write(v)[GATED]);
 
 /** Compiles a read. It is wrapped into a SELECT, so it cannot write. */
-export const reading = <Values extends Record<string, Bindable>, Read>(
+export const gatedReading = <Values extends Record<string, Bindable>, Read>(
   read: (value: Placeholders<Values>) => SQL,
 ): Statement<Values, Read> => statement<Values, Read>((v) => sql`SELECT * FROM (${read(v)})`);
 
 /** Stores the answer under the caller's Idempotency-Key. Part of the batch only when there is a key. */
 export const rememberKey = ({ name }: Pick<Decision<never>, "name">): Statement<Claim> =>
-  gated<Claim>((v) =>
+  gatedStatement<Claim>((v) =>
     insertAccepted(
       v,
       idempotencyKeys,
@@ -283,7 +283,7 @@ export function previewOutcome<Values extends Claim & Record<string, Bindable>>(
   decision: Decision<Values>,
 ): Statement<Values, PreviewRow> {
   return statement<Values, PreviewRow>(
-    (v) => sql`WITH decision AS MATERIALIZED (SELECT ${decided(decision, v)} FROM (SELECT 1) ${joinKey(decision, v)})
+    (v) => sql`WITH decision AS MATERIALIZED (SELECT ${decisionOf(decision, v)} FROM (SELECT 1) ${joinKey(decision, v)})
     SELECT decision.outcome AS outcome, CASE decision.outcome WHEN 'repeated' THEN first_session_id END AS session_id,
       ${namedBy(decision, sql.raw("decision.outcome"), v)} AS named,
       ${nonces.outcome} AS used_outcome, ${nonces.sessionId} AS used_session_id,

@@ -102,7 +102,7 @@ export const deliveries = sqliteTable(
     /** When the next attempt is due, or when the lease of the attempt in flight ends; null unless the delivery is pending. */
     nextAttemptAt: integer("next_attempt_at"),
     /** A random id: the lease of the attempt in flight. Null when there is none. Only its holder may record a failure. */
-    lease: text("claim"),
+    lease: text("claim"), // Older releases read the column by this name, and migrations only expand.
     /** The HTTP status of the last attempt's answer; null without an answer. */
     lastStatus: integer("last_status"),
     /** Why the last attempt failed. May hold text of the receiver. */

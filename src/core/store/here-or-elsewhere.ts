@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.ts";
-import type { Watch } from "./run-batch.ts";
+import type { TryWatch } from "./run-batch.ts";
 
 /** The answer of a database, or another place to ask. */
 type HereOrElsewhere<T, Place> = { answer: T } | { elsewhere: Place };
@@ -14,25 +14,25 @@ type HereOrElsewhere<T, Place> = { answer: T } | { elsewhere: Place };
  * @throws any error of `ask`, when no other place was found
  */
 export async function hereOrElsewhere<T, Place>(
-  ask: (watch: Watch) => Promise<T>,
+  ask: (watch: TryWatch) => Promise<T>,
   look: () => Promise<Place | undefined>,
 ): Promise<HereOrElsewhere<T, Place>> {
-  const found = Promise.withResolvers<{ elsewhere: Place }>();
-  let [looked, isFound]: [Promise<Place | undefined> | undefined, boolean] = [undefined, false];
+  const otherPlace = Promise.withResolvers<{ elsewhere: Place }>();
+  let [lookResult, isPlaceFound]: [Promise<Place | undefined> | undefined, boolean] = [undefined, false];
   const lookOnce = () => {
-    looked ??= look().catch(() => undefined);
-    return looked;
+    lookResult ??= look().catch(() => undefined);
+    return lookResult;
   };
   const onFault = () => {
     void lookOnce().then((elsewhere) => {
       if (elsewhere === undefined) return;
-      isFound = true;
-      found.resolve({ elsewhere });
+      isPlaceFound = true;
+      otherPlace.resolve({ elsewhere });
     });
   };
-  const here = async (): Promise<HereOrElsewhere<T, Place>> => {
+  const askHere = async (): Promise<HereOrElsewhere<T, Place>> => {
     try {
-      return { answer: await ask({ onFault, isOver: () => isFound }) };
+      return { answer: await ask({ onFault, isOver: () => isPlaceFound }) };
     } catch (fault) {
       if (!(fault instanceof ServiceError && fault.code === "unavailable")) throw fault;
       const elsewhere = await lookOnce();
@@ -40,5 +40,5 @@ export async function hereOrElsewhere<T, Place>(
       return { elsewhere };
     }
   };
-  return Promise.race([here(), found.promise]);
+  return Promise.race([askHere(), otherPlace.promise]);
 }

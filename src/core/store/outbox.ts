@@ -1,5 +1,5 @@
 import { type Column, type SQL, sql } from "drizzle-orm";
-import { type Claim, type GatedWrite, gated, insertAccepted, literal } from "./claim.ts";
+import { type Claim, type GatedWrite, gatedStatement, insertAccepted, literal } from "./claim.ts";
 import { deliveries, events, webhooks } from "./event-schema.ts";
 import { homeSites, nonces } from "./schema.ts";
 import type { Placeholders } from "./statement.ts";
@@ -50,7 +50,7 @@ export const insertEvent = <Values extends Claim>(
   );
 
 /** Inserts a delivery for each enabled webhook that wants the event, due at once. Returns the ids of these webhooks. */
-export const insertDeliveries = gated<Claim, { webhook_id: string }>((v) =>
+export const insertDeliveries = gatedStatement<Claim, { webhook_id: string }>((v) =>
   insertAccepted(
     v,
     deliveries,

@@ -52,7 +52,7 @@ export class DatabaseStalled extends Error {
 }
 
 /** Observes the tries of a call. */
-export interface Watch {
+export interface TryWatch {
   /** A try got no answer, and another one may follow. */
   onFault(): void;
   /** True when nobody waits for the call any more. No further try begins then. */
@@ -76,13 +76,13 @@ export async function withRetries<T>(
   call: (attempt: number) => Promise<T>,
   answerBy = runtime.elapsed() + WHOLE_LIMIT_MS,
   before = 0,
-  watch?: Watch,
+  watch?: TryWatch,
 ): Promise<T> {
   let fault: unknown;
   for (let attempt = 1; attempt <= TRIES; attempt++) {
-    const left = answerBy - runtime.elapsed();
-    if (left <= 0) break;
-    const limit = Math.min(TRY_LIMIT_MS, left);
+    const msLeft = answerBy - runtime.elapsed();
+    if (msLeft <= 0) break;
+    const limit = Math.min(TRY_LIMIT_MS, msLeft);
     try {
       const late = () => {
         throw new TryTimedOut(`no answer in ${Math.round(limit)} ms`);
@@ -94,7 +94,7 @@ export async function withRetries<T>(
       if (isStalled(error) && before + attempt > 1) break;
       fault = error;
       // The outcome is certain only on the first try: otherwise an earlier try may have committed or may still commit.
-      if (before + attempt === 1 && STATEMENT_REFUSED.test(message)) throw refused(error, message);
+      if (before + attempt === 1 && STATEMENT_REFUSED.test(message)) throw refusedStatement(error, message);
       if (!(error instanceof TryTimedOut || TRANSIENT.test(message))) break;
       if (attempt === TRIES) break;
       watch?.onFault();
@@ -102,7 +102,7 @@ export async function withRetries<T>(
       if (watch?.isOver()) break;
     }
   }
-  throw unanswered(fault);
+  throw noAnswer(fault);
 }
 
 /**
@@ -112,7 +112,7 @@ export async function withRetries<T>(
  * @throws ServiceError `unavailable` when the deadline is over; any error of the call
  */
 export async function inOneTry<T>(runtime: Runtime, call: () => Promise<T>, answerBy: number): Promise<T> {
-  if (runtime.elapsed() >= answerBy) throw unanswered(undefined);
+  if (runtime.elapsed() >= answerBy) throw noAnswer(undefined);
   return call();
 }
 
@@ -120,7 +120,7 @@ export async function inOneTry<T>(runtime: Runtime, call: () => Promise<T>, answ
 export function databaseFault(error: unknown): ServiceError | undefined {
   const { message } = rootOf(error);
   if (!FROM_D1.test(message)) return undefined;
-  return STATEMENT_REFUSED.test(message) ? refused(error, message) : unanswered(error);
+  return STATEMENT_REFUSED.test(message) ? refusedStatement(error, message) : noAnswer(error);
 }
 
 /**
@@ -128,12 +128,13 @@ export function databaseFault(error: unknown): ServiceError | undefined {
  * prefix.
  */
 export function rootOf(error: unknown): Error {
-  let first = error;
-  while (first instanceof Error && first.cause !== undefined && !first.message.startsWith("D1_")) first = first.cause;
-  return first instanceof Error ? first : new Error(typeof first);
+  let rootError = error;
+  while (rootError instanceof Error && rootError.cause !== undefined && !rootError.message.startsWith("D1_"))
+    rootError = rootError.cause;
+  return rootError instanceof Error ? rootError : new Error(typeof rootError);
 }
 
-const refused = (cause: unknown, message: string) =>
+const refusedStatement = (cause: unknown, message: string) =>
   NOT_MIGRATED.test(message)
     ? new ServiceError("unavailable", {
         reason: "d1_not_migrated",
@@ -145,7 +146,7 @@ const refused = (cause: unknown, message: string) =>
 /** The usual duration of a deployment that migrates a database. */
 const MIGRATION_RETRY_SECONDS = 30;
 
-const unanswered = (cause: unknown) => {
+const noAnswer = (cause: unknown) => {
   if (cause instanceof IncompleteAnswer) return incomplete();
   if (isStalled(cause))
     return new ServiceError("unavailable", { reason: "d1_stalled", retryAfter: STALLED_RETRY_SECONDS, cause });
@@ -159,12 +160,12 @@ const isStalled = (error: unknown): boolean => rootOf(error) instanceof Database
 const incomplete = () => new ServiceError("unavailable", { reason: "d1_answer_incomplete", retryAfter: 1 });
 
 /** The limits of a batch's tries. */
-export interface Tries {
+export interface TryLimits {
   /** Deadline, see {@link withRetries}. */
   answerBy: number;
   /** The number of earlier tries of the same request. */
   before: number;
-  watch?: Watch;
+  watch?: TryWatch;
 }
 
 /**
@@ -178,7 +179,7 @@ export async function runBatch<T extends Batch & { outcome: Bound }>(
   runtime: Runtime,
   db: D1Database,
   batch: (attempt: number) => T,
-  { answerBy, before, watch }: Tries,
+  { answerBy, before, watch }: TryLimits,
 ): Promise<Results<T>> {
   const rows = await withRetries(runtime, (attempt) => inOneBatch(db, batch(attempt)), answerBy, before, watch);
   if ((rows as { outcome: readonly unknown[] }).outcome[0] === undefined) {

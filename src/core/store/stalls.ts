@@ -12,7 +12,7 @@ interface Databases {
 }
 
 /** What a database was asked since its last answer, in milliseconds of the runtime's `elapsed`. */
-interface Silence {
+interface DatabaseSilence {
   /** When the first calls began: one more than a request has tries, so the last of them is another request's. */
   firsts: number[];
   /** When the last call began. */
@@ -30,16 +30,16 @@ export class Stalls {
   readonly #runtime: Pick<Runtime, "elapsed">;
   readonly #guarded = new WeakMap<Databases, Databases>();
   /** Numbers and no promises: a request may be cut off at any moment, and then ends nothing that it began. */
-  readonly #silences = new Map<string, Silence>();
+  readonly #silences = new Map<string, DatabaseSilence>();
 
   constructor(runtime: Pick<Runtime, "elapsed">) {
     this.#runtime = runtime;
   }
 
   /** The same settings with guarded databases. */
-  guard<T extends Databases>(config: T): T {
-    const known = this.#guarded.get(config) as T | undefined;
-    if (known !== undefined) return known;
+  guardDatabases<T extends Databases>(config: T): T {
+    const guardedConfig = this.#guarded.get(config) as T | undefined;
+    if (guardedConfig !== undefined) return guardedConfig;
     const homes = new Map([...config.homes].map(([home, db]) => [home, this.#database(home, db)]));
     // `main` is the directory's own database, and code compares the two.
     const guarded = { ...config, directory: homes.get(MAIN_HOME) ?? config.directory, homes };
@@ -49,7 +49,7 @@ export class Stalls {
 
   /** Only what the code calls of a database. */
   #database(home: string, db: D1Database): D1Database {
-    const ask: Ask = (call) => this.#ask(home, call);
+    const ask: AskDatabase = (call) => this.#ask(home, call);
     const guarded: Pick<D1Database, "prepare" | "batch"> = {
       prepare: (sql) => new GuardedStatement(db.prepare(sql), ask) as unknown as D1PreparedStatement,
       batch: (statements) => ask(() => db.batch(statements.map(sentOf))),
@@ -91,7 +91,7 @@ function isStalled(firsts: readonly number[], now: number): boolean {
   return now - first >= SILENT_MS && now - ofAnother >= TRY_LIMIT_MS;
 }
 
-type Ask = <T>(call: () => Promise<T>) => Promise<T>;
+type AskDatabase = <T>(call: () => Promise<T>) => Promise<T>;
 
 /** A lost connection is no answer of D1, although its message may have D1's prefix. */
 const isAnswer = (error: unknown): boolean =>
@@ -99,9 +99,9 @@ const isAnswer = (error: unknown): boolean =>
 
 class GuardedStatement {
   readonly sent: D1PreparedStatement;
-  readonly #ask: Ask;
+  readonly #ask: AskDatabase;
 
-  constructor(sent: D1PreparedStatement, ask: Ask) {
+  constructor(sent: D1PreparedStatement, ask: AskDatabase) {
     this.sent = sent;
     this.#ask = ask;
   }

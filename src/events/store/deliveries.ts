@@ -22,7 +22,7 @@ export const FIRST_IN_LINE = 0;
 export const MOST_IN_FLIGHT = 20;
 export const MOST_IN_FLIGHT_FAILING = 3;
 
-const number = (value: number) => sql.raw(String(value));
+const numberLiteral = (value: number) => sql.raw(String(value));
 
 /** Whether a webhook has succeeded with nothing yet, and not failed either. */
 const IS_NEW = sql`(${webhooks.failingSince} IS NULL AND ${webhooks.slow} IS NULL)`;
@@ -80,14 +80,14 @@ export const countResults: Statement<{ results: string }> = statement(
   (
     v,
   ) => sql`${insertInto(counters, counters.siteId, counters.name, counters.appid, counters.kind, counters.outcome, counters.count, counters.roseIn)}
-    SELECT ${number(WHOLE_HOME)}, 'attempts', '', '',
+    SELECT ${numberLiteral(WHOLE_HOME)}, 'attempts', '', '',
       CASE each.value ->> 'status' WHEN 'pending' THEN 'failed' ELSE each.value ->> 'status' END AS ended, count(*), 0
     FROM json_each(${v.results}) AS each CROSS JOIN ${deliveries} WHERE ${COUNTS} GROUP BY ended
     ON CONFLICT DO UPDATE SET count = count + excluded.count`,
 );
 
 /** The values that {@link leaseDue} binds. */
-type Lease = {
+type LeaseValues = {
   siteId: number;
   webhookId: string;
   /** Unix seconds. */
@@ -102,7 +102,7 @@ type Lease = {
   whenSuspect: number;
 };
 
-const due = alias(deliveries, "due");
+const dueDelivery = alias(deliveries, "due");
 const leased = alias(deliveries, "leased");
 const newest = alias(deliveries, "newest");
 
@@ -116,7 +116,7 @@ const NEWEST = sql.raw("100");
  * an earlier try of this lease, are in flight. Another holder's clock may be ahead, so leases that end up to twice LEASE_SECONDS
  * from now count; the limit keeps the index scan short.
  */
-export const leaseDue: Statement<Lease> = statement(
+export const leaseDue: Statement<LeaseValues> = statement(
   (v) => sql`WITH health AS MATERIALIZED (
       SELECT ${webhooks.failingSince} IS NOT NULL AS failing, ${IS_SUSPECT} AS suspect FROM ${webhooks}
       WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND ${webhooks.status} = 'enabled'),
@@ -125,32 +125,32 @@ export const leaseDue: Statement<Lease> = statement(
         count(CASE WHEN ${leased.attempts} <= 1 THEN 1 END) AS new
       FROM ${deliveries} AS ${leased}
       WHERE ${leased.siteId} = ${v.siteId} AND ${leased.webhookId} = ${v.webhookId} AND ${leased.status} = 'pending'
-        AND ${leased.nextAttemptAt} > ${v.now} AND ${leased.nextAttemptAt} <= ${v.until} + ${number(LEASE_SECONDS)} AND ${leased.lease} IS NOT NULL),
+        AND ${leased.nextAttemptAt} > ${v.now} AND ${leased.nextAttemptAt} <= ${v.until} + ${numberLiteral(LEASE_SECONDS)} AND ${leased.lease} IS NOT NULL),
     longest AS MATERIALIZED (
-      SELECT ${due.seq} AS seq, ${due.nextAttemptAt} AS at FROM ${deliveries} AS ${due}
-      WHERE ${due.siteId} = ${v.siteId} AND ${due.webhookId} = ${v.webhookId}
-        AND ${due.status} = 'pending' AND ${due.nextAttemptAt} <= ${v.now} AND EXISTS (SELECT 1 FROM health)
-      ORDER BY ${due.nextAttemptAt}, ${due.seq} LIMIT ${v.wanted}),
+      SELECT ${dueDelivery.seq} AS seq, ${dueDelivery.nextAttemptAt} AS at FROM ${deliveries} AS ${dueDelivery}
+      WHERE ${dueDelivery.siteId} = ${v.siteId} AND ${dueDelivery.webhookId} = ${v.webhookId}
+        AND ${dueDelivery.status} = 'pending' AND ${dueDelivery.nextAttemptAt} <= ${v.now} AND EXISTS (SELECT 1 FROM health)
+      ORDER BY ${dueDelivery.nextAttemptAt}, ${dueDelivery.seq} LIMIT ${v.wanted}),
     never_tried AS MATERIALIZED (
       SELECT seq, at FROM (
         SELECT ${newest.seq} AS seq, ${newest.nextAttemptAt} AS at, ${newest.attempts} AS attempts, ${newest.status} AS status
         FROM ${deliveries} AS ${newest}
         WHERE ${newest.siteId} = ${v.siteId} AND ${newest.webhookId} = ${v.webhookId}
         ORDER BY ${newest.seq} DESC LIMIT (SELECT CASE WHEN failing AND new = 0 THEN ${NEWEST} ELSE 0 END FROM in_flight LEFT JOIN health))
-      WHERE status = 'pending' AND attempts = 0 AND at > ${number(FIRST_IN_LINE)} AND at <= ${v.now} ORDER BY seq LIMIT 1)
+      WHERE status = 'pending' AND attempts = 0 AND at > ${numberLiteral(FIRST_IN_LINE)} AND at <= ${v.now} ORDER BY seq LIMIT 1)
     UPDATE ${deliveries} SET attempts = attempts + 1, next_attempt_at = ${v.until}, claim = ${v.lease},
       last_attempt_at = ${v.now}, duration_ms = NULL
     WHERE ${deliveries.siteId} = ${v.siteId} AND ${deliveries.webhookId} = ${v.webhookId} AND ${deliveries.seq} IN (
       SELECT seq FROM (
-        SELECT seq, at, at > ${number(FIRST_IN_LINE)} AS rank FROM longest
+        SELECT seq, at, at > ${numberLiteral(FIRST_IN_LINE)} AS rank FROM longest
         UNION ALL SELECT seq, at, 0.5 FROM never_tried)
       GROUP BY seq ORDER BY min(rank), at, seq
       LIMIT coalesce((
         SELECT max(0,
           min(CASE WHEN suspect THEN ${v.whenSuspect} ELSE ${v.wanted} END - own,
-            CASE WHEN failing THEN ${number(MOST_IN_FLIGHT_FAILING)} - (new = 0 AND NOT EXISTS (SELECT 1 FROM never_tried))
-              ELSE ${number(MOST_IN_FLIGHT)} END - attempts),
-          min(${v.wanted} - own, (SELECT count(*) FROM longest WHERE at = ${number(FIRST_IN_LINE)})))
+            CASE WHEN failing THEN ${numberLiteral(MOST_IN_FLIGHT_FAILING)} - (new = 0 AND NOT EXISTS (SELECT 1 FROM never_tried))
+              ELSE ${numberLiteral(MOST_IN_FLIGHT)} END - attempts),
+          min(${v.wanted} - own, (SELECT count(*) FROM longest WHERE at = ${numberLiteral(FIRST_IN_LINE)})))
         FROM health CROSS JOIN in_flight), 0))`,
 );
 
@@ -178,7 +178,7 @@ export type Attempt = AskedRow & { seq: number; lease: string; attempts: number;
 /** A webhook with one attempt of the lease, or with none. */
 export type LeasedRow = Attempt | (AskedRow & { seq: null });
 
-const held = alias(deliveries, "held");
+const leasedDelivery = alias(deliveries, "held");
 const later = alias(deliveries, "later");
 
 /** See {@link AskedRow.nextDue}. */
@@ -213,12 +213,12 @@ export const selectLeased: Statement<{ asked: string; lease: string; until: numb
       ${webhooks.secret} AS secret, ${webhooks.previousVersion} AS previousVersion, ${webhooks.previousSecret} AS previousSecret,
       ${webhooks.previousExpiresAt} AS previousExpiresAt, ${webhooks.failingSince} AS failingSince,
       ${IS_SUSPECT} AS isSuspect, ${IS_NEW} AS isNew, ${nextDue(v.now)} AS nextDue,
-      ${held.seq} AS seq, ${held.lease} AS lease, ${held.attempts} AS attempts,
-      ${held.attempts} > 1 OR ${held.lastError} IS NOT NULL AS wasTried, ${events.id} AS eventId, ${events.type} AS type, ${events.createdAt} AS at,
+      ${leasedDelivery.seq} AS seq, ${leasedDelivery.lease} AS lease, ${leasedDelivery.attempts} AS attempts,
+      ${leasedDelivery.attempts} > 1 OR ${leasedDelivery.lastError} IS NOT NULL AS wasTried, ${events.id} AS eventId, ${events.type} AS type, ${events.createdAt} AS at,
       ${events.data} AS data
     FROM ${askedWebhooks(v.asked)}
-    LEFT JOIN ${deliveries} AS ${held} INDEXED BY deliveries_due ON ${held.siteId} = ${webhooks.siteId} AND ${held.webhookId} = ${webhooks.id}
-      AND ${held.status} = 'pending' AND ${held.nextAttemptAt} = ${v.until} AND ${held.lease} = ${v.lease}
-    LEFT JOIN ${events} ON ${events.siteId} = ${held.siteId} AND ${events.seq} = ${held.seq}
-    ORDER BY ${held.seq}`,
+    LEFT JOIN ${deliveries} AS ${leasedDelivery} INDEXED BY deliveries_due ON ${leasedDelivery.siteId} = ${webhooks.siteId} AND ${leasedDelivery.webhookId} = ${webhooks.id}
+      AND ${leasedDelivery.status} = 'pending' AND ${leasedDelivery.nextAttemptAt} = ${v.until} AND ${leasedDelivery.lease} = ${v.lease}
+    LEFT JOIN ${events} ON ${events.siteId} = ${leasedDelivery.siteId} AND ${events.seq} = ${leasedDelivery.seq}
+    ORDER BY ${leasedDelivery.seq}`,
   );

@@ -8,11 +8,11 @@ import { insertInto, type Statement, statement } from "../../core/store/statemen
 /** Events that no signed call leaves: the service has done something on its own. On a site without events they write nothing. */
 
 /** The values of such an event. `type` may stand in the SQL itself; `now` in Unix seconds. */
-type Own = { siteId: SQL; eventId: SQL; type: SQL; now: SQL };
+type EventValues = { siteId: SQL; eventId: SQL; type: SQL; now: SQL };
 
 /** Inserts the event if `where` holds. @param from further tables that `data` and `where` use, with CROSS JOIN behind them */
 export const ownEvent = (
-  v: Own,
+  v: EventValues,
   data: Record<string, SQL | Column>,
   where: SQL,
   from: SQL = sql``,
@@ -21,7 +21,7 @@ export const ownEvent = (
     FROM ${from} ${nextEvent(v.siteId, sql`${homeSites.events}`)} WHERE ${where}`;
 
 /** Whether a webhook takes events of this type. */
-export const takes = ({ siteId, type }: Pick<Own, "siteId" | "type">): SQL =>
+export const takesEvent = ({ siteId, type }: Pick<EventValues, "siteId" | "type">): SQL =>
   sql`${webhooks.siteId} = ${siteId} AND ${webhooks.status} = 'enabled'
     AND EXISTS (SELECT 1 FROM json_each(${webhooks.events}) AS wanted WHERE wanted.value = ${type})`;
 
@@ -29,7 +29,7 @@ export const takes = ({ siteId, type }: Pick<Own, "siteId" | "type">): SQL =>
  * Inserts the event's deliveries, due now, to the webhooks that take it and meet `where`. Must come right after {@link ownEvent}: it
  * uses changes(), and the event is then the newest of the site.
  */
-export const ownDeliveries = (v: Omit<Own, "eventId">, where: SQL = sql`true`): SQL => sql`${insertInto(
+export const ownDeliveries = (v: Omit<EventValues, "eventId">, where: SQL = sql`true`): SQL => sql`${insertInto(
   deliveries,
   deliveries.siteId,
   deliveries.webhookId,
@@ -40,11 +40,11 @@ export const ownDeliveries = (v: Omit<Own, "eventId">, where: SQL = sql`true`): 
   deliveries.createdAt,
 )}
     SELECT ${webhooks.siteId}, ${webhooks.id}, (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), 'pending', 0, ${v.now}, ${v.now}
-    FROM ${webhooks} WHERE ${takes(v)} AND ${where} AND changes() > 0`;
+    FROM ${webhooks} WHERE ${takesEvent(v)} AND ${where} AND changes() > 0`;
 
 // Events about a webhook, for the other webhooks of its site. They hold no text of a customer or a receiver.
 
-type About = {
+type NewsOfWebhook = {
   /** The event's type. */
   type: string;
   siteId: number;
@@ -59,7 +59,7 @@ type About = {
 const newest = alias(events, "newest");
 
 /** Must come right after the statement that changes the webhook, because it uses changes(). */
-const insertOwnEvent: Statement<About> = statement((v) =>
+const insertOwnEvent: Statement<NewsOfWebhook> = statement((v) =>
   ownEvent(
     v,
     {
@@ -73,12 +73,12 @@ const insertOwnEvent: Statement<About> = statement((v) =>
   ),
 );
 
-const insertOwnDeliveries: Statement<Omit<About, "reason">> = statement((v) =>
+const insertOwnDeliveries: Statement<Omit<NewsOfWebhook, "reason">> = statement((v) =>
   ownDeliveries(v, sql`${webhooks.id} <> ${v.webhookId}`),
 );
 
 /** An event about a webhook, and one webhook of its site. */
-export interface Telling {
+export interface WebhookNotice {
   siteId: number;
   type: string;
   /** The webhook that the event is about. */
@@ -92,7 +92,7 @@ export interface Telling {
 const NEWEST = sql.raw("100");
 
 /** Reads what was written by the event's id, so that it is also found by a second try, after an answer of D1 was lost. */
-const selectTelling: Statement<{ siteId: number; eventId: string }, Telling> = statement(
+const selectTelling: Statement<{ siteId: number; eventId: string }, WebhookNotice> = statement(
   (v) => sql`SELECT ${events.siteId} AS siteId, ${events.type} AS type, ${events.data} ->> 'webhook_id' AS about,
       ${events.data} ->> 'reason' AS reason, ${deliveries.webhookId} AS told
     FROM (SELECT ${newest.seq} AS seq FROM ${events} AS ${newest} WHERE ${newest.siteId} = ${v.siteId} ORDER BY ${newest.seq} DESC LIMIT ${NEWEST}) AS latest
@@ -105,7 +105,7 @@ const selectTelling: Statement<{ siteId: number; eventId: string }, Telling> = s
  * A part of a batch: an event about a webhook, and its deliveries to the site's other webhooks that want it, if the statement before
  * it in the batch changed a row.
  */
-export const tellOthers = (db: D1Database, about: About) => {
+export const tellOthers = (db: D1Database, about: NewsOfWebhook) => {
   const { reason, ...event } = about;
   return {
     event: insertOwnEvent(db, about),

@@ -14,7 +14,7 @@ const DAY_SECONDS = 86_400;
 const FAILING_SECONDS = FAILING_DAYS * DAY_SECONDS;
 
 /** The common result of attempts that ended together, for one webhook. Pings do not count. */
-export type Health = {
+export type WebhookHealth = {
   siteId: number;
   webhookId: string;
   /** The URL that was posted to. The result does not count for a URL that the webhook has got since. */
@@ -28,35 +28,35 @@ export type Health = {
   lastCause: FailureCause | null;
   lastSeq: number;
   /** Whether a receiver answered 410 Gone. */
-  gone: boolean;
+  isGone: boolean;
   /** The `seq` of the deliveries that have used up their attempts. */
   usedUp: number[];
 };
 
-type Key = Pick<Health, "siteId" | "webhookId" | "url">;
+type WebhookUrlKey = Pick<WebhookHealth, "siteId" | "webhookId" | "url">;
 
-const thisWebhook = (v: { [Name in keyof Key]: unknown }) =>
+const thisWebhook = (v: { [Name in keyof WebhookUrlKey]: unknown }) =>
   sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND ${webhooks.url} = ${v.url}`;
 
-const noteSuccess: Statement<Key & Pick<Health, "slow">> = statement(
+const noteSuccess: Statement<WebhookUrlKey & Pick<WebhookHealth, "slow">> = statement(
   (v) => sql`UPDATE ${webhooks} SET failing_since = NULL, last_status = NULL, last_cause = NULL, last_failed_at = NULL,
       last_seq = NULL, failing_told_at = NULL, slow = ${v.slow}
     WHERE ${thisWebhook(v)} AND (${webhooks.failingSince} IS NOT NULL OR ${webhooks.slow} IS NOT ${v.slow})`,
 );
 
-type Failure = Pick<Health, "lastStatus" | "lastCause" | "lastSeq"> & { now: number };
+type WebhookFailure = Pick<WebhookHealth, "lastStatus" | "lastCause" | "lastSeq"> & { now: number };
 
-const itsFailure = (v: Placeholders<Failure>) =>
+const itsFailure = (v: Placeholders<WebhookFailure>) =>
   sql`last_status = ${v.lastStatus}, last_cause = ${v.lastCause}, last_failed_at = ${v.now}, last_seq = ${v.lastSeq}`;
 
 /** A disabled webhook keeps the failure that disabled it. */
-const noteFailure: Statement<Key & Failure> = statement(
+const noteFailure: Statement<WebhookUrlKey & WebhookFailure> = statement(
   (v) => sql`UPDATE ${webhooks} SET failing_since = coalesce(failing_since, ${v.now}), ${itsFailure(v)}
     WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled'`,
 );
 
-type Disabling = Key &
-  Failure & {
+type DisablingValues = WebhookUrlKey &
+  WebhookFailure & {
     reason: string;
     failingBefore: number;
     dueBefore: number;
@@ -73,7 +73,7 @@ const ended = alias(deliveries, "ended");
  * its time, so it counts as due since then. A second try of the same batch, which the event's id in the audit log shows, disables
  * nothing: an operator may have enabled the webhook since.
  */
-const disable: Statement<Disabling, Disabled> = statement(
+const disable: Statement<DisablingValues, DisabledWebhook> = statement(
   (
     v,
   ) => sql`UPDATE ${webhooks} SET status = 'disabled', disabled_reason = ${v.reason}, disabled_at = ${v.now}, revision = revision + 1,
@@ -92,7 +92,7 @@ const disable: Statement<Disabling, Disabled> = statement(
 );
 
 /** A webhook that {@link judge} disabled. */
-export interface Disabled {
+export interface DisabledWebhook {
   disabled: string;
   siteId: number;
   reason: string;
@@ -102,14 +102,14 @@ export interface Disabled {
  * Records whether a webhook fails. A webhook that is gone, or has failed for {@link FAILING_DAYS} and does not keep up, is disabled:
  * its pending deliveries end, and the site's other webhooks are told.
  *
- * @param known   since when the webhook fails, as far as the caller knows. Saves statements that would change nothing
+ * @param knownFailingSince   since when the webhook fails, as far as the caller knows. Saves statements that would change nothing
  * @param eventId of the event that tells of it
  * @returns a part of a batch
  */
 export function judge(
   db: D1Database,
-  { siteId, webhookId, url, failedAt, slow, lastStatus, lastCause, lastSeq, gone, usedUp }: Health,
-  known: number | null,
+  { siteId, webhookId, url, failedAt, slow, lastStatus, lastCause, lastSeq, isGone, usedUp }: WebhookHealth,
+  knownFailingSince: number | null,
   now: number,
   eventId: string,
 ) {
@@ -117,9 +117,9 @@ export function judge(
   const failure = { lastStatus, lastCause, lastSeq, now };
   const noted = failedAt === null ? noteSuccess(db, { ...key, slow }) : noteFailure(db, { ...key, ...failure });
   const failingBefore = now - FAILING_SECONDS;
-  const failsLong = failedAt !== null && known !== null && known <= failingBefore;
-  if (!gone && !failsLong) return { noted };
-  const reason = gone ? "gone" : "failing";
+  const failsLong = failedAt !== null && knownFailingSince !== null && knownFailingSince <= failingBefore;
+  if (!isGone && !failsLong) return { noted };
+  const reason = isGone ? "gone" : "failing";
   const limits = { failingBefore, dueBefore: now - DAY_SECONDS, usedUp: JSON.stringify(usedUp) };
   const changed = { reason, from: "enabled", to: "disabled", event_id: eventId };
   const details = JSON.stringify({ origin: URL.parse(url)?.origin, ...changed });

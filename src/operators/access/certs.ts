@@ -47,14 +47,14 @@ export class AccessKeys {
    *
    * @param waitUntil keeps a fetch alive when the request that began it is cut off
    */
-  of(url: string, waitUntil: (work: Promise<unknown>) => void): JWTVerifyGetKey {
+  keyFinder(url: string, waitUntil: (work: Promise<unknown>) => void): JWTVerifyGetKey {
     return async (header, token) => {
-      const known = await this.#good(url, waitUntil);
+      const knownKey = await this.#goodKeys(url, waitUntil);
       try {
-        return await known(header, token);
+        return await knownKey(header, token);
       } catch (error) {
         if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-        const newer = await this.#newerThan(known, url, waitUntil);
+        const newer = await this.#newerThan(knownKey, url, waitUntil);
         if (newer === undefined) throw error;
         return newer(header, token);
       }
@@ -62,8 +62,8 @@ export class AccessKeys {
   }
 
   /** The keys that are good now. Old keys are fetched again, but the request does not wait for that. */
-  async #good(url: string, waitUntil: (work: Promise<unknown>) => void): Promise<JWTVerifyGetKey> {
-    const certs = this.#of(url);
+  async #goodKeys(url: string, waitUntil: (work: Promise<unknown>) => void): Promise<JWTVerifyGetKey> {
+    const certs = this.#certsOf(url);
     const age = this.#runtime.now() - certs.fetchedAt;
     if (certs.keys !== undefined && age < GOOD_FOR_MS) {
       if (age >= REFRESH_AFTER_MS && this.#mayFetch(certs)) waitUntil(this.#fetch(certs, url));
@@ -82,13 +82,13 @@ export class AccessKeys {
    * @throws CertsUnavailable when the endpoint does not answer: it might have the key
    */
   async #newerThan(
-    known: JWTVerifyGetKey,
+    knownKey: JWTVerifyGetKey,
     url: string,
     waitUntil: (work: Promise<unknown>) => void,
   ): Promise<JWTVerifyGetKey | undefined> {
-    const certs = this.#of(url);
+    const certs = this.#certsOf(url);
     await this.#fetchOnce(certs, url, waitUntil);
-    if (certs.keys !== known) return certs.keys;
+    if (certs.keys !== knownKey) return certs.keys;
     if (certs.failed) throw new CertsUnavailable();
     return undefined;
   }
@@ -124,9 +124,9 @@ export class AccessKeys {
     }
   }
 
-  #of(url: string): Certs {
-    const known = this.#certs.get(url);
-    if (known !== undefined) return known;
+  #certsOf(url: string): Certs {
+    const knownCerts = this.#certs.get(url);
+    if (knownCerts !== undefined) return knownCerts;
     const never = Number.NEGATIVE_INFINITY;
     const certs = { keys: undefined, fetchedAt: never, triedAt: never, inFlightUntil: never, failed: false };
     this.#certs.set(url, certs);

@@ -23,7 +23,7 @@ export async function fetchCerts(runtime: Runtime, url: string): Promise<JSONWeb
     return await withinTime(
       runtime,
       FETCH_LIMIT_MS,
-      () => read(url, abort.signal),
+      () => readCerts(url, abort.signal),
       () => {
         throw new CertsFault(`no answer in ${FETCH_LIMIT_MS / 1000} s`);
       },
@@ -36,13 +36,13 @@ export async function fetchCerts(runtime: Runtime, url: string): Promise<JSONWeb
   }
 }
 
-async function read(url: string, signal: AbortSignal): Promise<JSONWebKeySet> {
+async function readCerts(url: string, signal: AbortSignal): Promise<JSONWebKeySet> {
   // A redirect is not followed and is a fault: keys of another address are not the team's.
   const response = await fetch(url, { headers: { accept: "application/json" }, redirect: "manual", signal });
   if (response.status !== 200) throw new CertsFault(`status ${response.status}`);
   const text = await boundedText(response);
   if (text === undefined) throw new CertsFault(`more than ${MOST_BYTES / 1024} KiB`);
-  const certs = parsed(text);
+  const certs = parseText(text);
   if (!hasKeys(certs)) throw new CertsFault("no JSON object with keys");
   return certs;
 }
@@ -62,7 +62,7 @@ async function boundedText({ body }: Response): Promise<string | undefined> {
   return text + decoder.decode();
 }
 
-function parsed(text: string): unknown {
+function parseText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

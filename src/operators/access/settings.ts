@@ -43,18 +43,19 @@ const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
  * and the console says why.
  */
 export function accessSettings(env: AccessVars): SignInSettings {
-  const asked = env.CONSOLE_SIGN_IN?.trim() || "token";
-  const signIn = SIGN_INS.find((each) => each === asked);
+  const signInSetting = env.CONSOLE_SIGN_IN?.trim() || "token";
+  const signIn = SIGN_INS.find((each) => each === signInSetting);
+  if (signIn === undefined)
+    return shutConsole("access", `CONSOLE_SIGN_IN must be ${SIGN_INS.map(quoted).join(" or ")}`);
   // An operator who mistyped "access" thinks that tokens are refused. So the console must not accept them.
-  if (signIn === undefined) return shut("access", `CONSOLE_SIGN_IN must be ${SIGN_INS.map(quoted).join(" or ")}`);
   if (signIn === "token") return { signIn, access: undefined, accessFault: undefined };
-  const given = env.ACCESS_TEAM_DOMAIN?.trim() ?? "";
-  if (given === "") return shut(signIn, "ACCESS_TEAM_DOMAIN is not set");
-  const teamDomain = teamDomainOf(given);
-  if (teamDomain === undefined) return shut(signIn, "ACCESS_TEAM_DOMAIN is not like team.cloudflareaccess.com");
+  const domainSetting = env.ACCESS_TEAM_DOMAIN?.trim() ?? "";
+  if (domainSetting === "") return shutConsole(signIn, "ACCESS_TEAM_DOMAIN is not set");
+  const teamDomain = teamDomainOf(domainSetting);
+  if (teamDomain === undefined) return shutConsole(signIn, "ACCESS_TEAM_DOMAIN is not like team.cloudflareaccess.com");
   const audience = env.ACCESS_AUD?.trim() ?? "";
-  if (audience === "") return shut(signIn, "ACCESS_AUD is not set");
-  if (/[\s,]/.test(audience)) return shut(signIn, "ACCESS_AUD holds a blank or a comma");
+  if (audience === "") return shutConsole(signIn, "ACCESS_AUD is not set");
+  if (/[\s,]/.test(audience)) return shutConsole(signIn, "ACCESS_AUD holds a blank or a comma");
   const issuer = `https://${teamDomain}`;
   const certsUrl = loopbackUrl(env.ACCESS_CERTS_URL) ?? `${issuer}/cdn-cgi/access/certs`;
   const entriesOf = (role: keyof typeof LISTS) => readRoleList(env[LISTS[role]]).entries;
@@ -74,13 +75,17 @@ export function accessWarnings({ signIn, access, accessFault }: SignInSettings, 
   return isEmpty ? [...unusable, nobody] : unusable;
 }
 
-const shut = (signIn: SignIn, accessFault: string): SignInSettings => ({ signIn, access: undefined, accessFault });
+const shutConsole = (signIn: SignIn, accessFault: string): SignInSettings => ({
+  signIn,
+  access: undefined,
+  accessFault,
+});
 
 const quoted = (word: string) => `"${word}"`;
 
 /** Reads the domain in each form that people copy: as a URL, or as the team's name alone. */
-function teamDomainOf(given: string): string | undefined {
-  const host = given
+function teamDomainOf(domainText: string): string | undefined {
+  const host = domainText
     .toLowerCase()
     .replace(/^https:\/\//, "")
     .replace(/\/+$/, "");
@@ -89,7 +94,7 @@ function teamDomainOf(given: string): string | undefined {
 }
 
 /** The URL, if it is on this machine: all other keys must come from the team. */
-function loopbackUrl(given = ""): string | undefined {
-  const url = URL.parse(given);
+function loopbackUrl(urlText = ""): string | undefined {
+  const url = URL.parse(urlText);
   return url !== null && /^https?:$/.test(url.protocol) && LOOPBACK.includes(url.hostname) ? url.href : undefined;
 }

@@ -41,9 +41,9 @@ export async function verifyAssertion(
   { issuer, audience, certsUrl }: AccessSettings,
   assertion: string,
 ): Promise<Verified> {
-  if (assertion.length > MOST_CHARACTERS) return refused("assertion_malformed");
+  if (assertion.length > MOST_CHARACTERS) return refusedAssertion("assertion_malformed");
   try {
-    const { payload } = await jwtVerify(assertion, keys.of(certsUrl, waitUntil), {
+    const { payload } = await jwtVerify(assertion, keys.keyFinder(certsUrl, waitUntil), {
       issuer,
       audience,
       algorithms: ["RS256"],
@@ -51,18 +51,18 @@ export async function verifyAssertion(
     });
     return personOf(payload);
   } catch (error) {
-    return refused(reasonOf(error));
+    return refusedAssertion(reasonOf(error));
   }
 }
 
-const refused = (reason: AssertionReason): Verified => ({ ok: false, reason });
+const refusedAssertion = (reason: AssertionReason): Verified => ({ ok: false, reason });
 
 /** An assertion of a service token names no person. */
 function personOf({ email, exp, iat }: JWTPayload): Verified {
   // jose checks these two only when they are present, so it would accept an assertion that never expires.
-  if (exp === undefined || iat === undefined) return refused("assertion_malformed");
+  if (exp === undefined || iat === undefined) return refusedAssertion("assertion_malformed");
   const plain = typeof email === "string" ? plainEmail(email) : undefined;
-  if (plain === undefined) return refused("assertion_without_email");
+  if (plain === undefined) return refusedAssertion("assertion_without_email");
   return { ok: true, person: { email: plain, issuedAt: iat, expiresAt: exp } };
 }
 

@@ -13,11 +13,11 @@ import type { AdminContext } from "./env.ts";
 export async function identifyProgram(c: AdminContext): Promise<undefined> {
   const token = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
   const about = { siteId: Number(c.req.param("site_id")) || undefined, appid: c.req.param("appid") };
-  const given = { token, client: clientAddress(c.req.raw) };
+  const givenToken = { token, client: clientAddress(c.req.raw) };
   const reads = isRead(c.req.raw);
-  const { identity, found } = await identifyBearer(c.var.ctx, given, about, reads);
+  const { identity, foundByDirectory } = await identifyBearer(c.var.ctx, givenToken, about, reads);
   const ctx = { ...c.var.ctx, identity };
   c.set("ctx", ctx);
-  c.set("found", found);
+  c.set("foundByDirectory", foundByDirectory);
   if (identity.who.kind === "root" && reads) noteRootRead(ctx);
 }

@@ -47,8 +47,8 @@ function textOf({ code, context }: ServiceError, title: string, silent: string |
   const detail = detailOf(context);
   if (silent !== undefined) {
     const what = reason === "d1_not_migrated" ? "is not migrated" : "does not answer";
-    const which = `The home ${silent} or the directory ${what}: GET /admin/homes says which.`;
-    return [which, detail].filter(Boolean).join(" ");
+    const hint = `The home ${silent} or the directory ${what}: GET /admin/homes says which.`;
+    return [hint, detail].filter(Boolean).join(" ");
   }
   if (issues !== undefined) return describeIssues(issues);
   if (detail !== undefined) return detail;

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { RotationInput, rotationSchema } from "../services/rotation.ts";
-import { type Described, type JsonSchema, type Part, time, type Words } from "./words.ts";
+import { type DescribedSchema, type JsonSchema, type NamedSchema, type SchemaWords, time } from "./words.ts";
 
 /** The parts that the calls about secrets of apps and of webhooks share. */
 
@@ -26,7 +26,7 @@ export const version = (): JsonSchema => ({
 });
 
 /** The fields of a rotation's body. @param goesOn the words for what the previous secret does during the overlap */
-export const rotation = (goesOn: string): Words => ({
+export const rotation = (goesOn: string): SchemaWords => ({
   overlap_seconds: {
     description: `How long the previous secret ${goesOn}. With 0, every old secret ends at once, also one of a running overlap.`,
     examples: [3600],
@@ -42,7 +42,7 @@ export const rotation = (goesOn: string): Words => ({
   },
 });
 
-export const overlapEnd = (): Described => ({
+export const overlapEnd = (): DescribedSchema => ({
   name: "OverlapEnd",
   fields: {
     expected_version: {
@@ -53,13 +53,13 @@ export const overlapEnd = (): Described => ({
 });
 
 /** The fields of the answer to a rotation. @param does the words for what the previous secret does during the overlap */
-export const rotated = (secret: JsonSchema, does: string): Words => ({
+export const rotated = (secret: JsonSchema, does: string): SchemaWords => ({
   secret,
   version: version(),
   previous_expires_at: time(`Until when the previous secret ${does} too; null when none does.`),
 });
 
-export const endedOverlap = (): Part => ({
+export const endedOverlap = (): NamedSchema => ({
   name: "EndedOverlap",
   schema: endedOverlapSchema,
   fields: { version: version(), previous_expires_at: { description: "There is no previous secret." } },

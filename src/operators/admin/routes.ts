@@ -9,7 +9,7 @@ import type { AdminEnv } from "./env.ts";
 import { answerAdminError } from "./on-error.ts";
 
 /** The admin API: JSON in and out, bearer token, problem details. See docs/operating.md, "Admin API". */
-export function admin(memory: OperatorMemory): Routes<AdminEnv> {
+export function adminRoutes(memory: OperatorMemory): Routes<AdminEnv> {
   const routes = newHono<AdminEnv>();
   routes.onError(answerAdminError);
   routes.use(async function provideContext(c, next) {

@@ -13,18 +13,18 @@ export type JsonSchema = {
  * By field, the keywords that its schema cannot give: descriptions, and corrections of output that would mislead a code generator.
  * Words under `properties` and `items` belong to the inner schemas. A keyword that is undefined is removed.
  */
-export type Words = Record<string, JsonSchema>;
+export type SchemaWords = Record<string, JsonSchema>;
 
 /** The name of a schema in openapi.json, and its words. */
-export interface Described {
+export interface DescribedSchema {
   name: string;
-  fields?: Words;
+  fields?: SchemaWords;
   /** Keywords of the schema itself. */
   whole?: JsonSchema;
 }
 
 /** A schema with its words. Other schemas refer to it by its name, so that generated code has this name too. */
-export interface Part extends Described {
+export interface NamedSchema extends DescribedSchema {
   schema: z.ZodMiniType;
 }
 
@@ -32,11 +32,11 @@ export interface Part extends Described {
 export interface CallDocumentation {
   summary: string;
   description?: string;
-  query?: Words;
-  body?: Described;
-  response?: Described;
+  query?: SchemaWords;
+  body?: DescribedSchema;
+  response?: DescribedSchema;
   /** The parts of the response that have a name of their own. */
-  parts?: Part[];
+  parts?: NamedSchema[];
   /** The answer in the table of docs/operating.md, in Markdown. */
   row: string;
   /** The description of a successful answer. */
@@ -72,14 +72,14 @@ export const queryTime = (description: string): JsonSchema => ({
 });
 
 /** NAME_RULE of fields.ts as a pattern: no control character or direction override, and at least one visible character. */
-const CONTROL = "\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069";
-const UNSEEN =
+const CONTROL_RANGES = "\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069";
+const UNSEEN_RANGES =
   "\\u0020\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f" +
   "\\u205f-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb";
 
 export const newName = (whose: string, example: string): JsonSchema => ({
   description: `${whose}, for people. At least one character can be seen, and none is a control character or direction override (U+202A-202E, U+2066-2069).`,
-  pattern: `^[^${CONTROL}]*[^${CONTROL}${UNSEEN}][^${CONTROL}]*$`,
+  pattern: `^[^${CONTROL_RANGES}]*[^${CONTROL_RANGES}${UNSEEN_RANGES}][^${CONTROL_RANGES}]*$`,
   examples: [example],
 });
 
@@ -106,14 +106,14 @@ export const homesDown = (): JsonSchema => ({
 });
 
 /** The query of a list. @param cursor the pattern of its cursors */
-export const pageQuery = (cursor: string): Words => ({
+export const pageQuery = (cursor: string): SchemaWords => ({
   limit: { description: "How many at most." },
   cursor: { description: "The `next_cursor` of the page before; leave out for the first page.", pattern: cursor },
 });
 
 export const ID_CURSOR = "^[0-9]{1,16}$";
 
-export const page = (name: string, more: Words = {}): Described => ({
+export const page = (name: string, more: SchemaWords = {}): DescribedSchema => ({
   name,
   fields: {
     items: { description: "At most `limit` of them." },

@@ -19,6 +19,6 @@ const SYSTEMS: [RegExp, string][] = [
 
 /** A browser and its system in a few words, such as `Firefox, Linux`; null when the User-Agent shows neither. */
 export function browserOf(userAgent: string): string | null {
-  const named = [BROWSERS, SYSTEMS].map((list) => list.find(([pattern]) => pattern.test(userAgent))?.[1]);
-  return named.filter((name) => name !== undefined).join(", ") || null;
+  const browserAndSystem = [BROWSERS, SYSTEMS].map((list) => list.find(([pattern]) => pattern.test(userAgent))?.[1]);
+  return browserAndSystem.filter((name) => name !== undefined).join(", ") || null;
 }

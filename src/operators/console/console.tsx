@@ -49,7 +49,7 @@ function isOwn(request: Request): boolean {
  * Finds the console session of a request. A sign-in with the admin token counts before an assertion of Cloudflare Access, because
  * somebody who signs in as the root wants to be the root.
  */
-async function recognise(c: PageContext): Promise<void> {
+async function recogniseOperator(c: PageContext): Promise<void> {
   const { view, ctx } = c.var;
   const cookie = readCookie(c.req.raw, SESSION_COOKIE) ?? "";
   let session = ctx.config.signIn === "access" ? undefined : await checkConsoleSession(ctx, { cookie });
@@ -72,8 +72,8 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
   routes.use(async (c, next) => {
     for (const [name, value] of HEADERS) c.header(name, value);
     c.set("view", await viewOf(c));
-    const asked = askedLanguage(c.req.raw);
-    if (asked !== undefined) c.header("set-cookie", languageCookie(asked), { append: true });
+    const languageOfQuery = askedLanguage(c.req.raw);
+    if (languageOfQuery !== undefined) c.header("set-cookie", languageCookie(languageOfQuery), { append: true });
     c.set("sendSigned", sendSigned);
     // The path is not c.req.path, which is decoded and may hold a line end. No header can carry a line end.
     const { pathname, search } = new URL(c.req.url);
@@ -83,7 +83,7 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
     c.set("ctx", serviceContext(c, "console", memory));
     const { homes, closedHomes } = c.var.ctx.config;
     Object.assign(c.var.view, { hasHomes: homes.size > 1, closedHomes, isBound: (home: string) => homes.has(home) });
-    await recognise(c);
+    await recogniseOperator(c);
     c.var.view.may = mayOf(c.var.view.session?.identity.role);
     return next();
   });

@@ -59,7 +59,7 @@ function Layout({
   const { t } = view;
   const chinese = view.language === "zh";
   const language = chinese ? "en" : "zh";
-  const current = (here: boolean) => (here ? "page" : undefined);
+  const currentPage = (here: boolean) => (here ? "page" : undefined);
   const sections = [
     ["sites", "/console", t("Sites")],
     ["homes", "/console/homes", t("Homes")],
@@ -97,7 +97,7 @@ function Layout({
             {view.session && (
               <nav aria-label={t("Console")}>
                 {shown.map(([key, href, label]) => (
-                  <a href={href} aria-current={current(section === key)}>
+                  <a href={href} aria-current={currentPage(section === key)}>
                     {label}
                   </a>
                 ))}
@@ -108,7 +108,7 @@ function Layout({
                 class="me"
                 href="/console/access"
                 title={view.session.identity.who.name}
-                aria-current={current(section === "access")}
+                aria-current={currentPage(section === "access")}
               >
                 <span class="unseen">{t("Your access")}: </span>
                 <bdi>{view.session.identity.who.name}</bdi>

@@ -2,14 +2,14 @@ import { isAtLeast, type Role } from "../access/role.ts";
 import type { Declaration } from "../http/call.ts";
 import type { View } from "./view.ts";
 
-type Declared = Pick<Declaration, "method" | "path" | "role">;
+type DeclaredCall = Pick<Declaration, "method" | "path" | "role">;
 
 /**
  * What each role may do in the console, by the roles that its calls declare.
  *
  * @returns a function that gives the {@link View.may} of a role. The role is undefined when nobody is signed in
  */
-export function mayBy(calls: readonly Declared[]): (role: Role | undefined) => View["may"] {
+export function mayBy(calls: readonly DeclaredCall[]): (role: Role | undefined) => View["may"] {
   const doors = calls.map(({ method, path, role }) => ({
     method: method.toUpperCase(),
     path: new RegExp(`^/console${path === "/" ? "" : path.replaceAll(/:\w+/g, "[^/]+")}$`),

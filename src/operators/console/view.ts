@@ -100,19 +100,19 @@ async function chineseTexts(c: RequestContext): Promise<Record<string, string>> 
 /** The language that the address asks for with `?lang=en` or `?lang=zh`; undefined when it asks for none. */
 export function askedLanguage({ method, url }: Request): Language | undefined {
   if (method !== "GET" && method !== "HEAD") return undefined;
-  const asked = new URL(url).searchParams.get("lang")?.toLowerCase().split("-")[0];
-  return asked === "en" || asked === "zh" ? asked : undefined;
+  const tag = new URL(url).searchParams.get("lang")?.toLowerCase().split("-")[0];
+  return tag === "en" || tag === "zh" ? tag : undefined;
 }
 
 /** The language of the address or of the reader's earlier choice; otherwise the best match of Accept-Language; otherwise English. */
 export function languageOf(request: Request): Language {
   const chosen = askedLanguage(request) ?? readCookie(request, LANGUAGE_COOKIE);
   if (chosen === "en" || chosen === "zh") return chosen;
-  const wanted = (request.headers.get("accept-language") ?? "").split(",").map((range) => {
+  const languages = (request.headers.get("accept-language") ?? "").split(",").map((range) => {
     const [tag = "", quality] = range.trim().toLowerCase().split(/; *q=/);
     return { language: tag.split("-")[0], quality: quality === undefined ? 1 : Number(quality) };
   });
-  const best = wanted
+  const best = languages
     .filter(({ language, quality }) => (language === "en" || language === "zh") && quality > 0)
     .sort((a, b) => b.quality - a.quality)[0];
   return best?.language === "zh" ? "zh" : "en";
@@ -177,6 +177,10 @@ function offsetAt(at: number, timeZone: string): number {
     minute: "numeric",
     second: "numeric",
   }).formatToParts(at * 1000);
-  const of = (type: string) => Number(parts.find((part) => part.type === type)?.value);
-  return Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second")) / 1000 - at;
+  const partOf = (type: string) => Number(parts.find((part) => part.type === type)?.value);
+  return (
+    Date.UTC(partOf("year"), partOf("month") - 1, partOf("day"), partOf("hour"), partOf("minute"), partOf("second")) /
+      1000 -
+    at
+  );
 }

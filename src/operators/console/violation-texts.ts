@@ -1,13 +1,13 @@
 import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, SENT_AS, type Violation, wordsOf } from "../../core/rules.ts";
 import type { View } from "./view.ts";
 
-export type Reader = Pick<View, "t">;
+export type Translator = Pick<View, "t">;
 
 /** Quotes a text that has no translation here. */
 export const quoted = (text: string): string => `“${text}”`;
 
 /** Each violation of a refused call as a text in the reader's language. */
-export const violationTexts = (reader: Reader, violations: readonly Violation[]): string[] =>
+export const violationTexts = (reader: Translator, violations: readonly Violation[]): string[] =>
   violations.map((violation) => violationText(reader, violation));
 
 /** Whether this release has words for a violation. Another release may have stored it. */
@@ -18,7 +18,7 @@ export function isKnown({ rule, values = [], sentAs, agents }: Violation): boole
 }
 
 /** One violation as a text in the reader's language. */
-export function violationText(reader: Reader, violation: Violation): string {
+export function violationText(reader: Translator, violation: Violation): string {
   const { t } = reader;
   const {
     rule,
@@ -32,10 +32,11 @@ export function violationText(reader: Reader, violation: Violation): string {
     agents,
   } = violation;
   const words = wordsOf(rule);
-  if (agents !== undefined) return t("{0}: {1}", field, together(t, [words && t(words), leftOutText(reader, agents)]));
-  const listed = values.map((value) => (typeof value === "object" ? value.join(t(", ")) : value));
-  const said = together(t, [
-    t(words, ...listed),
+  if (agents !== undefined)
+    return t("{0}: {1}", field, joinedSentences(t, [words && t(words), leftOutText(reader, agents)]));
+  const valueTexts = values.map((value) => (typeof value === "object" ? value.join(t(", ")) : value));
+  const said = joinedSentences(t, [
+    t(words, ...valueTexts),
     sentAs && t(SENT_AS[sentAs].words),
     mayBeLeftOut && t("Leave it out when there is none."),
   ]);
@@ -46,7 +47,7 @@ export function violationText(reader: Reader, violation: Violation): string {
 }
 
 /** Why agents are left out, in the reader's language. Each reason stands once, with its agents. */
-export function leftOutText({ t }: Reader, leftOut: readonly LeftOutAgent[]): string {
+export function leftOutText({ t }: Translator, leftOut: readonly LeftOutAgent[]): string {
   if (leftOut.length === 0) return t("The agents have changed meanwhile.");
   const idsOf = (why: LeftOutAgent["why"]) =>
     leftOut
@@ -54,7 +55,7 @@ export function leftOutText({ t }: Reader, leftOut: readonly LeftOutAgent[]): st
       .map(({ id }) => id)
       .join(t(", "));
   const [unknown, disabled, there] = [idsOf("unknown"), idsOf("disabled"), idsOf("already on the session")];
-  return together(t, [
+  return joinedSentences(t, [
     unknown && t("Unknown on this site: {0}.", unknown),
     disabled && t("Disabled: {0}.", disabled),
     there && t("On the session already: {0}.", there),
@@ -62,5 +63,5 @@ export function leftOutText({ t }: Reader, leftOut: readonly LeftOutAgent[]): st
 }
 
 /** Joins the sentences that are set. */
-const together = (t: View["t"], sentences: (string | false | undefined)[]): string =>
+const joinedSentences = (t: View["t"], sentences: (string | false | undefined)[]): string =>
   sentences.filter((sentence) => sentence).join(t(" "));

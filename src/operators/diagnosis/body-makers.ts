@@ -20,11 +20,11 @@ export interface PastedBody {
   path: string;
 }
 
-export type Made = string | Bytes | undefined;
+export type MadeBody = string | Bytes | undefined;
 
 type Pair = [name: string, value: string];
 
-export interface Given extends PastedBody {
+export interface MakerInput extends PastedBody {
   /** The values of the top-level fields as text: strings without quotes, all other values as JSON. */
   pairs: Pair[];
   field: (name: string) => string;
@@ -32,24 +32,24 @@ export interface Given extends PastedBody {
 
 export const wellFormed = (text: string) => text.toWellFormed();
 
-const same = (text: string) => text;
+const asIs = (text: string) => text;
 const sorted = (pairs: Pair[]) => pairs.toSorted(([a], [b]) => (a < b ? -1 : 1));
-export const joined = (pairs: Pair[], encodeEach: (text: string) => string = same) =>
+export const joined = (pairs: Pair[], encodeEach: (text: string) => string = asIs) =>
   pairs.map(([name, value]) => `${encodeEach(name)}=${encodeEach(value)}`).join("&");
-export const sortedPairs = ({ pairs }: Given) => sorted(pairs);
+export const sortedPairs = ({ pairs }: MakerInput) => sorted(pairs);
 const percentEncoded = (text: string) => encodeURIComponent(wellFormed(text));
 export const formEncoded = (text: string) => percentEncoded(text).replaceAll("%20", "+");
 /** Percent-encodes as RFC 3986 and most languages do. JavaScript leaves these characters as they are. */
-const strict = (encoded: string) =>
+const decodeStrictly = (encoded: string) =>
   encoded.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 const lowerEscapes = (encoded: string) => encoded.replace(/%../g, (each) => each.toLowerCase());
 
 const ENCODINGS: ((text: string) => string)[] = [
-  same,
+  asIs,
   percentEncoded,
   formEncoded,
-  (text) => strict(percentEncoded(text)),
-  (text) => strict(formEncoded(text)),
+  (text) => decodeStrictly(percentEncoded(text)),
+  (text) => decodeStrictly(formEncoded(text)),
   (text) => lowerEscapes(percentEncoded(text)),
   // HttpUtility.UrlEncode of .NET.
   (text) => lowerEscapes(formEncoded(text).replaceAll("'", "%27")),
@@ -75,7 +75,7 @@ const MOST_PAIRS = 200;
  *
  * @param lists `as JSON` writes lists only as JSON; by default they are written in each way
  */
-export function queriesOf({ tree, pairs: all }: Given, order: "sorted" | "as sent", lists?: "as JSON"): string[] {
+export function queriesOf({ tree, pairs: all }: MakerInput, order: "sorted" | "as sent", lists?: "as JSON"): string[] {
   if (tree === undefined || all.length > MOST_PAIRS) return [];
   const itemsOf = tree.members.map(({ value }) => (value.kind === "array" ? value.items : undefined));
   const isShort = itemsOf.flatMap((items) => items ?? []).length <= MOST_PAIRS;
@@ -97,14 +97,14 @@ export function queriesOf({ tree, pairs: all }: Given, order: "sorted" | "as sen
 
 const NON_ASCII = /[^\0-\x7f]/u;
 export const onlyNonAscii =
-  (make: (text: string) => Made) =>
-  ({ text }: Given) =>
+  (make: (text: string) => MadeBody) =>
+  ({ text }: MakerInput) =>
     NON_ASCII.test(text) ? make(text) : undefined;
-export const onlyJson = (make: (tree: Tree, body: Given) => Made) => (body: Given) =>
+export const onlyJson = (make: (tree: Tree, body: MakerInput) => MadeBody) => (body: MakerInput) =>
   body.tree && make(body.tree, body);
 
 /** The text without any blanks. Undefined when no value has a blank: then this text is among the rewritings already. */
-export function withoutBlanks({ text, tree }: Given): Made {
+export function withoutBlanks({ text, tree }: MakerInput): MadeBody {
   const bare = text.replace(/\s+/g, "");
   return tree !== undefined && bare === rawOf(tree) ? undefined : bare;
 }
@@ -113,7 +113,7 @@ export function withoutBlanks({ text, tree }: Given): Made {
 const plainOf = (value: Tree) => (value.kind === "string" ? value.value : rawOf(value));
 
 /** The data that the rows of body-rows.ts are made from. */
-export function givenOf(body: PastedBody): Given {
+export function givenOf(body: PastedBody): MakerInput {
   const pairs = (body.tree?.members ?? []).map(({ key, value }): Pair => [key.value, plainOf(value)]);
   return { ...body, pairs, field: (name) => pairs.findLast(([each]) => each === name)?.[1] ?? "" };
 }
@@ -130,16 +130,16 @@ export function utf16(text: string): Bytes {
   return bytes;
 }
 
-function mapped(tree: Tree, change: (leaf: Tree) => Tree): Tree {
-  if (tree.kind === "array") return { kind: "array", items: tree.items.map((item) => mapped(item, change)) };
+function mapLeaves(tree: Tree, change: (leaf: Tree) => Tree): Tree {
+  if (tree.kind === "array") return { kind: "array", items: tree.items.map((item) => mapLeaves(item, change)) };
   if (tree.kind !== "object") return change(tree);
-  return { kind: "object", members: tree.members.map(({ key, value }) => ({ key, value: mapped(value, change) })) };
+  return { kind: "object", members: tree.members.map(({ key, value }) => ({ key, value: mapLeaves(value, change) })) };
 }
 
 /** The JSON with some of its values changed, in its own layout; undefined when that changes nothing. */
 export function leavesChanged(change: (leaf: Tree) => Tree) {
-  return (tree: Tree, { layout }: Given) => {
-    const other = rawOf(mapped(tree, change), layout);
+  return (tree: Tree, { layout }: MakerInput) => {
+    const other = rawOf(mapLeaves(tree, change), layout);
     return other === rawOf(tree, layout) ? undefined : other;
   };
 }
@@ -158,7 +158,7 @@ const PYTHON_WORDS: Record<string, string> = { true: "True", false: "False", nul
 
 /** Writes a tree as Python's `str()` does, with its choice of single or double quotes. */
 export function asPython(tree: Tree): string {
-  const words = mapped(tree, (leaf) =>
+  const words = mapLeaves(tree, (leaf) =>
     leaf.kind === "plain" ? { kind: "plain", raw: PYTHON_WORDS[leaf.raw] ?? leaf.raw } : leaf,
   );
   return writeTree(words, { comma: ", ", colon: ": " }, ({ value }) => {

@@ -1,11 +1,11 @@
 import {
   asPython,
   formEncoded,
-  type Given,
   htmlEscaped,
   joined,
   leavesChanged,
-  type Made,
+  type MadeBody,
+  type MakerInput,
   onlyJson,
   onlyNonAscii,
   queriesOf,
@@ -20,14 +20,14 @@ import {
 import { asLatin1, encode, encodeGbk, latin1, toBase64 } from "./encodings.ts";
 
 /** What callers sign in place of the sent text. One row is tried at a time. */
-interface Row<Also extends string[] = []> {
+interface BodyRow<Also extends string[] = []> {
   name: string;
   words: string;
-  makes: ((body: Given, ...also: Also) => Made | string[])[];
+  makes: ((body: MakerInput, ...also: Also) => MadeBody | string[])[];
 }
 
 /** Each row: what was signed in place of the body, and the words for its sender. */
-export const BODY_ROWS: readonly Row[] = [
+export const BODY_ROWS: readonly BodyRow[] = [
   {
     name: "empty",
     words:
@@ -275,7 +275,7 @@ export const BODY_ROWS: readonly Row[] = [
 ];
 
 /** Each row: what was signed together with the secret. */
-export const BODY_AND_SECRET_ROWS: readonly Row<[secret: string]>[] = [
+export const BODY_AND_SECRET_ROWS: readonly BodyRow<[secret: string]>[] = [
   {
     name: "secret_in_text",
     words:

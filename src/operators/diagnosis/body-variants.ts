@@ -1,4 +1,4 @@
-import { givenOf, type Made, type PastedBody } from "./body-makers.ts";
+import { givenOf, type MadeBody, type PastedBody } from "./body-makers.ts";
 import { BODY_AND_SECRET_ROWS, BODY_ROWS } from "./body-rows.ts";
 import type { Bytes } from "./encodings.ts";
 import { readTree } from "./json-tree.ts";
@@ -48,7 +48,7 @@ export function pastedBody(
 export function isTooMuchToRewrite(text: string): boolean {
   if (text.length > MOST_CHARACTERS) return true;
   const read = readTree(text);
-  return !read.ok && read.fault === "too_deep";
+  return !read.ok && read.mistake === "too_deep";
 }
 
 const END_ADDED =
@@ -97,9 +97,9 @@ export function* otherBodies(body: PastedBody): Generator<BodyVariant> {
   if (body.bytes !== undefined) return;
   yield* otherLineEnds(body);
   if (body.text.length > MOST_CHARACTERS) return;
-  const given = givenOf(body);
+  const pastedText = givenOf(body);
   for (const { makes, ...finding } of BODY_ROWS) {
-    for (const made of makes.flatMap((make) => make(given))) yield* variantOf(body, made, finding);
+    for (const made of makes.flatMap((make) => make(pastedText))) yield* variantOf(body, made, finding);
   }
   yield* fieldsAdded(body);
 }
@@ -107,9 +107,9 @@ export function* otherBodies(body: PastedBody): Generator<BodyVariant> {
 /** The texts to try that hold the secret. */
 export function* bodiesWithSecret(body: PastedBody, secret: string): Generator<BodyVariant> {
   if (body.bytes !== undefined || body.text.length > MOST_CHARACTERS) return;
-  const given = givenOf(body);
+  const pastedText = givenOf(body);
   for (const { makes, ...finding } of BODY_AND_SECRET_ROWS) {
-    for (const made of makes.flatMap((make) => make(given, secret))) yield* variantOf(body, made, finding);
+    for (const made of makes.flatMap((make) => make(pastedText, secret))) yield* variantOf(body, made, finding);
   }
 }
 
@@ -166,14 +166,14 @@ function* fieldsAdded(body: PastedBody): Generator<BodyVariant> {
   for (const set of sets) {
     const added = names.filter((name) => set.includes(name));
     if (added.length === 0) continue;
-    const left = members.filter(({ key }) => !added.includes(key.value));
-    const other = rawOf({ kind: "object", members: left }, layout);
+    const membersLeft = members.filter(({ key }) => !added.includes(key.value));
+    const other = rawOf({ kind: "object", members: membersLeft }, layout);
     const name = added.join() === "appid" ? "appid_added" : "fields_added";
     yield* variantOf(body, other, { name, words: FIELDS_ADDED, values: [added.join(", ").slice(0, MOST_NAMED)] });
   }
 }
 
-function* variantOf({ text }: PastedBody, made: Made, finding: Finding): Generator<BodyVariant> {
+function* variantOf({ text }: PastedBody, made: MadeBody, finding: Finding): Generator<BodyVariant> {
   if (made === undefined || made === text) return;
   if (typeof made === "string") yield { text: made, finding };
   else yield { text, bytes: made, finding };

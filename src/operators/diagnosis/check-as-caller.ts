@@ -3,11 +3,19 @@ import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
 import type { Refused, Result } from "../../core/result.ts";
 import { checkFreshness } from "../../core/signed/check-freshness.ts";
 import type { Fields } from "../../core/signed/read-fields.ts";
-import { checkForm, checkIdempotencyKey, isUtf8, refusing, STEPS, type Step, type StepName } from "./check-form.ts";
+import {
+  type CheckStep,
+  checkForm,
+  checkIdempotencyKey,
+  isUtf8,
+  refusingStep,
+  STEPS,
+  type StepName,
+} from "./check-form.ts";
 import { checkTimestamp } from "./check-timestamp.ts";
 import { diagnoseSignature, lineEndsOf } from "./diagnose-signature.ts";
 import { type Bytes, decode } from "./encodings.ts";
-import type { Finding, Value } from "./words.ts";
+import type { Finding, TextValue } from "./words.ts";
 
 export interface CheckedOperation {
   wireName: string;
@@ -54,7 +62,7 @@ export interface CallersCheck {
   /** The conditions of this answer, to be shown beside it. */
   conditions: Finding[];
   /** The cause first, then what is also wrong, then what cannot be known, then what is fine; each in the route's order. */
-  steps: Step[];
+  steps: CheckStep[];
 }
 
 const WORDS = {
@@ -81,11 +89,16 @@ const WORDS = {
 export const CALLER_TEXTS: readonly string[] = Object.values(WORDS).filter((words) => words !== "{0}");
 
 type Name = keyof typeof WORDS;
-const says = (step: StepName, name: Name, ...values: Value[]): Step => ({ step, name, words: WORDS[name], values });
+const says = (step: StepName, name: Name, ...values: TextValue[]): CheckStep => ({
+  step,
+  name,
+  words: WORDS[name],
+  values,
+});
 
 /** A step that the server refuses with violations. */
-const refusedFor = (step: StepName, name: Name, refused: Refused): Step =>
-  refusing({ ...says(step, name, String(detailOf(refused))), violations: refused.violations }, refused.code);
+const refusedFor = (step: StepName, name: Name, refused: Refused): CheckStep =>
+  refusingStep({ ...says(step, name, String(detailOf(refused))), violations: refused.violations }, refused.code);
 
 const ACCEPTED: Answer = { status: 200, message: "ok" };
 
@@ -113,9 +126,9 @@ export async function checkAsCaller(request: CallersRequest): Promise<CallersChe
   return { answer: answerOf(cause), conditions, steps: ordered, ...(isStale && { fresh: answerOf(next) }) };
 }
 
-const isUnknown = ({ step, name }: Step) => step === "server" || name === "fields_unknown";
+const isUnknown = ({ step, name }: CheckStep) => step === "server" || name === "fields_unknown";
 
-function answerOf(refused: Step | undefined): Answer {
+function answerOf(refused: CheckStep | undefined): Answer {
   if (refused?.refusal === undefined) return ACCEPTED;
   const { code, status } = refused.refusal;
   return { status, message: WIRE_ERRORS[code].message, code };
@@ -124,7 +137,7 @@ function answerOf(refused: Step | undefined): Answer {
 /** Characters that a secret gets at its ends when it is copied. An issued secret has none of them. */
 const EDGES = /^[\s"'`]|[\s"'`]$/;
 
-async function signatureStep(request: CallersRequest): Promise<{ step: Step; conditions: Finding[] }> {
+async function signatureStep(request: CallersRequest): Promise<{ step: CheckStep; conditions: Finding[] }> {
   const { body, signature, secret, appid, operation, operations = [], lineEndsKept = true, now } = request;
   const text = decode(body);
   const documented = ["appid", "timestamp", "ranstr", ...operations.flatMap(({ fieldNames }) => fieldNames)];
@@ -144,40 +157,41 @@ async function signatureStep(request: CallersRequest): Promise<{ step: Step; con
     ...(ends ? [{ name: "line_ends", words: WORDS.line_ends, values: [ends.fits, ends.other] }] : []),
   ];
   const [first, ...more] = findings.map(
-    (found): Finding => (found.name === "no_match" ? { name: "no_match", words: WORDS.no_match } : found),
+    (finding): Finding => (finding.name === "no_match" ? { name: "no_match", words: WORDS.no_match } : finding),
   );
-  const step: Step = { ...says("signature", "no_match"), ...first, more };
-  return { step: valid ? step : refusing(step, "token_invalid"), conditions };
+  const step: CheckStep = { ...says("signature", "no_match"), ...first, more };
+  return { step: valid ? step : refusingStep(step, "token_invalid"), conditions };
 }
 
-function appidStep({ appid }: Fields, given: string | undefined): Step {
-  if (given === undefined || given === "") return says("appid", "appid_in_body", JSON.stringify(appid));
-  if (appid === given) return says("appid", "appid_right", appid);
-  const visible = (text: string) => text.replace(/[\s\u00ad\u200b-\u200f\u2060\ufeff]/g, "");
-  const sameBut = (change: (text: string) => string) => change(appid) === change(given);
-  const name = sameBut(visible)
+function appidStep({ appid }: Fields, givenAppid: string | undefined): CheckStep {
+  if (givenAppid === undefined || givenAppid === "") return says("appid", "appid_in_body", JSON.stringify(appid));
+  if (appid === givenAppid) return says("appid", "appid_right", appid);
+  const withoutUnseen = (text: string) => text.replace(/[\s\u00ad\u200b-\u200f\u2060\ufeff]/g, "");
+  const sameBut = (change: (text: string) => string) => change(appid) === change(givenAppid);
+  const name = sameBut(withoutUnseen)
     ? "appid_blank"
-    : sameBut((text) => visible(text).toLowerCase())
+    : sameBut((text) => withoutUnseen(text).toLowerCase())
       ? "appid_case"
       : "appid_other";
-  return refusing(says("appid", name, JSON.stringify(appid), JSON.stringify(given)), "token_invalid");
+  return refusingStep(says("appid", name, JSON.stringify(appid), JSON.stringify(givenAppid)), "token_invalid");
 }
 
-function timestampStep(fields: Fields, { now, tolerance }: CallersRequest): Step {
+function timestampStep(fields: Fields, { now, tolerance }: CallersRequest): CheckStep {
   const fresh = checkFreshness(fields, now, tolerance);
   if (!fresh.ok && fresh.code === "invalid_parameters") return refusedFor("timestamp", "freshness_form", fresh);
-  const step: Step = { step: "timestamp", ...checkTimestamp(Number(fields.timestamp), now, tolerance) };
-  return fresh.ok ? step : refusing(step, fresh.code);
+  const step: CheckStep = { step: "timestamp", ...checkTimestamp(Number(fields.timestamp), now, tolerance) };
+  return fresh.ok ? step : refusingStep(step, fresh.code);
 }
 
-function fieldsStep(fields: Fields, { operation, operations = [] }: CallersRequest): Step {
+function fieldsStep(fields: Fields, { operation, operations = [] }: CallersRequest): CheckStep {
   if (operation === undefined) return says("fields", "fields_unknown");
-  const known = ({ fieldNames }: CheckedOperation) => fieldNames.filter((name) => Object.hasOwn(fields, name)).length;
-  const other = operations.find((each) => known(each) > known(operation));
-  const more = other
-    ? [{ name: "fields_of_other", words: WORDS.fields_of_other, values: [other.wireName, operation.wireName] }]
+  const countKnownFields = ({ fieldNames }: CheckedOperation) =>
+    fieldNames.filter((name) => Object.hasOwn(fields, name)).length;
+  const betterFit = operations.find((each) => countKnownFields(each) > countKnownFields(operation));
+  const wrongOperation = betterFit
+    ? [{ name: "fields_of_other", words: WORDS.fields_of_other, values: [betterFit.wireName, operation.wireName] }]
     : [];
   const read = operation.read(fields);
-  if (read.ok) return { ...says("fields", "fields_right"), more };
-  return { ...refusedFor("fields", "fields_wrong", read), more };
+  if (read.ok) return { ...says("fields", "fields_right"), more: wrongOperation };
+  return { ...refusedFor("fields", "fields_wrong", read), more: wrongOperation };
 }

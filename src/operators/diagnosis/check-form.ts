@@ -5,10 +5,10 @@ import { readIdempotencyKey } from "../../core/signed/idempotency-key.ts";
 import { type Fields, readFields } from "../../core/signed/read-fields.ts";
 import { asHeader, decode, encode } from "./encodings.ts";
 import { causeOfBytes, causeOfText, causeOfValue, formOfText } from "./json-causes.ts";
-import type { Finding, Value } from "./words.ts";
+import type { Finding, TextValue } from "./words.ts";
 
 /** A step of the route, and what it finds. */
-export interface Step extends Finding {
+export interface CheckStep extends Finding {
   step: StepName;
   /** Set when this step refuses the request. */
   refusal?: { status: number; code: SignedErrorCode };
@@ -77,10 +77,15 @@ const WORDS = {
 export const FORM_TEXTS: readonly string[] = Object.values(WORDS);
 
 type Name = keyof typeof WORDS;
-const says = (step: StepName, name: Name, ...values: Value[]): Step => ({ step, name, words: WORDS[name], values });
+const says = (step: StepName, name: Name, ...values: TextValue[]): CheckStep => ({
+  step,
+  name,
+  words: WORDS[name],
+  values,
+});
 
 /** Lets a step refuse the request. */
-export const refusing = (step: Step, code: SignedErrorCode): Step => ({
+export const refusingStep = (step: CheckStep, code: SignedErrorCode): CheckStep => ({
   ...step,
   refusal: { status: WIRE_ERRORS[code].status, code },
 });
@@ -92,18 +97,18 @@ export const refusing = (step: Step, code: SignedErrorCode): Step => ({
  * @returns the steps in the route's order, and the fields when the body has them
  */
 export function checkForm({ body, contentType, contentEncoding, digitsOf }: RequestForm): {
-  steps: Step[];
+  steps: CheckStep[];
   fields?: Fields;
 } {
   const steps = [typeStep(body, contentType), encodingStep(contentEncoding), sizeStep(body)];
   if (body.length > MAX_BODY_BYTES) return { steps };
   const fields = readFields(Uint8Array.from(body).buffer, digitsOf);
   if (fields.ok) return { steps: [...steps, says("body", "body_right")], fields: fields.value };
-  return { steps: [...steps, refusing(bodyStep(body, fields.reason), fields.code)] };
+  return { steps: [...steps, refusingStep(bodyStep(body, fields.reason), fields.code)] };
 }
 
 /** What the server says of the header Idempotency-Key, which it reads after the fields. */
-export function checkIdempotencyKey(header: string | null | undefined): Step {
+export function checkIdempotencyKey(header: string | null | undefined): CheckStep {
   const key = asHeader(header ?? "");
   const read = readIdempotencyKey(header === null || header === undefined ? undefined : key);
   if (read.ok) return says("idempotency_key", read.value === null ? "key_absent" : "key_right");
@@ -115,43 +120,43 @@ export function checkIdempotencyKey(header: string | null | undefined): Step {
         : key.includes(" ")
           ? "key_blank"
           : "key_too_long";
-  return refusing(says("idempotency_key", name, key.length), read.code);
+  return refusingStep(says("idempotency_key", name, key.length), read.code);
 }
 
-function typeStep(body: Uint8Array, contentType: string | null | undefined): Step {
+function typeStep(body: Uint8Array, contentType: string | null | undefined): CheckStep {
   if (contentType === undefined) {
     const form = formOfText(decode(body));
     const isForm = form?.name === "url_encoded" || form?.name === "multipart";
     if (!isForm) return says("content_type", "type_unknown");
-    return refusing({ ...says("content_type", "type_assumed", form), name: form.name }, "media_type_unsupported");
+    return refusingStep({ ...says("content_type", "type_assumed", form), name: form.name }, "media_type_unsupported");
   }
   const type = asHeader(contentType ?? "");
   if (isJsonMediaType(type)) return says("content_type", "type_right");
-  return refusing(says("content_type", typeFault(type), type), "media_type_unsupported");
+  return refusingStep(says("content_type", contentTypeMistake(type), type), "media_type_unsupported");
 }
 
-function typeFault(contentType: string): Name {
+function contentTypeMistake(contentType: string): Name {
   if (contentType === "") return "type_absent";
   if (/^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(contentType)) return "type_form";
   if (/^text\/plain/i.test(contentType)) return "type_text";
   return /json/i.test(contentType) ? "type_other_json" : "type_other";
 }
 
-const encodingStep = (contentEncoding: string | null | undefined): Step =>
+const encodingStep = (contentEncoding: string | null | undefined): CheckStep =>
   contentEncoding === undefined || contentEncoding === null
     ? says("content_encoding", "encoding_absent")
-    : refusing(says("content_encoding", "encoding_present", contentEncoding), "media_type_unsupported");
+    : refusingStep(says("content_encoding", "encoding_present", contentEncoding), "media_type_unsupported");
 
-function sizeStep({ length }: Uint8Array): Step {
+function sizeStep({ length }: Uint8Array): CheckStep {
   if (length <= MAX_BODY_BYTES) return says("size", "size_right", length, MAX_BODY_BYTES);
-  return refusing(says("size", "size_too_large", length, MAX_BODY_BYTES), "body_too_large");
+  return refusingStep(says("size", "size_too_large", length, MAX_BODY_BYTES), "body_too_large");
 }
 
 /** @param reason why readFields refused the body */
-function bodyStep(body: Uint8Array, reason: string): Step {
+function bodyStep(body: Uint8Array, reason: string): CheckStep {
   const text = decode(body);
   if (reason === "body_byte_order_mark") return says("body", "bom");
-  if (reason === "body_appid_missing") return appidFault(JSON.parse(text) as Record<string, unknown>);
+  if (reason === "body_appid_missing") return appidMistake(JSON.parse(text) as Record<string, unknown>);
   const cause =
     reason === "body_not_utf8"
       ? causeOfBytes(body)
@@ -161,7 +166,7 @@ function bodyStep(body: Uint8Array, reason: string): Step {
   return { ...says("body", "body_right"), ...cause };
 }
 
-function appidFault(fields: Record<string, unknown>): Step {
+function appidMistake(fields: Record<string, unknown>): CheckStep {
   const { appid } = fields;
   if (typeof appid === "string") return says("body", appid === "" ? "appid_empty" : "appid_too_long");
   if (typeof appid === "number") return says("body", "appid_number");
@@ -174,6 +179,6 @@ function appidFault(fields: Record<string, unknown>): Step {
 
 /** Whether bytes are a text in UTF-8. */
 export const isUtf8 = (body: Uint8Array): boolean => {
-  const again = encode(decode(body));
-  return again.length === body.length && again.every((byte, index) => byte === body[index]);
+  const encodedAgain = encode(decode(body));
+  return encodedAgain.length === body.length && encodedAgain.every((byte, index) => byte === body[index]);
 };

@@ -106,16 +106,16 @@ export async function diagnoseSignature(
   now: number,
 ): Promise<SignatureDiagnosis> {
   const signature = readSignature(pasted.signature);
-  const own = secrets.filter(({ slot }) => slot !== "other_app");
+  const ownSecrets = secrets.filter(({ slot }) => slot !== "other_app");
   const body = pastedBody(pasted.body, pasted);
   const match = signature.bytes && (await findMatch(body, pasted.appid, signature.bytes, secrets, documented));
-  const exact = signature.faults.length === 0 && match !== undefined && isAsSent(match);
+  const exact = signature.mistakes.length === 0 && match !== undefined && isAsSent(match);
   const valid = exact && match.expiresAt > now;
   const diagnosis = { signature, match, exact, valid };
   if (match !== undefined) return { ...diagnosis, findings: matchFindings(signature, match, valid, now) };
   const digits = signature.digits ?? (signature.bytes && toHex(signature.bytes));
   if (digits === undefined) return { ...diagnosis, findings: signature.findings };
-  const instead = await findOther(digits, pasted.body, own);
+  const instead = await findOther(digits, pasted.body, ownSecrets);
   const notRewritten = isTooMuchToRewrite(pasted.body);
   // The last finding says that the number of digits is wrong. `instead` says more than that.
   const form = instead && signature.digits ? signature.findings.slice(0, -1) : signature.findings;
@@ -145,10 +145,10 @@ async function findMatch(
 ): Promise<SignatureMatch | undefined> {
   const keys: (TriedSecret & { hmac: CryptoKey })[] = [];
   for (const each of secrets) keys.push({ ...each, hmac: await importHmac(encode(each.secret)) });
-  const own = keys.filter(({ slot }) => slot !== "other_app");
+  const ownKeys = keys.filter(({ slot }) => slot !== "other_app");
   const fits = (hmac: CryptoKey, { text, bytes }: BodyVariant) =>
     crypto.subtle.verify("HMAC", hmac, signature, bytes ?? encode(text));
-  const first = async (bodies: Iterable<BodyVariant>, tried: typeof keys): Promise<SignatureMatch | undefined> => {
+  const firstMatch = async (bodies: Iterable<BodyVariant>, tried: typeof keys): Promise<SignatureMatch | undefined> => {
     for (const variant of bodies) {
       for (const { hmac, slot, appid, expiresAt } of tried) {
         if (await fits(hmac, variant)) return { body: variant, slot, appid, expiresAt };
@@ -158,9 +158,9 @@ async function findMatch(
   };
   const sent = asPasted(body);
   const sentAppid = appid ?? appidOf(body);
-  const found = (await first(sent, keys)) ?? (await first(otherBodies(body), own));
-  if (found !== undefined) return found;
-  for (const { secret, slot, appid, expiresAt } of own) {
+  const ownMatch = (await firstMatch(sent, keys)) ?? (await firstMatch(otherBodies(body), ownKeys));
+  if (ownMatch !== undefined) return ownMatch;
+  for (const { secret, slot, appid, expiresAt } of ownKeys) {
     for (const { bytes, finding: key } of keyVariants(secret, sentAppid)) {
       const hmac = await importHmac(bytes);
       for (const variant of sent) {
@@ -168,11 +168,11 @@ async function findMatch(
       }
     }
   }
-  for (const key of own) {
-    const withSecret = await first(bodiesWithSecret(body, key.secret), [key]);
+  for (const key of ownKeys) {
+    const withSecret = await firstMatch(bodiesWithSecret(body, key.secret), [key]);
     if (withSecret !== undefined) return withSecret;
   }
-  return first(rewrittenBodies(body, documented), own);
+  return firstMatch(rewrittenBodies(body, documented), ownKeys);
 }
 
 function appidOf({ tree }: PastedBody): string {

@@ -1,6 +1,6 @@
 import { isCompressed, isUtf16 } from "../../core/parse-json.ts";
 import { decodeStrictly } from "./encodings.ts";
-import { faultOf, type TreeFault } from "./json-tree.ts";
+import { type JsonTreeMistake, readMistake } from "./json-tree.ts";
 import type { Finding } from "./words.ts";
 
 const UTF16 = "The body is UTF-16, as PowerShell writes files. Send it in UTF-8.";
@@ -79,7 +79,7 @@ const TEXT_ROWS: readonly { name: string; words: string; is: (text: string) => b
 ];
 
 /** Why a text is no JSON, by its first fault. */
-const FAULT_WORDS: Record<TreeFault, string> = {
+const MISTAKE_WORDS: Record<JsonTreeMistake, string> = {
   cut_off:
     "The JSON is cut off: it ends before its last bracket. Was the body sent whole, or is a Content-Length counted in characters in place of bytes?",
   trailing_comma: "A comma stands before a closing bracket, at character {0}. JSON has none there.",
@@ -117,26 +117,27 @@ const NOT_AN_OBJECT: readonly { name: string; words: string; is: (value: unknown
 
 export const JSON_TEXTS: readonly string[] = [
   ...[...BYTES_ROWS, ...TEXT_ROWS, ...NOT_AN_OBJECT].map(({ words }) => words),
-  ...Object.values(FAULT_WORDS),
+  ...Object.values(MISTAKE_WORDS),
 ];
 
-const named = (row: Finding | undefined): Finding | undefined => row && { name: row.name, words: row.words };
+const findingOfRow = (row: Finding | undefined): Finding | undefined => row && { name: row.name, words: row.words };
 
-export const causeOfBytes = (bytes: Uint8Array): Finding | undefined => named(BYTES_ROWS.find(({ is }) => is(bytes)));
+export const causeOfBytes = (bytes: Uint8Array): Finding | undefined =>
+  findingOfRow(BYTES_ROWS.find(({ is }) => is(bytes)));
 
 /** Why a text is no JSON, when its overall form shows the cause; undefined for a text that may be JSON. */
-export const formOfText = (text: string): Finding | undefined => named(TEXT_ROWS.find(({ is }) => is(text)));
+export const formOfText = (text: string): Finding | undefined => findingOfRow(TEXT_ROWS.find(({ is }) => is(text)));
 
 /** Why a text is no JSON. Characters count from 1. */
 export function causeOfText(text: string): Finding {
   const form = formOfText(text);
   if (form !== undefined) return form;
-  const { fault, at } = faultOf(text);
-  return { name: fault, words: FAULT_WORDS[fault], values: [at + 1] };
+  const { mistake, at } = readMistake(text);
+  return { name: mistake, words: MISTAKE_WORDS[mistake], values: [at + 1] };
 }
 
 /** Why a JSON text is no object. */
 export function causeOfValue(text: string): Finding | undefined {
   const value: unknown = JSON.parse(text);
-  return named(NOT_AN_OBJECT.find(({ is }) => is(value)));
+  return findingOfRow(NOT_AN_OBJECT.find(({ is }) => is(value)));
 }

@@ -12,7 +12,7 @@ export interface Member {
   value: Tree;
 }
 
-export type TreeFault =
+export type JsonTreeMistake =
   | "cut_off"
   | "trailing_comma"
   | "comma_missing"
@@ -31,17 +31,17 @@ export type TreeFault =
   | "text_after"
   | "too_deep";
 
-export type ReadTree = { ok: true; tree: Tree } | { ok: false; fault: TreeFault; at: number };
+export type ReadTree = { ok: true; tree: Tree } | { ok: false; mistake: JsonTreeMistake; at: number };
 
 /** Real bodies have 2 levels by the contract. */
 export const MOST_LEVELS = 32;
 
-class Unreadable {
-  readonly fault: TreeFault;
+class UnreadableJson {
+  readonly mistake: JsonTreeMistake;
   readonly at: number;
 
-  constructor(fault: TreeFault, at: number) {
-    this.fault = fault;
+  constructor(mistake: JsonTreeMistake, at: number) {
+    this.mistake = mistake;
     this.at = at;
   }
 }
@@ -54,19 +54,19 @@ const PLAIN = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.+-])|(?:true|fa
 
 /** Reads a text that should be one JSON value. For any other text, returns the first fault and its place. */
 export function readTree(text: string): ReadTree {
-  const reader = new Reader(text);
+  const reader = new JsonReader(text);
   try {
     return { ok: true, tree: reader.readAll() };
   } catch (error) {
-    const { fault, at } = error as Unreadable;
-    return { ok: false, fault, at };
+    const { mistake, at } = error as UnreadableJson;
+    return { ok: false, mistake, at };
   }
 }
 
 /** The first fault of a text that is no JSON. */
-export const faultOf = (text: string) => readTree(text) as Extract<ReadTree, { ok: false }>;
+export const readMistake = (text: string) => readTree(text) as Extract<ReadTree, { ok: false }>;
 
-class Reader {
+class JsonReader {
   private at = 0;
   private readonly text: string;
 
@@ -162,13 +162,13 @@ class Reader {
 
   private token(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.at;
-    const found = pattern.exec(this.text)?.[0];
-    if (found !== undefined) this.at += found.length;
-    return found;
+    const token = pattern.exec(this.text)?.[0];
+    if (token !== undefined) this.at += token.length;
+    return token;
   }
 
-  private fail(fault: TreeFault): never {
-    throw new Unreadable(fault, this.at);
+  private fail(mistake: JsonTreeMistake): never {
+    throw new UnreadableJson(mistake, this.at);
   }
 }
 

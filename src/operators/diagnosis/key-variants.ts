@@ -7,7 +7,7 @@ export interface KeyVariant {
   finding: Finding;
 }
 
-interface Row {
+interface KeyRow {
   name: string;
   words: string;
   make: (secret: string, appid: string) => string | Bytes | undefined;
@@ -16,7 +16,7 @@ interface Row {
 const TRIM = "Trim the secret when you read it.";
 
 /** Each row: what was used in place of the secret, and the words for its sender. */
-const ROWS: readonly Row[] = [
+const ROWS: readonly KeyRow[] = [
   {
     name: "secret_lf",
     words: `The key ends with a line feed (LF) that is not part of the secret, as in a file. ${TRIM}`,

@@ -18,33 +18,33 @@ export const macHex = async (key: CryptoKey, message: Bytes): Promise<string> =>
 export const hashHex = async (hash: Hash, message: Bytes): Promise<string> =>
   toHex(new Uint8Array(await crypto.subtle.digest(hash, message)));
 
-interface Given {
+interface ComputationInput {
   hash: Hash;
   body: string;
   secret: string;
 }
 
-interface Row {
+interface ComputationRow {
   name: string;
   words: string;
   /** The hex digits that a caller gets this way. */
-  make: (given: Given) => Promise<string>;
+  make: (given: ComputationInput) => Promise<string>;
 }
 
 const PLAIN = "It is a plain {0} hash. Sign with HMAC-SHA256: the secret is its key, the body its message.";
-const plain = (text: (given: Given) => string): Row => ({
+const plainHash = (text: (given: ComputationInput) => string): ComputationRow => ({
   name: "plain_hash",
   words: PLAIN,
-  make: (given) => hashHex(given.hash, encode(text(given))),
+  make: (inputs) => hashHex(inputs.hash, encode(text(inputs))),
 });
 
 /** What callers compute in place of the HMAC. */
-const ROWS: readonly Row[] = [
-  plain(({ body }) => body),
-  plain(({ body, secret }) => body + secret),
-  plain(({ body, secret }) => secret + body),
-  plain(({ body, secret }) => `${body}&key=${secret}`),
-  plain(({ body, secret }) => secret + body + secret),
+const ROWS: readonly ComputationRow[] = [
+  plainHash(({ body }) => body),
+  plainHash(({ body, secret }) => body + secret),
+  plainHash(({ body, secret }) => secret + body),
+  plainHash(({ body, secret }) => `${body}&key=${secret}`),
+  plainHash(({ body, secret }) => secret + body + secret),
   {
     name: "swapped",
     words: "Key and message are swapped: the secret is the key of the HMAC, the body its message.",
@@ -83,38 +83,39 @@ const WRITINGS: readonly { name: string; words: string; is: (given: string, righ
   {
     name: "truncated",
     words: "It is the beginning of the right signature: the rest is missing. Send all 64 hex digits.",
-    is: (given, right) => given.length >= LEAST_DIGITS && right.startsWith(given),
+    is: (sentDigits, right) => sentDigits.length >= LEAST_DIGITS && right.startsWith(sentDigits),
   },
   {
     name: "truncated",
     words: "It is the end of the right signature: the beginning is missing. Send all 64 hex digits.",
-    is: (given, right) => given.length >= LEAST_DIGITS && right.endsWith(given) && right.replace(/^0+/, "") !== given,
+    is: (sentDigits, right) =>
+      sentDigits.length >= LEAST_DIGITS && right.endsWith(sentDigits) && right.replace(/^0+/, "") !== sentDigits,
   },
   {
     name: "zeros_lost",
     words:
       "It is the right signature without its leading zeros, as BigInteger.toString(16) writes it. Fill it up to 64 digits.",
-    is: (given, right) => right.replace(/^0+/, "") === given,
+    is: (sentDigits, right) => right.replace(/^0+/, "") === sentDigits,
   },
   {
     name: "zeros_lost",
     words: "It is the right signature with the zeros of its bytes lost: write each byte as two hex digits.",
-    is: (given, right) =>
-      right.replace(/0(.)/g, "$1").length <= given.length &&
+    is: (sentDigits, right) =>
+      right.replace(/0(.)/g, "$1").length <= sentDigits.length &&
       right
         .match(/../g)
         ?.map((byte) => byte.replace(/^0/, ""))
-        .join("") === given,
+        .join("") === sentDigits,
   },
   {
     name: "sign_extended",
     words:
       "It is the right signature with bytes written as negative numbers, ffffff80 and on. Mask each byte with 0xff first.",
-    is: (given, right) =>
+    is: (sentDigits, right) =>
       right
         .match(/../g)
         ?.map((byte) => (byte >= "80" ? `ffffff${byte}` : byte.replace(/^0/, "")))
-        .join("") === given,
+        .join("") === sentDigits,
   },
 ];
 

@@ -3,7 +3,7 @@ import type { Finding } from "./words.ts";
 
 export interface ReadSignature {
   /** What is wrong with the form. Empty when the server accepts it. */
-  faults: SignatureFault[];
+  mistakes: SignatureMistake[];
   /** The faults in words, in the same order. */
   findings: Finding[];
   /** The 32 bytes that the sender meant; undefined when they cannot be read. */
@@ -13,7 +13,7 @@ export interface ReadSignature {
 }
 
 /** A prefix, a wrapping or an encoding that is taken off, so that the digits in it can be read. */
-interface Row {
+interface SignatureRow {
   name: string;
   words: string;
   /** Undefined or the same text when the signature does not have this form. */
@@ -29,7 +29,7 @@ const unseparated = (separator: string) => (text: string) =>
 /** No signature in any form is longer. The patterns below take quadratic time, so a body in the wrong field must not reach them. */
 const LONGEST = 1_000;
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly SignatureRow[] = [
   {
     name: "header_name",
     words: "It begins with the name of the header. Its value is the 64 hex digits alone.",
@@ -123,7 +123,7 @@ const DIGIT_WORDS = {
 const HASH_OF_LENGTH: Record<number, keyof typeof DIGIT_WORDS> = { 32: "md5", 40: "sha1", 96: "sha384", 128: "sha512" };
 
 /** What is wrong with the form of a pasted signature. The right form is 64 hex digits. */
-export type SignatureFault = string;
+export type SignatureMistake = string;
 
 export const SIGNATURE_TEXTS: readonly string[] = [...ROWS.map(({ words }) => words), ...Object.values(DIGIT_WORDS)];
 
@@ -136,26 +136,26 @@ export function readSignature(pasted: string): ReadSignature {
     if (stripped !== text) findings.push({ name, words });
     text = stripped;
   }
-  const { fault, ...read } = readDigits(text);
-  if (fault !== undefined) findings.push({ name: fault, words: DIGIT_WORDS[fault], values: [text.length] });
-  return { faults: findings.map(({ name }) => name), findings, ...read };
+  const { mistake, ...read } = readDigits(text);
+  if (mistake !== undefined) findings.push({ name: mistake, words: DIGIT_WORDS[mistake], values: [text.length] });
+  return { mistakes: findings.map(({ name }) => name), findings, ...read };
 }
 
-type ReadDigits = Pick<ReadSignature, "bytes" | "digits"> & { fault?: keyof typeof DIGIT_WORDS };
+type ReadDigits = Pick<ReadSignature, "bytes" | "digits"> & { mistake?: keyof typeof DIGIT_WORDS };
 
 function readDigits(text: string): ReadDigits {
-  if (text === "") return { fault: "missing" };
+  if (text === "") return { mistake: "missing" };
   if (isHex(text)) return { bytes: fromHex(text) };
   if (/^[0-9a-f]+$/i.test(text)) {
     const inner = text.length === 128 ? asLatin1(fromHex(text)) : "";
-    if (isHex(inner)) return { fault: "hex_of_hex", bytes: fromHex(inner) };
-    return { fault: HASH_OF_LENGTH[text.length] ?? "length", digits: text.toLowerCase() };
+    if (isHex(inner)) return { mistake: "hex_of_hex", bytes: fromHex(inner) };
+    return { mistake: HASH_OF_LENGTH[text.length] ?? "length", digits: text.toLowerCase() };
   }
   const decoded = fromBase64(text);
-  if (decoded?.length === 32) return { fault: "base64", bytes: decoded };
+  if (decoded?.length === 32) return { mistake: "base64", bytes: decoded };
   const hex = decoded === undefined ? "" : asLatin1(decoded).trim();
-  if (isHex(hex)) return { fault: "base64_of_hex", bytes: fromHex(hex) };
-  return { fault: /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text) ? "jwt" : "unreadable" };
+  if (isHex(hex)) return { mistake: "base64_of_hex", bytes: fromHex(hex) };
+  return { mistake: /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text) ? "jwt" : "unreadable" };
 }
 
 const isHex = (text: string) => /^[0-9a-f]{64}$/i.test(text);

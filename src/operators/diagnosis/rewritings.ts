@@ -44,7 +44,7 @@ export const rewrittenWords = (rewritten: readonly Rewriting[], { indent = "" }:
 });
 
 /** One change. A text with it has at most `most` changes. Rare changes allow fewer, because each combination costs HMACs. */
-interface Way<How> {
+interface RewritingWay<How> {
   how: How;
   names: readonly Rewriting[];
   most: 1 | 2 | 3;
@@ -74,7 +74,7 @@ function* layouts(): Generator<Layout> {
   }
 }
 
-function wayOf(how: Layout): Way<Layout> {
+function wayOf(how: Layout): RewritingWay<Layout> {
   const { comma, colon, indent, lineEnd, padding, inlineLists } = how;
   const isByJackson = inlineLists && comma === "," && indent === "  ";
   const names: (Rewriting | undefined | false)[] = [
@@ -101,12 +101,12 @@ const escapedUpper = (unit: string) => `\\u${escaped(unit).slice(2).toUpperCase(
 const unicode = (text: string) => text.replace(/[\u007f-\uffff]/g, escaped);
 const slashes = (text: string) => text.replaceAll("/", "\\/");
 const dotnet = (text: string) =>
-  text.replace(/\\(.)|[\u007f-\uffff<>&'+`]/g, (found, after) =>
-    after === '"' ? "\\u0022" : after === undefined ? escapedUpper(found) : found,
+  text.replace(/\\(.)|[\u007f-\uffff<>&'+`]/g, (match, after) =>
+    after === '"' ? "\\u0022" : after === undefined ? escapedUpper(match) : match,
   );
 
 /** Each changes a text of JSON.stringify. */
-const ESCAPES: Way<(json: string) => string>[] = [
+const ESCAPES: RewritingWay<(json: string) => string>[] = [
   { names: ["unescaped"], how: (json) => json, most: 3 },
   { names: ["unicode_escaped"], how: unicode, most: 3 },
   { names: ["slashes_escaped"], how: slashes, most: 3 },
@@ -129,7 +129,7 @@ export function layoutOf(text: string, tree: ObjectTree): Layout | undefined {
   const start = text.slice(1, text.indexOf('"'));
   const rest = text.slice(1 + start.length + (tree.members[0]?.key.raw.length ?? 0));
   const colon = /^\s*:\s*/.exec(rest)?.[0];
-  const isBegun = ({ how }: Way<Layout>) => how.colon === colon && startOf(how) === start;
+  const isBegun = ({ how }: RewritingWay<Layout>) => how.colon === colon && startOf(how) === start;
   return LAYOUTS.filter(isBegun).find(({ how }) => rawOf(tree, how) === text)?.how;
 }
 
@@ -147,34 +147,34 @@ export function* rewritings(
   length: number,
   documented: readonly string[],
 ): Generator<{ text: string; rewritten: Rewriting[]; layout: Layout }> {
-  const same = (a: Tree, b: Tree) => rawOf(a) === rawOf(b);
+  const isSameTree = (a: Tree, b: Tree) => rawOf(a) === rawOf(b);
   const fewer = length > MANY_CHARACTERS ? 1 : 0;
   const rounded = withNumbers(tree);
-  const numbers: Way<Tree>[] = [{ how: tree, names: [], most: 3 }];
-  if (!same(rounded, tree)) numbers.push({ how: rounded, names: ["numbers_rounded"], most: 3 });
-  const orders: Way<(each: Tree) => Tree>[] = [{ how: (each) => each, names: [], most: 3 }];
+  const numbers: RewritingWay<Tree>[] = [{ how: tree, names: [], most: 3 }];
+  if (!isSameTree(rounded, tree)) numbers.push({ how: rounded, names: ["numbers_rounded"], most: 3 });
+  const orders: RewritingWay<(each: Tree) => Tree>[] = [{ how: (each) => each, names: [], most: 3 }];
   for (const { how, ...order } of ordersBy(documented)) {
-    if (!same(how(tree), tree)) orders.push({ how, ...order });
+    if (!isSameTree(how(tree), tree)) orders.push({ how, ...order });
   }
   const written = LAYOUTS.map((way) => (way.how === own ? { ...way, names: [] } : way));
   const escapes = escapesOf(tree);
   const trees = numbers.flatMap((number) =>
     orders.map((order) => ({ ordered: order.how(number.how), changes: [number, order] })),
   );
-  let left = MOST_WRITTEN;
+  let charactersLeft = MOST_WRITTEN;
   for (const layout of written) {
     for (const { ordered, changes } of trees) {
       const some = [...changes, layout];
-      if (left < 0 || isTooMuch(some, fewer)) continue;
+      if (charactersLeft < 0 || isTooMuch(some, fewer)) continue;
       const json = writeTree(ordered, layout.how, ({ value }) => JSON.stringify(value));
-      left -= json.length;
+      charactersLeft -= json.length;
       if (json.length > 2 * MOST_CHARACTERS) continue;
       for (const way of escapes) {
         const ways = [...some, way];
         const rewritten = ways.flatMap(({ names }) => names);
         if (rewritten.length === 0 || isTooMuch(ways, fewer)) continue;
         const text = way.how(json);
-        left -= text.length;
+        charactersLeft -= text.length;
         yield { text, rewritten, layout: layout.how };
       }
     }
@@ -182,17 +182,17 @@ export function* rewritings(
 }
 
 /** PHP's two escapes count as one change. */
-function isTooMuch(ways: Way<unknown>[], fewer: number): boolean {
+function isTooMuch(ways: RewritingWay<unknown>[], fewer: number): boolean {
   const changes = ways.filter(({ names }) => names.length > 0);
   return changes.length > Math.max(1, Math.min(...changes.map(({ most }) => most)) - fewer);
 }
 
 /** The ways that give different texts for these strings. The way that gives the strings as they are has no name. */
-function escapesOf(tree: Tree): Way<(json: string) => string>[] {
+function escapesOf(tree: Tree): RewritingWay<(json: string) => string>[] {
   const strings = [...stringsOf(tree)];
   const raw = strings.map((each) => each.raw).join();
   const json = strings.map(({ value }) => JSON.stringify(value)).join();
-  const ways = new Map<string, Way<(json: string) => string>>();
+  const ways = new Map<string, RewritingWay<(json: string) => string>>();
   for (const way of ESCAPES) {
     const inside = way.how(json);
     if (!ways.has(inside)) ways.set(inside, inside === raw ? { ...way, names: [] } : way);
@@ -211,15 +211,15 @@ function withNumbers(tree: Tree): Tree {
   return tree.kind === "plain" && /\d/.test(tree.raw) ? { kind: "plain", raw: JSON.stringify(Number(tree.raw)) } : tree;
 }
 
-function ordersBy(documented: readonly string[]): Way<(tree: Tree) => Tree>[] {
-  const rank = (key: string) => (documented.includes(key) ? documented.indexOf(key) : documented.length);
+function ordersBy(documented: readonly string[]): RewritingWay<(tree: Tree) => Tree>[] {
+  const rankOfKey = (key: string) => (documented.includes(key) ? documented.indexOf(key) : documented.length);
   const order = (compare: (a: string, b: string) => number) => (tree: Tree) => {
     return inOrder(tree, (a, b) => compare(a.key.value, b.key.value));
   };
   return [
     { names: ["keys_as_javascript"], how: order(asJavaScript), most: 2 },
     { names: ["keys_sorted"], how: order((a, b) => (a < b ? -1 : 1)), most: 3 },
-    { names: ["keys_documented"], how: order((a, b) => rank(a) - rank(b)), most: 3 },
+    { names: ["keys_documented"], how: order((a, b) => rankOfKey(a) - rankOfKey(b)), most: 3 },
   ];
 }
 

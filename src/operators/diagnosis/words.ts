@@ -4,11 +4,11 @@
  */
 export interface Words {
   words: string;
-  values?: readonly Value[];
+  values?: readonly TextValue[];
 }
 
 /** A value in a text: a string or number as it is, another text, a list of texts, or a time in Unix seconds. */
-export type Value = string | number | Words | { list: readonly Words[] } | { at: number };
+export type TextValue = string | number | Words | { list: readonly Words[] } | { at: number };
 
 /** One result of a check. `name` is for programs. */
 export interface Finding extends Words {
@@ -28,7 +28,7 @@ export function say(voice: Voice, { words, values = [] }: Words): string {
   return voice.t(words, ...values.map((value) => valueText(voice, value)));
 }
 
-function valueText(voice: Voice, value: Value): string | number {
+function valueText(voice: Voice, value: TextValue): string | number {
   if (typeof value !== "object") return value;
   if ("words" in value) return say(voice, value);
   if ("list" in value) return value.list.map((each) => say(voice, each)).join(voice.t(", "));

@@ -10,12 +10,12 @@ import { identityOf, type OperatorContext, siteOf } from "./context.ts";
 export type HandlerResult = Response | Promise<Response>;
 
 /** The actions that a call may write to the audit log. A call that may change something must declare one, or say why it changes nothing. */
-type Trace =
+type AuditedMethod =
   | { method: "get"; audit: readonly AuditAction[] }
   | { method: "post" | "patch" | "delete"; audit: readonly [AuditAction, ...AuditAction[]] }
   | { method: "post"; audit: readonly []; changesNothing: string };
 
-export type Declaration = Trace & {
+export type Declaration = AuditedMethod & {
   /** The path below the surface's own. */
   path: string;
   /** Who may make it. A higher role may too. */
@@ -53,8 +53,9 @@ export function call<C extends OperatorContext>(
   handler: (c: C, site: Site) => HandlerResult,
 ): Call<C> {
   const { method, path, scope } = declared;
-  const named = scopesOf(path);
-  if (!named.includes(scope)) throw new Error(`${method} ${path} is about the ${named[0]}, and says ${scope}`);
+  const scopesOfPath = scopesOf(path);
+  if (!scopesOfPath.includes(scope))
+    throw new Error(`${method} ${path} is about the ${scopesOfPath[0]}, and says ${scope}`);
   return { ...declared, answer: handler as Call<C>["answer"] };
 }
 
@@ -106,7 +107,7 @@ export function mount<E extends Env & { Variables: OperatorContext["var"] }>(
  */
 function refuseRepeated(url: string): void {
   const names = [...new URL(url).searchParams.keys()];
-  const field = names.find((name, place) => names.indexOf(name) < place);
+  const field = names.find((name, index) => names.indexOf(name) < index);
   if (field === undefined) return;
   const issues = [{ field, message: "must be given once" }];
   throw new ServiceError("invalid_input", { reason: "parameter_repeated", issues });
@@ -134,9 +135,10 @@ async function admit(c: OperatorContext, { role, scope, endedToo }: Declaration)
 }
 
 /** The site of the app that the path names, as the directory said when it was asked for the token. */
-function siteOfApp({ var: { found } }: OperatorContext): number | null {
-  if (found === undefined) throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
-  return found.siteOfApp;
+function siteOfApp({ var: { foundByDirectory } }: OperatorContext): number | null {
+  if (foundByDirectory === undefined)
+    throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
+  return foundByDirectory.siteOfApp;
 }
 
 const ofOneSite = () =>

@@ -18,7 +18,7 @@ import { pathId } from "./path-id.ts";
 export interface OperatorVariables {
   ctx: ServiceContext;
   /** What the directory said of the call's site and app when it was asked for the token. */
-  found?: Identified["found"];
+  foundByDirectory?: Identified["foundByDirectory"];
   /** The site that the path names, once the operator is let in. */
   site?: Site;
 }
@@ -54,7 +54,7 @@ export function serviceContext(
     runtime,
     telemetry,
     credentials,
-    config: stalls.guard(readConfig(c.env, telemetry)),
+    config: stalls.guardDatabases(readConfig(c.env, telemetry)),
     actor,
     identity: undefined,
     address: clientNetwork(c.req.raw),
@@ -84,8 +84,8 @@ export function identityOf(c: OperatorContext): Identity {
 /** The site that the path names. Its home is noted: {@link noteHome}. @throws ServiceError `not_found` */
 export async function siteOf(c: OperatorContext): Promise<Site> {
   const siteId = pathId(c, "site_id", siteUnknown);
-  const { ctx, found } = c.var;
-  const site = found === undefined ? await findSite(ctx, { siteId }) : found.site;
+  const { ctx, foundByDirectory } = c.var;
+  const site = foundByDirectory === undefined ? await findSite(ctx, { siteId }) : foundByDirectory.site;
   if (site === null) throw siteUnknown();
   c.var.trace.home = site.home;
   return site;

@@ -3,7 +3,7 @@ import type { ExportedCustomer } from "../services/customers.ts";
 import type { Receipt } from "../services/erase-customer.ts";
 import { EVENT_TYPES } from "../services/webhooks.ts";
 import { sessionFields, sessionShape } from "./session-data.ts";
-import type { Shown } from "./show.ts";
+import type { ShownAnswer } from "./show.ts";
 
 /** This file makes the JSON about a customer for both surfaces of operators. */
 
@@ -53,7 +53,7 @@ export const customerData = <Stored extends { externalId: string }>(customer: St
 
 export const sessionData = (
   session: ExportedCustomer["sessions"][number],
-): Shown<z.output<typeof exportedSessionSchema>> => ({
+): ShownAnswer<z.output<typeof exportedSessionSchema>> => ({
   ...session,
   ...sessionFields(session),
   metadata: session.metadata ?? {},
@@ -64,7 +64,7 @@ export const exportData = ({
   sessions,
   events,
   nextCursor,
-}: ExportedCustomer): Shown<z.output<typeof exportSchema>> => ({
+}: ExportedCustomer): ShownAnswer<z.output<typeof exportSchema>> => ({
   customer: customerData(customer),
   sessions: sessions.map(sessionData),
   // Every event here is about one of the sessions.

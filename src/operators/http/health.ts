@@ -26,7 +26,7 @@ export function health(): Handler<App> {
     const config = configOrFault(c);
     if (config instanceof ConfigurationError) {
       const { setting, message } = config;
-      return answer(c, { status: "down", version, setting, fault: message });
+      return answerHealth(c, { status: "down", version, setting, fault: message });
     }
     const { runtime, credentials } = c.var.isolate;
     for (;;) {
@@ -44,28 +44,37 @@ export function health(): Handler<App> {
       await sleep(runtime, POLL_MS);
     }
     const { status, directory, parts } = last.health;
-    const kv = worse(parts.nonces, parts.credentials);
-    const queues = worse(parts.events, parts.journal);
+    const kv = worstOf(parts.nonces, parts.credentials);
+    const queues = worstOf(parts.events, parts.journal);
     const states = Object.entries(last.health.homes);
     const homes = Object.fromEntries(
       states.map(([home, state]) => [home, state === "ok" || state === "closed" ? state : "down"]),
     );
     const fault = faultsOf(last.health).join(" ");
     const { master_key } = parts;
-    return answer(c, { status, version, directory, homes, kv, queues, master_key, ...(fault !== "" && { fault }) });
+    return answerHealth(c, {
+      status,
+      version,
+      directory,
+      homes,
+      kv,
+      queues,
+      master_key,
+      ...(fault !== "" && { fault }),
+    });
   };
 }
 
-const worse = (...states: PartState[]) =>
+const worstOf = (...states: PartState[]) =>
   (["down", "off"] as const).find((state) => states.includes(state)) ?? ("ok" as const);
 
-const answer = (c: RequestContext, body: { status: Health["status"] } & Record<string, unknown>) =>
+const answerHealth = (c: RequestContext, body: { status: Health["status"] } & Record<string, unknown>) =>
   c.json(body, body.status === "down" ? 503 : 200, { "cache-control": "no-store" });
 
 function configOrFault(c: RequestContext) {
   try {
     const { stalls, telemetry } = c.var.isolate;
-    return stalls.guard(readConfig(c.env, telemetry));
+    return stalls.guardDatabases(readConfig(c.env, telemetry));
   } catch (error) {
     if (error instanceof ConfigurationError) return error;
     throw error;

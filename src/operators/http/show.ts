@@ -5,12 +5,12 @@ export type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
   : Name;
 
 /** What {@link show} takes for an answer: the same data under the names of the code, in camelCase. It may hold more. */
-export type Shown<Answer> = Answer extends readonly (infer Item)[]
-  ? readonly Shown<Item>[]
+export type ShownAnswer<Answer> = Answer extends readonly (infer Item)[]
+  ? readonly ShownAnswer<Item>[]
   : string extends keyof Answer
     ? Answer
     : Answer extends object
-      ? { [Name in keyof Answer as CamelCase<Name>]: Shown<Answer[Name]> }
+      ? { [Name in keyof Answer as CamelCase<Name>]: ShownAnswer<Answer[Name]> }
       : Answer;
 
 export const camelCase = (name: string): string =>
@@ -22,23 +22,23 @@ export const camelCase = (name: string): string =>
  * @param value the same fields in camelCase; records and unknown values as they are
  * @throws Error for a union: only the handler knows which of its schemas fits the answer
  */
-export const show = <Schema extends z.ZodMiniType>(schema: Schema, value: Shown<z.output<Schema>>) =>
-  shown(schema as unknown as z.core.$ZodTypes, value) as z.output<Schema>;
+export const show = <Schema extends z.ZodMiniType>(schema: Schema, value: ShownAnswer<z.output<Schema>>) =>
+  shownValue(schema as unknown as z.core.$ZodTypes, value) as z.output<Schema>;
 
-function shown(schema: z.core.$ZodTypes, value: unknown): unknown {
+function shownValue(schema: z.core.$ZodTypes, value: unknown): unknown {
   if (value === null || value === undefined) return value;
   const { def } = schema._zod;
   switch (def.type) {
     case "nullable":
     case "optional":
-      return shown(def.innerType as z.core.$ZodTypes, value);
+      return shownValue(def.innerType as z.core.$ZodTypes, value);
     case "array":
-      return (value as unknown[]).map((item) => shown(def.element as z.core.$ZodTypes, item));
+      return (value as unknown[]).map((item) => shownValue(def.element as z.core.$ZodTypes, item));
     case "object":
       return Object.fromEntries(
         Object.entries(def.shape).map(([name, field]) => [
           name,
-          shown(field as z.core.$ZodTypes, (value as Record<string, unknown>)[camelCase(name)]),
+          shownValue(field as z.core.$ZodTypes, (value as Record<string, unknown>)[camelCase(name)]),
         ]),
       );
     case "union":

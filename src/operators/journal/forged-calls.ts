@@ -8,7 +8,7 @@ const MOST_ROWS = 40;
 const MOST_MINUTES = 10_000;
 
 /** What the consumer knows of the unverified calls of an app in one minute. */
-interface Minute {
+interface ForgedMinute {
   home: string;
   minute: number;
   /** How many calls have a row. */
@@ -18,7 +18,7 @@ interface Minute {
 }
 
 /** The consumer's memory of forged calls, by site, appid and minute. There is one consumer at a time. */
-export type ForgedCalls = Map<string, Minute>;
+export type ForgedCalls = Map<string, ForgedMinute>;
 
 const isForged = (row: Partial<Refusal>): row is Refusal =>
   row.secret === null && typeof row.appid === "string" && Number.isInteger(row.at) && Number.isInteger(row.skipped);
@@ -30,18 +30,18 @@ const isForged = (row: Partial<Refusal>): row is Refusal =>
  * @param now Unix seconds
  * @returns `keep`: remembers that the rows were written
  */
-export function takeRows(known: ForgedCalls, home: string, given: readonly Partial<Refusal>[], now: number) {
-  const ended = new Map([...known].filter(([, each]) => each.home === home && (each.minute + 2) * 60 <= now));
+export function takeRows(knownCalls: ForgedCalls, home: string, refusals: readonly Partial<Refusal>[], now: number) {
+  const ended = new Map([...knownCalls].filter(([, each]) => each.home === home && (each.minute + 2) * 60 <= now));
   const changed: ForgedCalls = new Map();
   const rows: Partial<Refusal>[] = [...ended.values()].flatMap(({ over }) => [...over.values()]);
-  for (const row of given.toSorted((a, b) => (String(a.requestId) < String(b.requestId) ? -1 : 1))) {
+  for (const row of refusals.toSorted((a, b) => (String(a.requestId) < String(b.requestId) ? -1 : 1))) {
     if (!isForged(row)) {
       rows.push(row);
       continue;
     }
     const minute = Math.floor(row.at / 60);
     const key = `${row.siteId} ${row.appid} ${minute}`;
-    const before = ended.has(key) ? undefined : known.get(key);
+    const before = ended.has(key) ? undefined : knownCalls.get(key);
     const each = changed.get(key) ?? { home, minute, rows: before?.rows ?? 0, over: new Map(before?.over) };
     changed.set(key, each);
     if (each.rows < MOST_ROWS) {
@@ -50,11 +50,11 @@ export function takeRows(known: ForgedCalls, home: string, given: readonly Parti
     } else waitIn(each.over, row);
   }
   const keep = () => {
-    for (const key of ended.keys()) known.delete(key);
-    for (const [key, each] of changed) known.set(key, each);
-    for (const oldest of known.keys()) {
-      if (known.size <= MOST_MINUTES) break;
-      known.delete(oldest);
+    for (const key of ended.keys()) knownCalls.delete(key);
+    for (const [key, each] of changed) knownCalls.set(key, each);
+    for (const oldest of knownCalls.keys()) {
+      if (knownCalls.size <= MOST_MINUTES) break;
+      knownCalls.delete(oldest);
     }
   };
   return { rows, keep };

@@ -13,10 +13,10 @@ export interface JournalMessage {
 type SentRefusal = Refusal & { isRouted?: true };
 
 /** Where an app is, as the request has found out. */
-type Place = Pick<SentRefusal, "siteId" | "isRouted"> & { home: string };
+type AppPlace = Pick<SentRefusal, "siteId" | "isRouted"> & { home: string };
 
 /** A refused call of an app that nobody could look up. */
-type Unplaced = Omit<Refusal, "siteId">;
+type UnplacedRefusal = Omit<Refusal, "siteId">;
 
 /** How many calls of an app have a row of their own in each minute of the clock. They are the first refused ones. */
 const OWN_ROWS = 20;
@@ -28,7 +28,7 @@ const SHARED_ROWS = {
   unverified: { wait: 3_000, every: 60_000 },
 } as const;
 
-type Kind = keyof typeof SHARED_ROWS;
+type SharedRowKind = keyof typeof SHARED_ROWS;
 
 /** A home gets at most one message in this time. */
 const PAUSE_MS = 1_000;
@@ -50,8 +50,8 @@ const MOST_APPS = 10_000;
 const MOST_UNSENT = 500;
 
 /** What is known of an app: its rows of this minute, and its calls that wait for a shared row. */
-interface Waiting {
-  kind: Kind;
+interface WaitingApp {
+  kind: SharedRowKind;
   home: string;
   /** How many calls of the `minute` may still have a row of their own. */
   ownLeft: number;
@@ -70,9 +70,9 @@ export class Journal {
   readonly #runtime: Runtime;
   readonly #telemetry: Telemetry;
   /** By kind and appid. */
-  readonly #apps = new Map<string, Waiting>();
+  readonly #apps = new Map<string, WaitingApp>();
   /** Waiting calls whose home is not known, by appid: the directory did not answer or was not asked. */
-  readonly #unplaced = new Map<string, Map<string, Unplaced>>();
+  readonly #unplaced = new Map<string, Map<string, UnplacedRefusal>>();
   readonly #unsent = new Map<string, SentRefusal[]>();
   /** When each home got its last message, by `elapsed`. */
   readonly #sentAt = new Map<string, number>();
@@ -90,39 +90,39 @@ export class Journal {
    * Notes a refused call. It gets a row when it is among the first of its app in this minute. Otherwise it is counted in the next row of
    * the same app, operation and reason. Without a place it waits for {@link find}.
    */
-  note(place: Place | undefined, refusal: Omit<Unplaced, "skipped">): void {
+  note(place: AppPlace | undefined, refusal: Omit<UnplacedRefusal, "skipped">): void {
     const call = { ...refusal, skipped: 0 };
     if (place !== undefined) {
       this.#note(place, call);
       return;
     }
-    const calls = this.#unplaced.get(call.appid) ?? new Map<string, Unplaced>();
+    const calls = this.#unplaced.get(call.appid) ?? new Map<string, UnplacedRefusal>();
     keepNewest(this.#unplaced, call.appid, calls);
     waitIn(calls, call);
   }
 
   /** Sets where an app is. Its calls that waited for this get rows. Each request of a known app calls this, so it is cheap. */
-  find({ appid, ...place }: Place & { appid: string }): void {
+  find({ appid, ...place }: AppPlace & { appid: string }): void {
     const calls = this.#unplaced.get(appid);
     if (calls === undefined) return;
     this.#unplaced.delete(appid);
     for (const refusal of calls.values()) this.#note(place, refusal);
   }
 
-  #note({ home, ...place }: Place, refusal: Unplaced): void {
+  #note({ home, ...place }: AppPlace, refusal: UnplacedRefusal): void {
     const kind = refusal.secret === null ? "unverified" : "verified";
     const key = `${kind} ${refusal.appid}`;
     const minute = this.#minute();
-    const unknown = { kind, home, ownLeft: OWN_ROWS, minute, sharedAt: 0, calls: new Map() } satisfies Waiting;
-    const app: Waiting = this.#apps.get(key) ?? unknown;
+    const unknown = { kind, home, ownLeft: OWN_ROWS, minute, sharedAt: 0, calls: new Map() } satisfies WaitingApp;
+    const app: WaitingApp = this.#apps.get(key) ?? unknown;
     app.home = home;
     // Calls whose row is due get it now and are not counted in a later row: the time of a row is near the time of its calls.
     this.#giveRows(app, key);
     if (app.minute !== minute) Object.assign(app, { minute, ownLeft: OWN_ROWS });
     if (app.calls.size === 0) app.sharedAt = Math.max(app.sharedAt, this.#runtime.elapsed() + SHARED_ROWS[kind].wait);
     keepNewest(this.#apps, key, app);
-    const which = waitIn(app.calls, { ...refusal, ...place });
-    if (app.ownLeft > 0 && this.#giveRow(app, which)) app.ownLeft--;
+    const callKey = waitIn(app.calls, { ...refusal, ...place });
+    if (app.ownLeft > 0 && this.#giveRow(app, callKey)) app.ownLeft--;
     this.#nextRowAt = Math.min(this.#nextRowAt, this.#giveRows(app, key));
   }
 
@@ -162,8 +162,8 @@ export class Journal {
       try {
         await journal.send({ home, refusals } satisfies JournalMessage, { contentType: "json" });
         // The rows stay in memory until the queue has them: a request that is cut off here must not lose them.
-        const left = (this.#unsent.get(home) ?? []).filter((row) => !refusals.includes(row));
-        if (left.length > 0) this.#unsent.set(home, left);
+        const unsentRows = (this.#unsent.get(home) ?? []).filter((row) => !refusals.includes(row));
+        if (unsentRows.length > 0) this.#unsent.set(home, unsentRows);
         else this.#unsent.delete(home);
       } catch (error) {
         this.#telemetry.warn({ warning: "the queue took no refused calls", fault: rootOf(error).message });
@@ -176,10 +176,10 @@ export class Journal {
   }
 
   /** Gives a waiting call its row. @returns false while the queue takes nothing: calls wait and are counted, and no row is dropped */
-  #giveRow(app: Waiting, which: string): boolean {
-    const [refusal, unsent] = [app.calls.get(which), this.#unsent.get(app.home) ?? []];
+  #giveRow(app: WaitingApp, callKey: string): boolean {
+    const [refusal, unsent] = [app.calls.get(callKey), this.#unsent.get(app.home) ?? []];
     if (refusal === undefined || unsent.length >= MOST_UNSENT) return false;
-    app.calls.delete(which);
+    app.calls.delete(callKey);
     this.#unsent.set(app.home, [...unsent, refusal]);
     return true;
   }
@@ -187,11 +187,11 @@ export class Journal {
   /**
    * Gives shared rows to the waiting calls of an app, the longest waiting first. @returns when the next row is possible, if one is needed
    */
-  #giveRows(app: Waiting, key: string): number {
+  #giveRows(app: WaitingApp, key: string): number {
     const now = this.#runtime.elapsed();
-    for (const which of [...app.calls.keys()]) {
+    for (const callKey of [...app.calls.keys()]) {
       if (now < app.sharedAt) return app.sharedAt;
-      if (!this.#giveRow(app, which)) return now + PAUSE_MS;
+      if (!this.#giveRow(app, callKey)) return now + PAUSE_MS;
       app.sharedAt = now + SHARED_ROWS[app.kind].every;
     }
     if (now >= app.sharedAt && app.minute !== this.#minute()) this.#apps.delete(key);
@@ -210,12 +210,12 @@ function keepNewest<T>(apps: Map<string, T>, key: string, app: T): void {
 }
 
 /** Lets a call wait for its row. It replaces the waiting call of the same operation and reason, and counts it. @returns its key */
-export function waitIn<T extends Unplaced>(calls: Map<string, T>, refusal: T): string {
-  const which = `${refusal.operation} ${refusal.reason}`;
-  const before = calls.get(which);
+export function waitIn<T extends UnplacedRefusal>(calls: Map<string, T>, refusal: T): string {
+  const callKey = `${refusal.operation} ${refusal.reason}`;
+  const before = calls.get(callKey);
   const skipped = refusal.skipped + (before === undefined ? 0 : before.skipped + 1);
-  calls.set(which, { ...refusal, skipped });
-  return which;
+  calls.set(callKey, { ...refusal, skipped });
+  return callKey;
 }
 
 /** Whether a message of a queue is one of the journal's. Both queues have one consumer, and their names can be changed. */

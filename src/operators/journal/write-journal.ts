@@ -22,14 +22,14 @@ const ROWS_PER_STATEMENT = 500;
 const HOMES_AT_ONCE = 4;
 
 /** The result for the messages of a home. */
-interface Written {
+interface WriteResult {
   rows: number;
   /** The number of messages that come again later. */
   later?: number;
   fault?: string;
 }
 
-interface Tools {
+interface JournalTools {
   runtime: Runtime;
   telemetry: Telemetry;
   config: Pick<Config, "homes" | "closedHomes">;
@@ -57,14 +57,14 @@ export interface QueueMessage {
  * @param memory of the consumer; is changed
  */
 export async function writeJournal(
-  tools: Tools,
+  tools: JournalTools,
   messages: readonly QueueMessage[],
   memory: ConsumerMemory,
 ): Promise<void> {
   const { runtime, telemetry } = tools;
   const since = runtime.elapsed();
   const homes = Map.groupBy(messages, ({ body }) => (body as JournalMessage).home);
-  const results: (readonly [home: string, Written])[] = [];
+  const results: (readonly [home: string, WriteResult])[] = [];
   // A call that hangs keeps its place in the line. The order is random, so that no home always waits behind the same silent homes.
   const queue = [...homes]
     .map((entry) => ({ entry, place: runtime.random() }))
@@ -89,11 +89,11 @@ export async function writeJournal(
 const isObject = (row: unknown): row is { at?: unknown } => typeof row === "object" && row !== null;
 
 async function writeHome(
-  { runtime, config, callRules }: Tools,
+  { runtime, config, callRules }: JournalTools,
   home: string,
   messages: QueueMessage[],
   { notBefore, forged }: ConsumerMemory,
-): Promise<Written> {
+): Promise<WriteResult> {
   const later = () => {
     for (const message of messages) {
       message.retry({ delaySeconds: Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** Math.min(message.attempts - 1, 10)) });
@@ -110,10 +110,10 @@ async function writeHome(
     some.flatMap(({ body }) => (body as JournalMessage).refusals).filter(isObject);
   // Rows of a message that comes again may be stored already. Such a message is written whole, so nothing is counted twice.
   const { first, again } = Object.groupBy(messages, ({ attempts }) => (attempts > 1 ? "again" : "first"));
-  const taken = takeRows(forged, home, rowsOf(first), runtime.now() / 1000);
-  const rows = [...rowsOf(again), ...taken.rows];
+  const takenRows = takeRows(forged, home, rowsOf(first), runtime.now() / 1000);
+  const rows = [...rowsOf(again), ...takenRows.rows];
   if (rows.length === 0) {
-    taken.keep();
+    takenRows.keep();
     return { rows: 0 };
   }
   // A call is counted when its nonce has expired, or later. So only rows older than that can come too late to be counted.
@@ -130,7 +130,7 @@ async function writeHome(
     const { written } = await withinTime(runtime, TRY_LIMIT_MS, batch, () => {
       throw new Error(`no answer in ${TRY_LIMIT_MS} ms`);
     });
-    taken.keep();
+    takenRows.keep();
     return { rows: written.reduce((sum, { meta }) => sum + meta.changes, 0) };
   } catch (error) {
     return { ...later(), fault: rootOf(error).message };

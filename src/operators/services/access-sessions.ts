@@ -48,7 +48,7 @@ export async function visitWithAssertion(
   const id = await sha256(assertion.slice(0, assertion.lastIndexOf(".")));
   const row =
     (await selectConsoleSession(runtime, config.directory, id, ctx.now)) ??
-    (await opened(ctx, newSession(ctx, id, identity, expiresAt, browser), identity));
+    (await openSession(ctx, newSession(ctx, id, identity, expiresAt, browser), identity));
   if (row.endedAt !== null) {
     noteRefused(ctx, "access_session_ended", email);
     return { refused: "access_session_ended", email };
@@ -56,7 +56,11 @@ export async function visitWithAssertion(
   return { session: await sessionOf(ctx, row, await consoleKey(config.adminToken), identity) };
 }
 
-async function opened(ctx: ServiceContext, row: ConsoleSessionRow, identity: Identity): Promise<ConsoleSessionRow> {
+async function openSession(
+  ctx: ServiceContext,
+  row: ConsoleSessionRow,
+  identity: Identity,
+): Promise<ConsoleSessionRow> {
   const { runtime, config, now } = ctx;
   await insertConsoleSession(runtime, config.directory, row, authorOf({ ...ctx, identity }));
   // The row is read again: another request may have opened the session and ended it meanwhile.

@@ -15,8 +15,8 @@ export interface GivenToken {
  *
  * @throws ServiceError as {@link refuseToken} does
  */
-export async function checkAdminToken(ctx: ServiceContext, given: GivenToken): Promise<void> {
-  if (!(await isAdminToken(ctx, given.token))) await refuseToken(ctx, given, "admin_token_wrong");
+export async function checkAdminToken(ctx: ServiceContext, givenToken: GivenToken): Promise<void> {
+  if (!(await isAdminToken(ctx, givenToken.token))) await refuseToken(ctx, givenToken, "admin_token_wrong");
 }
 
 export async function isAdminToken(
@@ -62,8 +62,8 @@ const tooManyFailures = (): ServiceError =>
   new ServiceError("too_many_requests", { reason: "client_limit", retryAfter: CLIENT_LIMIT_PERIOD });
 
 /** Compares digests: the time of comparing the tokens themselves would show their content and length. */
-async function isSame(given: string, expected: string): Promise<boolean> {
+async function isSame(candidate: string, expected: string): Promise<boolean> {
   const digest = (text: string) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  const [a, b] = await Promise.all([digest(given), digest(expected)]);
+  const [a, b] = await Promise.all([digest(candidate), digest(expected)]);
   return crypto.subtle.timingSafeEqual(a, b);
 }

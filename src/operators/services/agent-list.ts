@@ -109,7 +109,7 @@ export interface ListInput {
  */
 export async function checkAgentList(ctx: ServiceContext, { site, list, right = "" }: ListInput): Promise<AgentList> {
   const { agents, bad } = parseBoth(list, right);
-  const taken = new Set(
+  const takenIds = new Set(
     await selectTakenAgents(
       homeOf(ctx, site),
       site.id,
@@ -117,10 +117,10 @@ export async function checkAgentList(ctx: ServiceContext, { site, list, right = 
     ),
   );
   const takenLines = agents
-    .filter(({ id }) => taken.has(id))
+    .filter(({ id }) => takenIds.has(id))
     .map(({ line, text }): BadLine => ({ line, text, problem: "taken" }));
   return {
-    agents: agents.filter(({ id }) => !taken.has(id)),
+    agents: agents.filter(({ id }) => !takenIds.has(id)),
     bad: [...bad, ...takenLines].sort((a, b) => a.line - b.line),
   };
 }

@@ -32,9 +32,9 @@ export async function createAgents(
   ctx: ServiceContext,
   { site, agents }: { site: Site; agents: NewAgent[] },
 ): Promise<Agent[]> {
-  const taken = await insertAgents(homeOf(ctx, site), site.id, agents, authorOf(ctx));
-  if (taken === undefined) throw siteUnknown();
-  if (taken.length > 0) throw agentTaken();
+  const takenIds = await insertAgents(homeOf(ctx, site), site.id, agents, authorOf(ctx));
+  if (takenIds === undefined) throw siteUnknown();
+  if (takenIds.length > 0) throw agentTaken();
   return agents.map((agent) => ({ ...agent, status: "normal" }));
 }
 
@@ -47,8 +47,8 @@ export async function checkAgents(
   ctx: ServiceContext,
   { site, agents }: { site: Site; agents: NewAgent[] },
 ): Promise<void> {
-  const taken = await selectTakenAgents(homeOf(ctx, site), site.id, agents);
-  if (taken.length > 0) throw agentTaken();
+  const takenIds = await selectTakenAgents(homeOf(ctx, site), site.id, agents);
+  if (takenIds.length > 0) throw agentTaken();
 }
 
 /** @throws ServiceError `not_found` */

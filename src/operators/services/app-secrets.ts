@@ -3,13 +3,13 @@ import { type AppRecord, findApp } from "../../core/credentials/find-app.ts";
 import { type AppRow, selectApp } from "../../core/store/apps.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { appRevoked, appUnknown } from "./refusals.ts";
-import { endOverlapOf, type RotationInput, readSecretOf, rotate, type SecretOwnerOf } from "./rotation.ts";
+import { endOverlapOf, type RotationInput, readSecretOf, rotateOwnerSecret, type SecretOwnerOf } from "./rotation.ts";
 import { newSecret } from "./secrets.ts";
-import { homeOf, publishApp, type ServiceContext, sees } from "./service-context.ts";
+import { homeOf, publishApp, type ServiceContext, seesSite } from "./service-context.ts";
 
-/** @throws as {@link rotate} does */
+/** @throws as {@link rotateOwnerSecret} does */
 export const rotateSecret = (ctx: ServiceContext, { appid, ...input }: RotationInput & { appid: string }) =>
-  rotate(ctx, ownerOf(ctx, appid), input);
+  rotateOwnerSecret(ctx, ownerOf(ctx, appid), input);
 
 /** @throws as {@link endOverlapOf} does */
 export const endOverlap = (
@@ -26,7 +26,7 @@ export async function readSecret(
   ctx: ServiceContext,
   { site, appid, version }: { site: Site; appid: string; version: string },
 ): Promise<string> {
-  const app = active(await selectApp(ctx.runtime, homeOf(ctx, site), { siteId: site.id, appid }));
+  const app = requireActive(await selectApp(ctx.runtime, homeOf(ctx, site), { siteId: site.id, appid }));
   return readSecretOf(ctx, { siteId: site.id, appid }, app, version);
 }
 
@@ -35,17 +35,17 @@ const ownerOf = (ctx: ServiceContext, appid: string): SecretOwnerOf<"apps", AppR
   name: appid,
   async read() {
     const app = await findApp(ctx.runtime, ctx.config, appid);
-    return active(app !== null && sees(ctx, app.siteId) ? app : undefined);
+    return requireActive(app !== null && seesSite(ctx, app.siteId) ? app : undefined);
   },
   db: ({ home }) => homeDatabase(ctx.config, home),
   sealedFor: ({ siteId }) => ({ siteId, appid }),
   newSecret,
   changed: (app) => publishApp(ctx, app),
-  ended: active,
+  ended: requireActive,
 });
 
 /** @throws ServiceError `not_found`; `conflict`, reason `app_revoked` */
-function active<App extends AppRow>(app: App | undefined): App {
+function requireActive<App extends AppRow>(app: App | undefined): App {
   if (app === undefined) throw appUnknown();
   if (app.revokedAt !== null) throw appRevoked();
   return app;

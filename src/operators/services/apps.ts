@@ -30,7 +30,7 @@ import {
   publishApp,
   requireOpenDirectory,
   type ServiceContext,
-  sees,
+  seesSite,
 } from "./service-context.ts";
 
 export { APPID } from "../../core/credentials/resolve-credentials.ts";
@@ -87,18 +87,18 @@ export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<Is
   const app = { siteId, home, appid, name, version, secret: sealed, imported };
   for (let attempt = 1; attempt <= TRIES; attempt++) {
     const isKept = attempt > 1;
-    const found = await withRetries(runtime, () => selectHomeSite(db, siteId), answerBy).catch((error: unknown) =>
+    const homeSite = await withRetries(runtime, () => selectHomeSite(db, siteId), answerBy).catch((error: unknown) =>
       isKept ? sayKept(error, appid) : sayNothingKept(error),
     );
-    if (found === undefined) throw siteUnknown();
+    if (homeSite === undefined) throw siteUnknown();
     // Each round needs a new reservation: a release that read an earlier one can then not delete this route.
     const route = { appid, siteId, reservation: runtime.uuid(), name };
     const routed = await reserveRoute(runtime, config.directory, route, authorOf(ctx), answerBy).catch(
       (error: unknown) => sayKept(error, appid, "may be"),
     );
     if (routed !== siteId) throw appidTaken();
-    const outcome = await insertApp(runtime, db, app, found.revision, authorOf(ctx), answerBy).catch((error: unknown) =>
-      sayKept(error, appid),
+    const outcome = await insertApp(runtime, db, app, homeSite.revision, authorOf(ctx), answerBy).catch(
+      (error: unknown) => sayKept(error, appid),
     );
     if (outcome === "taken") throw appidTaken();
     if (outcome === "stale") {
@@ -108,7 +108,7 @@ export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<Is
       continue;
     }
     const fresh = { previousVersion: null, previousSecret: null, previousExpiresAt: null, revokedAt: null };
-    publishApp(ctx, { siteId, appid, home, version, secret: sealed, events: found.events, ...fresh });
+    publishApp(ctx, { siteId, appid, home, version, secret: sealed, events: homeSite.events, ...fresh });
     return { appid, secret, name, version };
   }
   const busy = "Others change this site at this moment.";
@@ -192,7 +192,7 @@ export async function deleteApp(ctx: ServiceContext, { appid }: { appid: string 
 export async function revokeApp(ctx: ServiceContext, { appid }: { appid: string }): Promise<void> {
   const { runtime, config } = ctx;
   const route = await selectRoute(runtime, config.directory, appid);
-  if (route === undefined || !sees(ctx, route.siteId)) throw appUnknown();
+  if (route === undefined || !seesSite(ctx, route.siteId)) throw appUnknown();
   const { siteId, home } = route;
   const app = await updateRevoked(runtime, homeDatabase(config, home), { siteId, appid }, authorOf(ctx));
   if (app === undefined) throw appMissing();
@@ -216,7 +216,7 @@ export async function releaseApp(
   const { runtime, config } = ctx;
   const route = await selectRouteToRelease(runtime, config.directory, appid);
   const isOther = route !== undefined && siteId !== undefined && route.siteId !== siteId;
-  if (route === undefined || isOther || !sees(ctx, route.siteId)) throw appUnknown();
+  if (route === undefined || isOther || !seesSite(ctx, route.siteId)) throw appUnknown();
   const closed = [MAIN_HOME, route.home].find((home) => config.closedHomes.has(home));
   if (closed !== undefined) throw new ServiceError("unavailable", homeClosed(closed));
   // The fence stops every call of `issueApp` that is in flight. A later call makes a new reservation, so `deleteRoute` refuses.

@@ -34,7 +34,7 @@ export async function askHomes<T>(
   const late = () => {
     throw new ServiceError("unavailable", { reason: "d1_unavailable" });
   };
-  const asked = await inTurns(homes, async ([home, db]) => {
+  const answersOrSilence = await inTurns(homes, async ([home, db]) => {
     try {
       return { home, answer: await inItsTurn(runtime, TRY_LIMIT_MS, answerBy, () => ask(db, home), late) };
     } catch (error) {
@@ -42,7 +42,7 @@ export async function askHomes<T>(
       return { home };
     }
   });
-  for (const { home, ...answer } of asked) {
+  for (const { home, ...answer } of answersOrSilence) {
     if ("answer" in answer) answers.set(home, answer.answer as T);
     else down.push(home);
   }
@@ -74,8 +74,8 @@ export async function inItsTurn<T, Late>(
   call: () => Promise<T>,
   late: () => Late,
 ): Promise<T | Late> {
-  const left = Math.min(milliseconds, answerBy - runtime.elapsed());
-  return left > 0 ? withinTime(runtime, left, call, late) : late();
+  const msLeft = Math.min(milliseconds, answerBy - runtime.elapsed());
+  return msLeft > 0 ? withinTime(runtime, msLeft, call, late) : late();
 }
 
 /** Whether an error means that a database cannot be used. A missing table counts too: that database was not migrated. */

@@ -50,9 +50,9 @@ export async function readAttention(
   );
   const homes = [...config.homes].filter(([home]) => byHome.has(home) && troubles.get(home) !== "silent");
   const answerBy = runtime.elapsed() + LIMIT_MS;
-  const ask = <T>(asked: typeof homes, read: (db: D1Database, ids: number[]) => Promise<T>) =>
-    askHomes(ctx, (db, home) => read(db, byHome.get(home) ?? []), asked, answerBy);
-  const { answers, down } = await ask(
+  const askKnownHomes = <T>(askedHomes: typeof homes, read: (db: D1Database, ids: number[]) => Promise<T>) =>
+    askHomes(ctx, (db, home) => read(db, byHome.get(home) ?? []), askedHomes, answerBy);
+  const { answers, down } = await askKnownHomes(
     homes,
     async (db, ids) =>
       [
@@ -62,16 +62,16 @@ export async function readAttention(
   );
   for (const home of down) if (!troubles.has(home)) troubles.set(home, "silent");
   // Reading usage takes long and must not hold back the rest.
-  const risen = await ask(
+  const risen = await askKnownHomes(
     homes.filter(([home]) => answers.has(home)),
     selectRisenReasons,
   );
-  const found = [...answers.values()];
+  const answersOfHomes = [...answers.values()];
   return {
-    webhooks: found
+    webhooks: answersOfHomes
       .flatMap(([webhooks]) => webhooks.map((each) => ({ ...each, url: urlFor(ctx, each.url) })))
-      .sort((a, b) => rank(a) - rank(b) || b.since - a.since),
-    overlaps: found
+      .sort((a, b) => rankOfTrouble(a) - rankOfTrouble(b) || b.since - a.since),
+    overlaps: answersOfHomes
       .flatMap(([, overlaps]) => overlaps)
       .map((each) => (each.kind === "webhook" ? { ...each, name: urlFor(ctx, each.name) } : each))
       .sort((a, b) => a.endsAt - b.endsAt),
@@ -81,4 +81,4 @@ export async function readAttention(
   };
 }
 
-const rank = ({ disabledReason }: TroubledWebhook) => (disabledReason === null ? 1 : 0);
+const rankOfTrouble = ({ disabledReason }: TroubledWebhook) => (disabledReason === null ? 1 : 0);

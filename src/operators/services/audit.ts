@@ -82,7 +82,7 @@ export async function listAuditLog(
   const { answers, down } = await askHomes(ctx, list, homes);
   const homesDown = only !== undefined && !ctx.config.homes.has(only) ? [...down, only] : down;
   const items: AuditLogEntry[] = [];
-  for (const [home, row] of merged(answers)) {
+  for (const [home, row] of mergeParts(answers)) {
     const isFull = items.length === limit;
     if (!isFull) before.set(home, row.id);
     if (isFull || !isEntry(row)) {
@@ -172,7 +172,7 @@ type AuditPart = Awaited<ReturnType<typeof selectAuditEntries>>;
  * id, and would skip an entry that is out of order. The `ReadTo` of a home comes after its entries. When two entries have the same second,
  * the directory's is the older: a change begins there.
  */
-function* merged(lists: ReadonlyMap<string, AuditPart>): Generator<[home: string, AuditEntry | ReadTo]> {
+function* mergeParts(lists: ReadonlyMap<string, AuditPart>): Generator<[home: string, AuditEntry | ReadTo]> {
   const queues = [...lists].map(([home, { entries, readTo }]) => ({
     home,
     rows: [...entries, ...(readTo ? [readTo] : [])],

@@ -10,7 +10,7 @@ import type { Result } from "../../core/result.ts";
 import { checkRequest, type Report } from "../../core/signed/check-request.ts";
 import { type Fields, readFields } from "../../core/signed/read-fields.ts";
 import { selectRoute } from "../../core/store/app-routes.ts";
-import { checkForm, checkIdempotencyKey, type Step } from "../diagnosis/check-form.ts";
+import { type CheckStep, checkForm, checkIdempotencyKey } from "../diagnosis/check-form.ts";
 import { diagnoseSignature, type SignatureDiagnosis, type TriedSecret } from "../diagnosis/diagnose-signature.ts";
 import { asHeader } from "../diagnosis/encodings.ts";
 import { selectLastChange } from "../store/audit.ts";
@@ -22,13 +22,13 @@ import { findSimilarApps, type SimilarApp } from "./similar-apps.ts";
 
 export { OPERATIONS } from "../../core/operations/index.ts";
 export type { BodyVariant, Rewriting } from "../diagnosis/body-variants.ts";
-export type { Step } from "../diagnosis/check-form.ts";
+export type { CheckStep } from "../diagnosis/check-form.ts";
 export { checkTimestamp } from "../diagnosis/check-timestamp.ts";
 export { lineEndsOf, type SignatureDiagnosis, type SignatureMatch } from "../diagnosis/diagnose-signature.ts";
 export { asHeader } from "../diagnosis/encodings.ts";
-export type { SignatureFault } from "../diagnosis/read-signature.ts";
+export type { SignatureMistake } from "../diagnosis/read-signature.ts";
 export { say } from "../diagnosis/words.ts";
-export type { SimilarApp, Stretch } from "./similar-apps.ts";
+export type { AppidPart, SimilarApp } from "./similar-apps.ts";
 
 /** A request as an operator pasted it. */
 export interface PastedRequest {
@@ -45,9 +45,9 @@ export interface PastedRequest {
 /** The findings about a pasted request. */
 export interface CheckedRequest {
   /** What the server says of the headers and the body before it looks for the app. */
-  form: Step[];
+  form: CheckStep[];
   /** What the server says of the form of the Idempotency-Key. */
-  key: Step;
+  key: CheckStep;
   fields: Result<Fields>;
   /** The appid that was looked up: the body's, or the pasted one when the body has none. Empty when both are missing. */
   appid: string;
@@ -86,27 +86,27 @@ export async function checkPastedRequest(ctx: ServiceContext, pasted: PastedRequ
   const appid = fields.ok ? fields.value.appid : pasted.appid.trim();
   const looksLike = fields.ok ? otherOperation(operation, fields.value) : undefined;
   const checked: CheckedRequest = { form, key, fields, appid, looksLike };
-  const found = appid === "" ? undefined : await findAppAndSite(ctx, appid);
+  const appAndSite = appid === "" ? undefined : await findAppAndSite(ctx, appid);
   const diagnose = (secrets: readonly TriedSecret[]) =>
     diagnoseSignature({ ...pasted, appid }, secrets, FIELD_ORDER, ctx.now);
-  if (found === undefined) {
+  if (appAndSite === undefined) {
     const signs = async (secrets: readonly TriedSecret[]) => (await diagnose(secrets)).match !== undefined;
     if (appid === "") return checked;
     const guess = pasted.appid.trim();
     return { ...checked, similar: await findSimilarApps(ctx, { appid, guess: guess === appid ? "" : guess }, signs) };
   }
-  if (found.stopped !== undefined) checked.stopped = found.stopped;
-  const { app, siteName } = found;
+  if (appAndSite.stopped !== undefined) checked.stopped = appAndSite.stopped;
+  const { app, siteName } = appAndSite;
   if (!app) return checked;
   const keyring = await keyringOf(ctx);
   let signature = await diagnose(await openSecrets(keyring, app));
   if (signature.match === undefined && signature.signature.bytes !== undefined) {
-    const others = await otherApps(ctx, app);
-    const secrets = await Promise.all(others.map((other) => secretsOf(keyring, other)));
+    const othersOfSite = await otherApps(ctx, app);
+    const secrets = await Promise.all(othersOfSite.map((other) => secretsOf(keyring, other)));
     const byOther = await diagnose(secrets.flat());
     if (byOther.match !== undefined) {
       signature = byOther;
-      checked.otherApp = others.find(({ appid }) => appid === byOther.match?.appid);
+      checked.otherApp = othersOfSite.find(({ appid }) => appid === byOther.match?.appid);
     } else if (signature.instead === undefined) Object.assign(checked, await lastRotation(ctx, app));
   }
   // A browser's form turns every line end into CRLF. So the variant that fits the signature is checked, not the pasted text.
@@ -124,8 +124,8 @@ const MOST_OTHER_APPS = 50;
 
 async function otherApps({ config }: ServiceContext, { siteId, appid, home }: AppRecord) {
   const apps = await selectFirstApps(homeDatabase(config, home), siteId, MOST_OTHER_APPS + 1);
-  const others = apps.filter((app) => app.appid !== appid).slice(0, MOST_OTHER_APPS);
-  return others.map((app) => ({ ...app, home }));
+  const otherAppsOfSite = apps.filter((app) => app.appid !== appid).slice(0, MOST_OTHER_APPS);
+  return otherAppsOfSite.map((app) => ({ ...app, home }));
 }
 
 /** The secrets of another app; none when MASTER_KEY does not open them. */
@@ -174,7 +174,8 @@ const bytesOf = (text: string): ArrayBuffer => Uint8Array.from(new TextEncoder()
 
 /** Another operation, when it has more of the fields than the chosen one. */
 function otherOperation(chosen: Operation, fields: Fields): Operation | undefined {
-  const known = ({ fieldNames }: Operation) => fieldNames.filter((name) => Object.hasOwn(fields, name)).length;
-  const [best] = OPERATIONS.toSorted((a, b) => known(b) - known(a));
-  return best !== undefined && best !== chosen && known(best) > known(chosen) ? best : undefined;
+  const countKnownFields = ({ fieldNames }: Operation) =>
+    fieldNames.filter((name) => Object.hasOwn(fields, name)).length;
+  const [best] = OPERATIONS.toSorted((a, b) => countKnownFields(b) - countKnownFields(a));
+  return best !== undefined && best !== chosen && countKnownFields(best) > countKnownFields(chosen) ? best : undefined;
 }

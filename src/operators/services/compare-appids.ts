@@ -1,13 +1,13 @@
 /** A stretch of an appid; `differs` when the other appid does not have it there. */
-export interface Stretch {
+export interface AppidPart {
   text: string;
   differs: boolean;
 }
 
 /** How a given appid differs from one that exists. */
 export interface AppidDifference {
-  given: Stretch[];
-  existing: Stretch[];
+  givenParts: AppidPart[];
+  existing: AppidPart[];
   /** The given one has blanks or other characters that no appid has. */
   foreign: boolean;
   /** A letter is a capital in one appid and small in the other. */
@@ -41,19 +41,20 @@ export const foldedAppid = (appid: string): string =>
 /** How many slips are believable. With two slips, a short appid could become any other. */
 export const believableSlips = (folded: string): number => (folded.length >= 8 ? 2 : folded.length >= 4 ? 1 : 0);
 
-type Step = "same" | "folded" | "changed" | "added" | "missing" | "swapped";
+type EditStep = "same" | "folded" | "changed" | "added" | "missing" | "swapped";
 
 /** Compares two appids character by character, with the fewest slips. The optimal string alignment distance, with its steps. */
-export function compareAppids(given: string, existing: string): AppidDifference {
-  const [a, b] = [[...given], [...existing]];
-  const rows: { cost: number; step: Step }[][] = [];
-  const at = (i: number, j: number) => rows[i]?.[j]?.cost ?? Number.POSITIVE_INFINITY;
+export function compareAppids(givenAppid: string, existing: string): AppidDifference {
+  const [a, b] = [[...givenAppid], [...existing]];
+  const rows: { cost: number; step: EditStep }[][] = [];
+  const costAt = (i: number, j: number) => rows[i]?.[j]?.cost ?? Number.POSITIVE_INFINITY;
   for (let i = 0; i <= a.length; i++) {
-    const row: { cost: number; step: Step }[] = [];
+    const row: { cost: number; step: EditStep }[] = [];
     rows.push(row);
-    for (let j = 0; j <= b.length; j++) row.push(i + j === 0 ? { cost: 0, step: "same" } : cheapest(a, b, i, j, at));
+    for (let j = 0; j <= b.length; j++)
+      row.push(i + j === 0 ? { cost: 0, step: "same" } : cheapestStep(a, b, i, j, costAt));
   }
-  const steps: Step[] = [];
+  const steps: EditStep[] = [];
   for (let [i, j] = [a.length, b.length]; i + j > 0; ) {
     const step = rows[i]?.[j]?.step ?? "changed";
     steps.unshift(step);
@@ -61,14 +62,14 @@ export function compareAppids(given: string, existing: string): AppidDifference 
     if (step !== "missing") i -= wide;
     if (step !== "added") j -= wide;
   }
-  return described(a, b, steps);
+  return differenceOf(a, b, steps);
 }
 
-function cheapest(a: string[], b: string[], i: number, j: number, at: (i: number, j: number) => number) {
+function cheapestStep(a: string[], b: string[], i: number, j: number, at: (i: number, j: number) => number) {
   const [mine = "", other = ""] = [a[i - 1], b[j - 1]];
   const folded = foldedCharacter(mine) === foldedCharacter(other);
   const isSwapped = mine !== other && mine === b[j - 2] && a[i - 2] === other;
-  const choices: [cost: number, step: Step][] = [
+  const choices: [cost: number, step: EditStep][] = [
     i > 0 && j > 0
       ? [
           at(i - 1, j - 1) + (mine === other ? 0 : folded ? 1 : SLIP),
@@ -79,20 +80,20 @@ function cheapest(a: string[], b: string[], i: number, j: number, at: (i: number
     [at(i, j - 1) + SLIP, "missing"],
     [isSwapped ? at(i - 2, j - 2) + SLIP : Number.POSITIVE_INFINITY, "swapped"],
   ];
-  const [[cost, step] = [0, "same" as Step]] = choices.sort(([x], [y]) => x - y);
+  const [[cost, step] = [0, "same" as EditStep]] = choices.sort(([x], [y]) => x - y);
   return { cost, step };
 }
 
-function described(a: string[], b: string[], steps: Step[]): AppidDifference {
+function differenceOf(a: string[], b: string[], steps: EditStep[]): AppidDifference {
   const difference: AppidDifference = {
-    given: [],
+    givenParts: [],
     existing: [],
     foreign: false,
     letterCase: false,
     lookalikes: false,
     slips: 0,
   };
-  const take = (from: string[], to: Stretch[], at: number, count: number, differs: boolean) => {
+  const takePart = (from: string[], to: AppidPart[], at: number, count: number, differs: boolean) => {
     const text = from.slice(at, at + count).join("");
     const last = to.at(-1);
     if (last?.differs === differs) last.text += text;
@@ -108,8 +109,8 @@ function described(a: string[], b: string[], steps: Step[]): AppidDifference {
     } else if (step === "added" && isForeign(mine)) difference.foreign = true;
     else if (step !== "same") difference.slips++;
     const wide = step === "swapped" ? 2 : 1;
-    i = take(a, difference.given, i, step === "missing" ? 0 : wide, step !== "same");
-    j = take(b, difference.existing, j, step === "added" ? 0 : wide, step !== "same");
+    i = takePart(a, difference.givenParts, i, step === "missing" ? 0 : wide, step !== "same");
+    j = takePart(b, difference.existing, j, step === "added" ? 0 : wide, step !== "same");
   }
   return difference;
 }

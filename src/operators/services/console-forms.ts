@@ -19,12 +19,12 @@ export async function beginForm(
   { runtime, config }: ServiceContext,
   form: { id: string; sessionId: string; expiresAt: number },
 ): Promise<BegunForm> {
-  let first = await insertForm(runtime, config.directory, form);
-  for (let poll = 0; poll < POLLS && first === undefined; poll++) {
+  let insertedOrLocation = await insertForm(runtime, config.directory, form);
+  for (let poll = 0; poll < POLLS && insertedOrLocation === undefined; poll++) {
     await sleep(runtime, POLL_MS);
-    first = await insertForm(runtime, config.directory, form);
+    insertedOrLocation = await insertForm(runtime, config.directory, form);
   }
-  return first === true ? { isFirst: true } : { isFirst: false, location: first };
+  return insertedOrLocation === true ? { isFirst: true } : { isFirst: false, location: insertedOrLocation };
 }
 
 /** Stores the page that a form led to, so that the same form sent again leads there too. */

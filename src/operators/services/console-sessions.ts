@@ -49,19 +49,19 @@ export async function consoleKey(adminToken: string): Promise<CryptoKey> {
 /**
  * Opens a console session for an operator who gives the admin token.
  *
- * @param given `browser` is the operator's, in a few words
+ * @param givenToken `browser` is the operator's, in a few words
  * @returns the value of the cookie
  * @throws ServiceError as `checkAdminToken` does
  */
 export async function openConsoleSession(
   ctx: ServiceContext,
-  given: GivenToken & { token: string; browser: string | null },
+  givenToken: GivenToken & { token: string; browser: string | null },
 ): Promise<string> {
-  await checkAdminToken(ctx, given);
+  await checkAdminToken(ctx, givenToken);
   const value = randomText(ctx.runtime);
-  const row = newSession(ctx, await sha256(value), ROOT, ctx.now + SIGNED_IN_SECONDS, given.browser);
+  const row = newSession(ctx, await sha256(value), ROOT, ctx.now + SIGNED_IN_SECONDS, givenToken.browser);
   await insertConsoleSession(ctx.runtime, ctx.config.directory, row, authorOf({ ...ctx, identity: ROOT }));
-  return `${value}.${await macOf(await consoleKey(given.token), ["cookie", value])}`;
+  return `${value}.${await macOf(await consoleKey(givenToken.token), ["cookie", value])}`;
 }
 
 /** The row of a session that begins now. @param expiresAt Unix seconds */

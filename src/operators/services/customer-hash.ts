@@ -10,7 +10,7 @@ import {
 import { type KeptHashKey, readHashKeys, writeHashKey } from "../store/kv-erasures.ts";
 import { haveOtherSeals } from "./other-seals.ts";
 import { fromKv } from "./remember-floors.ts";
-import { keyringOf, requireOpenDirectory, type ServiceContext, type Tools } from "./service-context.ts";
+import { type KeyringTools, keyringOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
 
 /**
  * This file makes hashes of customers' external ids, for logs that are kept longer than the customer's data. They are keyed: without the
@@ -31,25 +31,25 @@ const ownerOf = (id: string) => ({ siteId: 0, version: id, purpose: "customer ha
  * @throws ServiceError `unavailable` when the directory is closed, or it or KV does not answer; with the reason `hash_key_unopened`, when
  *   no master key here opens the existing key, or an app's secret before the first key is drawn
  */
-export async function customerHasher(ctx: Tools): Promise<Hasher> {
+export async function customerHasher(ctx: KeyringTools): Promise<Hasher> {
   requireOpenDirectory(ctx);
   const keyring = await keyringOf(ctx);
-  const stored = async () => {
+  const readStoredKeys = async () => {
     const rows = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory), ctx.answerBy);
     return { rows, opened: await firstOpened(keyring, rows) };
   };
-  const { rows, ...first } = await stored();
+  const { rows, ...first } = await readStoredKeys();
   let { opened } = first;
   if (opened === undefined) {
     await storeKey(ctx, keyring, rows.length);
-    ({ opened } = await stored());
+    ({ opened } = await readStoredKeys());
   }
-  if (opened === undefined) throw unopened();
+  if (opened === undefined) throw unopenedKey();
   if (opened.row.keptAt === null) await keepKey(ctx, opened.row);
   return opened.hasher;
 }
 
-const unopened = () =>
+const unopenedKey = () =>
   new ServiceError("unavailable", {
     reason: "hash_key_unopened",
     detail:
@@ -59,8 +59,8 @@ const unopened = () =>
 
 /** The keys in the directory and those in KV. A restored directory may have lost its own. */
 async function allKeys(ctx: ServiceContext): Promise<KeptHashKey[]> {
-  const stored = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory));
-  return [...stored, ...(await readHashKeys(ctx.config.credentials, fromKv(ctx)))];
+  const storedKeys = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory));
+  return [...storedKeys, ...(await readHashKeys(ctx.config.credentials, fromKv(ctx)))];
 }
 
 /** The hasher of this deployment; undefined when no known key opens. Draws no key, so it works while the directory is closed. */
@@ -87,23 +87,23 @@ export async function hashCheck(ctx: ServiceContext): Promise<HashCheck> {
  * Gives a restored directory its key back from KV, or draws a key. No key is drawn while there is one that does not open: a new MASTER_KEY
  * may not have reached this isolate yet.
  */
-async function storeKey(ctx: Tools, keyring: Keyring, known: number): Promise<void> {
+async function storeKey(ctx: KeyringTools, keyring: Keyring, known: number): Promise<void> {
   const { runtime, config, now } = ctx;
   const askKv = fromKv(ctx);
   const insert = (row: HashKeyRow) =>
     withRetries(runtime, () => insertHashKey(config.directory, row, known), ctx.answerBy);
-  const kept = await readHashKeys(config.credentials, askKv);
-  const opened = await firstOpened(keyring, kept);
+  const rowsOfKv = await readHashKeys(config.credentials, askKv);
+  const opened = await firstOpened(keyring, rowsOfKv);
   if (opened !== undefined) return insert({ ...opened.row, keptAt: now });
   // A key sealed with a wrong MASTER_KEY would be lost with it.
-  if (known + kept.length > 0 || (await haveOtherSeals(ctx, ctx.answerBy)) !== false) throw unopened();
+  if (known + rowsOfKv.length > 0 || (await haveOtherSeals(ctx, ctx.answerBy)) !== false) throw unopenedKey();
   const id = runtime.bytes(4).toHex();
   const sealed = await seal(runtime, keyring, ownerOf(id), "current", runtime.bytes(32).toHex());
   await insert({ id, sealed, createdAt: now, keptAt: null });
 }
 
 /** Copies the key to KV. Without KV, the key is in the directory alone. */
-async function keepKey(ctx: Tools, row: HashKeyRow): Promise<void> {
+async function keepKey(ctx: KeyringTools, row: HashKeyRow): Promise<void> {
   const { runtime, config, now, answerBy } = ctx;
   if (config.credentials === undefined) return;
   await fromKv(ctx)(() => writeHashKey(config.credentials, row));
@@ -124,10 +124,10 @@ export async function resealHashKeys(ctx: ServiceContext): Promise<number> {
   const { directory, credentials } = ctx.config;
   const keyring = await keyringOf(ctx);
   let resealed = 0;
-  const stored = await selectHashKeys(directory);
-  const kept = await readHashKeys(credentials, fromKv(ctx));
-  const lost = kept.filter(({ id }) => !stored.some((row) => row.id === id));
-  for (const row of [...stored, ...lost.map((each) => ({ ...each, keptAt: null }))]) {
+  const storedKeys = await selectHashKeys(directory);
+  const rowsOfKv = await readHashKeys(credentials, fromKv(ctx));
+  const lost = rowsOfKv.filter(({ id }) => !storedKeys.some((row) => row.id === id));
+  for (const row of [...storedKeys, ...lost.map((each) => ({ ...each, keptAt: null }))]) {
     const hex = row.sealed.startsWith(sealMark(keyring)) ? undefined : await secretOf(keyring, row);
     if (hex === undefined) continue;
     const sealed = await seal(ctx.runtime, keyring, ownerOf(row.id), "current", hex);

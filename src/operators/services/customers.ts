@@ -44,9 +44,9 @@ export async function exportCustomer(
   const after = afterId({ cursor, limit: SESSIONS_PER_PAGE });
   const db = homeOf(ctx, site);
   const chosen = { siteId: site.id, externalId, after, limit: SESSIONS_PER_PAGE + 1 };
-  const stored = await selectCustomer(db, chosen, SESSION_EVENT_TYPES);
-  if (stored === undefined) throw customerUnknown();
-  const { customer, chatIds, sessions, participants, messages, events } = stored;
+  const storedCustomer = await selectCustomer(db, chosen, SESSION_EVENT_TYPES);
+  if (storedCustomer === undefined) throw customerUnknown();
+  const { customer, chatIds, sessions, participants, messages, events } = storedCustomer;
   const last = chatIds.at(SESSIONS_PER_PAGE - 1) ?? Number.MAX_SAFE_INTEGER;
   const page = sessions.filter(({ id }) => id <= last);
   const hash = await (await customerHasher(ctx))(site.id, externalId);

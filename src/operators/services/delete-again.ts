@@ -32,16 +32,16 @@ export const keptDeletionsSchema = z.array(keptDeletionSchema);
 
 export type KeptDeletion = z.infer<typeof keptDeletionSchema>;
 
-type Known = Omit<SiteDeletion, "keptAt">;
+type KnownDeletion = Omit<SiteDeletion, "keptAt">;
 
 /** The result for the deleted sites of a restored home. */
 interface DeletedAgain {
   /** The ids of all deleted sites, brought back or not. */
   ended: Set<number>;
   /** How many were brought back, and are deleted once more. */
-  again: number;
+  deletedAgain: number;
   /** How many were brought back, but the hash of KV's entry has an unknown key, so it cannot be checked. */
-  left: number;
+  uncheckedBack: number;
 }
 
 /**
@@ -53,26 +53,26 @@ interface DeletedAgain {
 export async function deleteAgain(
   ctx: ServiceContext,
   { home, db }: { home: string; db: D1Database },
-  kept: readonly KeptDeletion[],
+  keptDeletions: readonly KeptDeletion[],
 ): Promise<DeletedAgain> {
   const { runtime, config, now, answerBy } = ctx;
   const { believed, unchecked } = await listedInKv(ctx, home);
   const all = [
-    ...(await keptBy(ctx, { home, db }, kept)),
+    ...(await keptBy(ctx, { home, db }, keptDeletions)),
     ...believed,
     ...(await selectDeletionsOf(config.directory, home)),
   ];
   const known = new Map(all.map((each) => [each.siteId, each]));
-  if (known.size + unchecked.size === 0) return { ended: new Set(), again: 0, left: 0 };
+  if (known.size + unchecked.size === 0) return { ended: new Set(), deletedAgain: 0, uncheckedBack: 0 };
   const back = await selectBack(db, home, [...known.keys(), ...unchecked]);
-  const others = [...known.values()].filter((each) => each.home === home && !back.has(each.siteId));
-  if (others.length > 0)
+  const goneSites = [...known.values()].filter((each) => each.home === home && !back.has(each.siteId));
+  if (goneSites.length > 0)
     await rememberDeletions(
       db,
-      others.map((each) => ({ ...each, keptAt: now })),
+      goneSites.map((each) => ({ ...each, keptAt: now })),
     );
   const hasher = back.size === 0 ? undefined : await knownHasher(ctx);
-  let again = 0;
+  let deletedAgain = 0;
   for (const deletion of known.values()) {
     const isBack = deletion.home === home && back.has(deletion.siteId);
     if (isBack && hasher !== undefined) {
@@ -81,15 +81,15 @@ export async function deleteAgain(
     }
     if (isBack) {
       await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);
-      again++;
+      deletedAgain++;
     }
     // The directory keeps the deletions of other homes until those homes are settled.
     if (isBack || deletion.home !== home) {
       await keepDeletion(runtime, config.directory, { ...deletion, doneAt: null }, now, answerBy);
     }
   }
-  const left = [...unchecked].filter((siteId) => !known.has(siteId) && back.has(siteId)).length;
-  return { ended: new Set(known.keys()), again, left };
+  const uncheckedBack = [...unchecked].filter((siteId) => !known.has(siteId) && back.has(siteId)).length;
+  return { ended: new Set(known.keys()), deletedAgain, uncheckedBack };
 }
 
 /**
@@ -99,31 +99,34 @@ export async function deleteAgain(
 async function keptBy(
   ctx: ServiceContext,
   { home, db }: { home: string; db: D1Database },
-  kept: readonly KeptDeletion[],
-): Promise<Known[]> {
-  if (kept.length === 0) return [];
+  keptDeletions: readonly KeptDeletion[],
+): Promise<KnownDeletion[]> {
+  if (keptDeletions.length === 0) return [];
   const { config, now } = ctx;
-  const siteIds = kept.map(({ site_id: siteId }) => siteId);
+  const siteIds = keptDeletions.map(({ site_id: siteId }) => siteId);
   const [check, homes, here] = await Promise.all([
     hashCheck(ctx),
     selectHomesOf(config.directory, siteIds),
     selectBack(db, home, siteIds),
   ]);
-  const found: Known[] = [];
-  for (const { site_id: siteId, deletion_id: id, hash } of kept) {
+  const deletions: KnownDeletion[] = [];
+  for (const { site_id: siteId, deletion_id: id, hash } of keptDeletions) {
     for (const its of config.homes.keys()) {
       const isIts = await check(hash, siteId, deletionText({ home: its, id }));
       if (isIts ?? its === (homes.get(siteId) ?? (here.has(siteId) ? home : undefined)))
-        found.push({ siteId, id, home: its, begunAt: now, doneAt: null });
+        deletions.push({ siteId, id, home: its, begunAt: now, doneAt: null });
     }
   }
-  return found;
+  return deletions;
 }
 
 /** The deletions that KV knows. Somebody who can write to KV cannot delete a site: the hash shows which entries the Worker has written. */
-async function listedInKv(ctx: ServiceContext, home: string): Promise<{ believed: Known[]; unchecked: Set<number> }> {
+async function listedInKv(
+  ctx: ServiceContext,
+  home: string,
+): Promise<{ believed: KnownDeletion[]; unchecked: Set<number> }> {
   const listed = await listSiteDeletions(ctx.config.credentials, home, fromKv(ctx));
-  const believed: Known[] = [];
+  const believed: KnownDeletion[] = [];
   const unchecked = new Set<number>();
   if (listed.length === 0) return { believed, unchecked };
   const check = await hashCheck(ctx);

@@ -46,8 +46,8 @@ export async function deleteSite(
   requireOpenDirectory(ctx);
   const db = homeOf(ctx, site);
   const hasher = await customerHasher(ctx);
-  const wanted = { siteId, id: newRequestId(runtime), home, name };
-  const deletion = await beginDeletion(runtime, db, wanted, authorOf(ctx), answerBy);
+  const wantedDeletion = { siteId, id: newRequestId(runtime), home, name };
+  const deletion = await beginDeletion(runtime, db, wantedDeletion, authorOf(ctx), answerBy);
   if (deletion === undefined) throw await whyNot(ctx, site, name);
   const hash = await hasher(siteId, deletionText(deletion));
   if (deletion.keptAt !== null) return { ...deletion, hash };
@@ -58,12 +58,13 @@ export async function deleteSite(
 }
 
 async function whyNot(ctx: ServiceContext, site: Site, name: string): Promise<ServiceError> {
-  const found = await selectHomeSite(homeOf(ctx, site), site.id);
-  if (found === undefined) return siteUnknown();
-  if (found.name !== name) return invalidInput([{ field: "name", message: "must be the name of this site" }]);
-  if (found.status === "closed") {
-    const taken = "Another site had this id and has ended, so this one can only stay closed. Nothing was deleted.";
-    return new ServiceError("conflict", { reason: "site_id_taken", detail: taken });
+  const homeSite = await selectHomeSite(homeOf(ctx, site), site.id);
+  if (homeSite === undefined) return siteUnknown();
+  if (homeSite.name !== name) return invalidInput([{ field: "name", message: "must be the name of this site" }]);
+  if (homeSite.status === "closed") {
+    const idWasReusedText =
+      "Another site had this id and has ended, so this one can only stay closed. Nothing was deleted.";
+    return new ServiceError("conflict", { reason: "site_id_taken", detail: idWasReusedText });
   }
   const detail = "The site is open: close it first. Nothing was deleted.";
   return new ServiceError("conflict", { reason: "site_open", detail });

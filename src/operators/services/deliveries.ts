@@ -1,6 +1,6 @@
 import { webhookBody } from "../../events/body.ts";
 import { type Delivery, type DeliveryStatus, selectDeliveries, selectDelivery } from "../store/home/events.ts";
-import { type Recent, selectRecents } from "../store/home/recent-deliveries.ts";
+import { type RecentDeliveries, selectRecents } from "../store/home/recent-deliveries.ts";
 import { eventUnknown } from "./refusals.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 import type { Webhook, WebhookOf } from "./webhooks.ts";
@@ -9,7 +9,7 @@ export { PING } from "../../core/store/event-schema.ts";
 export { MOST_ATTEMPTS } from "../../events/schedule.ts";
 export { MOST_IN_FLIGHT_FAILING } from "../../events/store/deliveries.ts";
 export type { Delivery } from "../store/home/events.ts";
-export { MOST_RECENT, type Recent } from "../store/home/recent-deliveries.ts";
+export { MOST_RECENT, type RecentDeliveries } from "../store/home/recent-deliveries.ts";
 
 /** This file reads what only the console shows of deliveries. */
 
@@ -19,7 +19,7 @@ const DAY_SECONDS = 86_400;
 export const recentDeliveries = (
   ctx: ServiceContext,
   { site, webhooks }: Pick<WebhookOf, "site"> & { webhooks: Webhook[] },
-): Promise<Recent[]> => selectRecents(homeOf(ctx, site), site.id, webhooks, ctx.now - DAY_SECONDS);
+): Promise<RecentDeliveries[]> => selectRecents(homeOf(ctx, site), site.id, webhooks, ctx.now - DAY_SECONDS);
 
 /** A page of the deliveries to a webhook, newest event first. */
 export interface DeliveryPage {

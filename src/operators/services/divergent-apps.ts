@@ -33,7 +33,7 @@ const MOST_COMPARED = 5_000;
 const BEGIN_LIMIT_MS = 3_000;
 
 /** Where a list continues: after an app of the directory's routes, or after an app of another home. */
-type Place = { after: string } | { home: string; after: Route };
+type ComparisonPlace = { placeAfter: string } | { home: string; placeAfter: Route };
 
 /**
  * A page of the apps that an operator must check after a restore of a home: KV or the directory knows more of them than the home. For
@@ -49,38 +49,44 @@ export async function listDivergentApps(
 ): Promise<Page<DivergentApp> & { homesDown: string[] }> {
   const { runtime, config } = ctx;
   if (!config.homes.has(home)) throw homeUnknown();
-  const others = home === MAIN_HOME ? [...config.homes.keys()].filter((name) => name !== MAIN_HOME).sort() : [];
+  const otherHomes = home === MAIN_HOME ? [...config.homes.keys()].filter((name) => name !== MAIN_HOME).sort() : [];
   const answerBy = runtime.elapsed() + BEGIN_LIMIT_MS;
   const items: DivergentApp[] = [];
   const homesDown: string[] = [];
-  let place: Place | undefined = placeOf(cursor, others);
+  let place: ComparisonPlace | undefined = placeOf(cursor, otherHomes);
   for (let compared = 0; place !== undefined; ) {
-    const { found, count, last, isDown = false }: Compared = await compare(ctx, home, place);
+    const {
+      divergentApps,
+      comparedApps,
+      lastApp,
+      isDown = false,
+    }: ComparedChunk = await compareChunk(ctx, home, place);
     if (isDown && "home" in place) homesDown.push(place.home);
-    const shown = found.slice(0, limit - items.length);
+    const shown = divergentApps.slice(0, limit - items.length);
     items.push(...shown);
-    place = shown.length < found.length ? after(place, shown.at(-1) ?? FIRST) : next(place, last, others);
-    compared += count;
+    place =
+      shown.length < divergentApps.length ? after(place, shown.at(-1) ?? FIRST) : nextPlace(place, lastApp, otherHomes);
+    compared += comparedApps;
     if (items.length >= limit || compared >= MOST_COMPARED || runtime.elapsed() >= answerBy) break;
   }
   return { items, nextCursor: place === undefined ? null : cursorOf(place), homesDown };
 }
 
 /** The result of comparing one chunk of apps. */
-interface Compared {
-  found: DivergentApp[];
-  count: number;
+interface ComparedChunk {
+  divergentApps: DivergentApp[];
+  comparedApps: number;
   /** The last app that was compared; undefined when the list ends here. */
-  last: Route | undefined;
+  lastApp: Route | undefined;
   isDown?: boolean;
 }
 
-const NOTHING: Compared = { found: [], count: 0, last: undefined };
+const NOTHING: ComparedChunk = { divergentApps: [], comparedApps: 0, lastApp: undefined };
 
-const compare = (ctx: ServiceContext, home: string, place: Place): Promise<Compared> =>
-  "home" in place ? compareUnrouted(ctx, place.home, place.after) : compareRouted(ctx, home, place.after);
+const compareChunk = (ctx: ServiceContext, home: string, place: ComparisonPlace): Promise<ComparedChunk> =>
+  "home" in place ? compareUnrouted(ctx, place.home, place.placeAfter) : compareRouted(ctx, home, place.placeAfter);
 
-async function compareRouted(ctx: ServiceContext, home: string, after: string): Promise<Compared> {
+async function compareRouted(ctx: ServiceContext, home: string, after: string): Promise<ComparedChunk> {
   const { config } = ctx;
   const routes = await selectRoutesAfter(config.directory, home, after, CHUNK);
   if (routes.length === 0) return NOTHING;
@@ -89,11 +95,11 @@ async function compareRouted(ctx: ServiceContext, home: string, after: string): 
     config.credentials,
     apps.filter(({ version }) => version !== null).map(({ appid }) => appid),
   );
-  const found = apps.flatMap((app) => {
+  const divergentApps = apps.flatMap((app) => {
     const why = whyDivergent(app, records.get(app.appid));
     return why === undefined ? [] : [{ appid: app.appid, siteId: app.siteId, why }];
   });
-  return { found, count: routes.length, last: routes.length < CHUNK ? undefined : routes.at(-1) };
+  return { divergentApps, comparedApps: routes.length, lastApp: routes.length < CHUNK ? undefined : routes.at(-1) };
 }
 
 function whyDivergent(
@@ -106,39 +112,39 @@ function whyDivergent(
   return record.version === version ? undefined : "rotated";
 }
 
-async function compareUnrouted(ctx: ServiceContext, home: string, after: Route): Promise<Compared> {
+async function compareUnrouted(ctx: ServiceContext, home: string, after: Route): Promise<ComparedChunk> {
   const { config } = ctx;
   const only: [string, D1Database][] = [[home, homeDatabase(config, home)]];
   const { answers } = await askHomes(ctx, (db) => selectAppsAfter(db, after, CHUNK), only);
   const apps = answers.get(home);
   if (apps === undefined) return { ...NOTHING, isDown: true };
   const unrouted = apps.length === 0 ? [] : await selectUnroutedOf(config.directory, home, apps);
-  const found = unrouted.map((app) => ({ ...app, why: "unrouted" as const }));
-  return { found, count: apps.length, last: apps.length < CHUNK ? undefined : apps.at(-1) };
+  const divergentApps = unrouted.map((app) => ({ ...app, why: "unrouted" as const }));
+  return { divergentApps, comparedApps: apps.length, lastApp: apps.length < CHUNK ? undefined : apps.at(-1) };
 }
 
 const FIRST: Route = { siteId: 0, appid: "" };
 
-const after = (place: Place, { appid, siteId }: Route): Place =>
-  "home" in place ? { home: place.home, after: { siteId, appid } } : { after: appid };
+const after = (place: ComparisonPlace, { appid, siteId }: Route): ComparisonPlace =>
+  "home" in place ? { home: place.home, placeAfter: { siteId, appid } } : { placeAfter: appid };
 
 /** Where the comparison continues after a chunk: after its last app, or in the next home. */
-function next(place: Place, last: Route | undefined, others: string[]): Place | undefined {
+function nextPlace(place: ComparisonPlace, last: Route | undefined, otherHomes: string[]): ComparisonPlace | undefined {
   if (last !== undefined) return after(place, last);
-  const home = others["home" in place ? others.indexOf(place.home) + 1 : 0];
-  return home === undefined ? undefined : { home, after: FIRST };
+  const home = otherHomes["home" in place ? otherHomes.indexOf(place.home) + 1 : 0];
+  return home === undefined ? undefined : { home, placeAfter: FIRST };
 }
 
-const cursorOf = (place: Place): string =>
-  "home" in place ? `${place.home}/${place.after.siteId}/${place.after.appid}` : place.after;
+const cursorOf = (place: ComparisonPlace): string =>
+  "home" in place ? `${place.home}/${place.placeAfter.siteId}/${place.placeAfter.appid}` : place.placeAfter;
 
 /** Either an appid, or `home/site/appid`. */
 export const DIVERGENT_CURSOR = /^(?:([a-z0-9-]{1,31})\/(\d{1,16})\/([A-Za-z0-9_-]{0,64})|([A-Za-z0-9_-]{1,64}))$/;
 
-function placeOf(cursor: string | undefined, others: string[]): Place {
-  if (cursor === undefined) return { after: "" };
+function placeOf(cursor: string | undefined, otherHomes: string[]): ComparisonPlace {
+  if (cursor === undefined) return { placeAfter: "" };
   const [, home, siteId, appid = "", own] = DIVERGENT_CURSOR.exec(cursor) ?? [];
-  if (own !== undefined) return { after: own };
-  if (home === undefined || !others.includes(home)) throw invalidInput([{ field: "cursor", message: CURSOR_RULE }]);
-  return { home, after: { siteId: Number(siteId), appid } };
+  if (own !== undefined) return { placeAfter: own };
+  if (home === undefined || !otherHomes.includes(home)) throw invalidInput([{ field: "cursor", message: CURSOR_RULE }]);
+  return { home, placeAfter: { siteId: Number(siteId), appid } };
 }

@@ -29,7 +29,7 @@ export const keptReceiptsSchema = z.array(keptReceiptSchema);
 export type KeptReceipt = z.infer<typeof keptReceiptSchema>;
 
 /** A part of a receipt, in the directory or in KV. Somebody who can write to KV could make one up or damage one. */
-type Part = ListedReceipt & { isTrusted: boolean };
+type ReceiptPart = ListedReceipt & { isTrusted: boolean };
 
 /** How far the repeated erasures are. */
 export interface ErasedAgain {
@@ -55,26 +55,26 @@ interface RestoredHome {
 export async function eraseAgain(
   ctx: ServiceContext,
   { home, db, siteIds }: RestoredHome & { siteIds: Set<number> },
-  kept: readonly KeptReceipt[],
+  keptReceipts: readonly KeptReceipt[],
   answerBy: number,
 ): Promise<ErasedAgain> {
-  await keepInDirectory(ctx, home, kept, answerBy);
-  const due = await dueErasures(ctx, { home, db, siteIds }, kept);
+  await keepInDirectory(ctx, home, keptReceipts, answerBy);
+  const due = await dueErasures(ctx, { home, db, siteIds }, keptReceipts);
   const check = due.length === 0 ? undefined : await hashCheck(ctx);
-  const again: ErasedAgain = { done: 0, left: 0 };
+  const erasedAgain: ErasedAgain = { done: 0, left: 0 };
   let isOver = false;
   for (const parts of due) {
     isOver ||= ctx.runtime.elapsed() >= answerBy;
-    let outcome: Outcome = "left";
+    let outcome: ErasureOutcome = "left";
     try {
       if (!isOver && check !== undefined) outcome = await carryOut(ctx, { home, db }, parts, check, answerBy);
     } catch (error) {
       if (!isOutOfCalls(error)) throw error;
       isOver = true;
     }
-    if (outcome !== "nothing") again[outcome]++;
+    if (outcome !== "nothing") erasedAgain[outcome]++;
   }
-  return again;
+  return erasedAgain;
 }
 
 /**
@@ -84,16 +84,16 @@ export async function eraseAgain(
 async function keepInDirectory(
   ctx: ServiceContext,
   home: string,
-  kept: readonly KeptReceipt[],
+  keptReceipts: readonly KeptReceipt[],
   answerBy: number,
 ): Promise<void> {
-  if (kept.length === 0) return;
+  if (keptReceipts.length === 0) return;
   const { runtime, config, now } = ctx;
   const homes = await selectHomesOf(
     config.directory,
-    kept.map((each) => each.site_id),
+    keptReceipts.map((each) => each.site_id),
   );
-  const receipts = kept.map((each) => ({
+  const receipts = keptReceipts.map((each) => ({
     home: homes.get(each.site_id) ?? home,
     siteId: each.site_id,
     erasureId: each.erasure_id,
@@ -110,10 +110,10 @@ async function keepInDirectory(
 async function dueErasures(
   ctx: ServiceContext,
   { home, db, siteIds }: RestoredHome & { siteIds: Set<number> },
-  kept: readonly KeptReceipt[],
-): Promise<[Part, ...Part[]][]> {
+  keptReceipts: readonly KeptReceipt[],
+): Promise<[ReceiptPart, ...ReceiptPart[]][]> {
   const { directory, credentials } = ctx.config;
-  const parts: Part[] = [
+  const parts: ReceiptPart[] = [
     // A restored directory may lack receipts, so KV is read too.
     ...(await selectReceiptKeys(directory, home)).map((key) => ({ ...key, isTrusted: true })),
     ...(await listReceipts(credentials, home, fromKv(ctx))).map((key) => ({ ...key, isTrusted: false })),
@@ -123,44 +123,44 @@ async function dueErasures(
     parts.map(({ siteId, erasureId: id }) => ({ siteId, id })),
   );
   // The operator sends a long list in parts, so another part may already have made the erasure `done`.
-  for (const { site_id: siteId, erasure_id: erasureId } of kept) done.delete(nameOf({ siteId, erasureId }));
-  const due: [Part, ...Part[]][] = [];
+  for (const { site_id: siteId, erasure_id: erasureId } of keptReceipts) done.delete(nameOf({ siteId, erasureId }));
+  const due: [ReceiptPart, ...ReceiptPart[]][] = [];
   for (const [first, ...others] of Map.groupBy(parts, nameOf).values()) {
     if (first !== undefined && !done.has(nameOf(first))) due.push([first, ...others]);
   }
   return due.sort(([a], [b]) => (a.erasureId < b.erasureId ? -1 : 1));
 }
 
-const nameOf = ({ siteId, erasureId }: Pick<Part, "siteId" | "erasureId">) => `${siteId}/${erasureId}`;
+const nameOf = ({ siteId, erasureId }: Pick<ReceiptPart, "siteId" | "erasureId">) => `${siteId}/${erasureId}`;
 
 /** The result of an erasure: `nothing` when no customer was brought back. */
-type Outcome = "done" | "left" | "nothing";
+type ErasureOutcome = "done" | "left" | "nothing";
 
 async function carryOut(
   ctx: ServiceContext,
   { home, db }: RestoredHome,
-  parts: [Part, ...Part[]],
+  parts: [ReceiptPart, ...ReceiptPart[]],
   check: HashCheck,
   answerBy: number,
-): Promise<Outcome> {
+): Promise<ErasureOutcome> {
   const [{ siteId, erasureId }] = parts;
-  const leave = (warning: string): Outcome => {
+  const leave = (warning: string): ErasureOutcome => {
     ctx.telemetry.warn({ warning: `${warning}: nothing was erased for it`, home, site: siteId, erasure: erasureId });
     return "left";
   };
-  const named = await namedBy(ctx, parts);
-  if (named === undefined) return leave("a receipt in KV cannot be read");
-  const { hash, until, isTrusted } = named;
-  const stored = await selectErasureById(db, siteId, erasureId);
-  const isSound = isTrusted || named.chatIds.every((id) => id <= until);
-  if (!isSound || (stored ?? { hash }).hash !== hash) return leave("a receipt contradicts itself");
+  const chatIdsByErasure = await namedBy(ctx, parts);
+  if (chatIdsByErasure === undefined) return leave("a receipt in KV cannot be read");
+  const { hash, until, isTrusted } = chatIdsByErasure;
+  const storedErasure = await selectErasureById(db, siteId, erasureId);
+  const isSound = isTrusted || chatIdsByErasure.chatIds.every((id) => id <= until);
+  if (!isSound || (storedErasure ?? { hash }).hash !== hash) return leave("a receipt contradicts itself");
   const isKeyKnown = (await check(hash, siteId, "")) !== undefined;
   // Without the key nobody can check whose hash it is. Then only the sessions that the directory names count.
-  const chatIds = isTrusted && !isKeyKnown ? named.trusted : named.chatIds;
-  const found = await selectCustomersOf(db, siteId, chatIds);
-  if (!isTrusted && !isKeyKnown && found.size > 0) return leave("a receipt in KV has a hash of an unknown key");
+  const chatIds = isTrusted && !isKeyKnown ? chatIdsByErasure.trusted : chatIdsByErasure.chatIds;
+  const customers = await selectCustomersOf(db, siteId, chatIds);
+  if (!isTrusted && !isKeyKnown && customers.size > 0) return leave("a receipt in KV has a hash of an unknown key");
   const theirs: string[] = [];
-  for (const each of found) {
+  for (const each of customers) {
     // A home that was opened before it was settled may have given an id twice, so the session may be another customer's.
     if (!isKeyKnown || (await check(hash, siteId, each)) === true) theirs.push(each);
   }
@@ -179,7 +179,7 @@ async function carryOut(
 }
 
 /** What the parts of a receipt say together. */
-interface Named {
+interface ReceiptContent {
   hash: string;
   until: number;
   chatIds: number[];
@@ -190,20 +190,23 @@ interface Named {
 }
 
 /** @returns undefined when KV has lost or damaged a part */
-async function namedBy(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise<Named | undefined> {
+async function namedBy(
+  ctx: ServiceContext,
+  parts: [ReceiptPart, ...ReceiptPart[]],
+): Promise<ReceiptContent | undefined> {
   const { directory, credentials } = ctx.config;
   const [{ home, siteId, erasureId, isTrusted }] = parts;
-  const stored = await selectReceipts(directory, { home, siteId, erasureId });
-  const trusted = stored.flatMap((receipt) => receipt.chatIds);
+  const storedReceipts = await selectReceipts(directory, { home, siteId, erasureId });
+  const trusted = storedReceipts.flatMap((receipt) => receipt.chatIds);
   const chatIds = new Set(trusted);
   for (const part of parts) {
     const isSame = (each: ListedReceipt) => each.listedAt === part.listedAt && each.firstChatId === part.firstChatId;
-    if (stored.some(isSame)) continue;
+    if (storedReceipts.some(isSame)) continue;
     const ids = await readReceipt(credentials, part, fromKv(ctx));
     if (ids === undefined) return undefined;
     for (const id of ids) chatIds.add(id);
   }
-  const believed = isTrusted ? stored : parts;
+  const believed = isTrusted ? storedReceipts : parts;
   const [hash] = new Set(believed.map((part) => part.hash));
   const isReadable = believed.every((part) => part.hash === hash) && HASH.test(hash ?? "") && ID.test(erasureId);
   if (!isReadable || hash === undefined) return undefined;

@@ -6,7 +6,7 @@ import { newEventId } from "../../core/signed/event-id.ts";
 import { SESSION_ERASED } from "../../core/store/event-schema.ts";
 import { insertReceipts, type Receipt, selectNamed, selectReceipts } from "../store/directory/erasure-receipts.ts";
 import type { Site } from "../store/directory/sites.ts";
-import { ERASED, type Erased, eraseStep, findStep } from "../store/home/erase-step.ts";
+import { ERASED, type ErasedRows, eraseStep, findStep } from "../store/home/erase-step.ts";
 import {
   beginErasure,
   type Erasure,
@@ -69,9 +69,9 @@ export interface Recipient {
 export interface CustomerErasure {
   id: string;
   /** The numbers of rows that this call has erased. */
-  erased: Erased;
+  erased: ErasedRows;
   /** The numbers of rows that all calls have erased. */
-  erasedSoFar: Erased;
+  erasedSoFar: ErasedRows;
   /** How many sessions remain: another call continues. 0 when the erasure is done. */
   remaining: number;
   recipients: Recipient[];
@@ -83,7 +83,7 @@ export interface CustomerErasure {
   receipts: Receipt[] | undefined;
 }
 
-const NOTHING = Object.fromEntries(ERASED.map((what) => [what, 0])) as Erased;
+const NOTHING = Object.fromEntries(ERASED.map((what) => [what, 0])) as ErasedRows;
 
 /**
  * Erases a customer with all sessions that exist at the first call that erases, in bounded steps: call again until `remaining` is 0.
@@ -101,10 +101,10 @@ export async function eraseCustomer(
   const db = homeOf(ctx, site);
   const hash = await (await customerHasher(ctx))(site.id, externalId);
   const key = { siteId: site.id, hash, id: newRequestId(runtime) };
-  const begun = await beginErasure(runtime, db, { ...key, externalId }, authorOf(ctx), answerBy);
-  if (begun === undefined) throw customerUnknown();
-  const erasure = await goOnNow(ctx, site, db, begun);
-  const since = { siteId: site.id, externalId, listedTo: begun.until, until: Number.MAX_SAFE_INTEGER };
+  const begunErasure = await beginErasure(runtime, db, { ...key, externalId }, authorOf(ctx), answerBy);
+  if (begunErasure === undefined) throw customerUnknown();
+  const erasure = await goOnNow(ctx, site, db, begunErasure);
+  const since = { siteId: site.id, externalId, listedTo: begunErasure.until, until: Number.MAX_SAFE_INTEGER };
   return { ...erasure, isBack: (await selectUnlisted(db, since, 1)).length > 0 };
 }
 
@@ -122,16 +122,23 @@ export async function continueErasure(
   if (config.closedHomes.has(site.home)) throw new ServiceError("unavailable", homeClosed(site.home));
   requireOpenDirectory(ctx);
   const db = homeOf(ctx, site);
-  const found = await selectErasureById(db, site.id, erasureId);
-  if (found === undefined) throw erasureUnknown();
-  const isUntouched = isOpen(found) && found.step === 0;
-  const begun = isUntouched ? await beginErasure(runtime, db, found, authorOf(ctx), answerBy) : found;
-  return goOnNow(ctx, site, db, begun ?? found);
+  const storedErasure = await selectErasureById(db, site.id, erasureId);
+  if (storedErasure === undefined) throw erasureUnknown();
+  const isUntouched = isOpen(storedErasure) && storedErasure.step === 0;
+  const begunErasure = isUntouched
+    ? await beginErasure(runtime, db, storedErasure, authorOf(ctx), answerBy)
+    : storedErasure;
+  return goOnNow(ctx, site, db, begunErasure ?? storedErasure);
 }
 
-async function goOnNow(ctx: ServiceContext, site: Site, db: D1Database, begun: Erasure): Promise<CustomerErasure> {
-  const { erasure, erased, told } = await goOn(ctx, site, db, begun, ctx.answerBy);
-  for (const webhook of told) notifyQueueOf(ctx, site, webhook);
+async function goOnNow(
+  ctx: ServiceContext,
+  site: Site,
+  db: D1Database,
+  begunErasure: Erasure,
+): Promise<CustomerErasure> {
+  const { erasure, erased, toldWebhooks } = await goOn(ctx, site, db, begunErasure, ctx.answerBy);
+  for (const webhook of toldWebhooks) notifyQueueOf(ctx, site, webhook);
   return answerOf(ctx, site, erasure, erased);
 }
 
@@ -145,11 +152,11 @@ export async function readErasure(
   return { ...(await answerOf(ctx, site, erasure, NOTHING)), sbs: erasure.externalId };
 }
 
-interface Progress {
+interface ErasureProgress {
   erasure: Erasure;
-  erased: Erased;
+  erased: ErasedRows;
   /** The webhooks that get an event about it. */
-  told: string[];
+  toldWebhooks: string[];
 }
 
 /**
@@ -163,32 +170,32 @@ export async function goOn(
   ctx: ServiceContext,
   site: Pick<Site, "id" | "home">,
   db: D1Database,
-  begun: Erasure,
+  begunErasure: Erasure,
   answerBy: number,
   hasReceipts = false,
-): Promise<Progress> {
+): Promise<ErasureProgress> {
   const { runtime } = ctx;
   const lasts = () => runtime.elapsed() + LEAST_LEFT_MS <= answerBy;
-  let erasure = begun;
-  const take = (stored: Erasure | undefined) => {
-    if (stored === undefined) throw new ServiceError("unavailable", { reason: "erasure_lost", retryAfter: 1 });
-    erasure = stored;
+  let erasure = begunErasure;
+  const takeStored = (storedErasure: Erasure | undefined) => {
+    if (storedErasure === undefined) throw new ServiceError("unavailable", { reason: "erasure_lost", retryAfter: 1 });
+    erasure = storedErasure;
   };
   let parts = 0;
   while (isOpen(erasure) && erasure.listedTo < erasure.until && parts < PARTS_PER_CALL && lasts()) {
-    take(await listSome(ctx, site, db, erasure, answerBy));
+    takeStored(await listSome(ctx, site, db, erasure, answerBy));
     parts++;
   }
   // The operator must get the receipts before anything is deleted.
   const mustWait = parts === PARTS_PER_CALL || (parts > 0 && !hasReceipts && areKeptByOperator(ctx));
   if (!isOpen(erasure) || erasure.listedTo < erasure.until || mustWait || !lasts()) {
-    return { erasure, erased: NOTHING, told: [] };
+    return { erasure, erased: NOTHING, toldWebhooks: [] };
   }
-  const found = await findStep(runtime, db, erasure, SESSION_EVENT_TYPES, answerBy);
-  await nameAgain(ctx, site, db, erasure, found.chatIds, answerBy);
-  const step = await eraseStep(runtime, db, erasure, found, newEventId(runtime), authorOf(ctx), answerBy);
-  take(step.erasure);
-  return { erasure, erased: step.erased, told: step.told };
+  const nextStep = await findStep(runtime, db, erasure, SESSION_EVENT_TYPES, answerBy);
+  await nameAgain(ctx, site, db, erasure, nextStep.chatIds, answerBy);
+  const step = await eraseStep(runtime, db, erasure, nextStep, newEventId(runtime), authorOf(ctx), answerBy);
+  takeStored(step.erasure);
+  return { erasure, erased: step.erased, toldWebhooks: step.toldWebhooks };
 }
 
 /**
@@ -223,10 +230,10 @@ async function nameAgain(
   const { runtime, config, now } = ctx;
   const [from, to] = [chatIds[0], chatIds.at(-1)];
   if (from === undefined || to === undefined) return;
-  const which = { home: site.home, siteId: site.id, erasureId: erasure.id };
+  const erasureKey = { home: site.home, siteId: site.id, erasureId: erasure.id };
   const range = { from, to, since: now - RECEIPTS_FRESH_SECONDS };
-  const named = await selectNamed(runtime, config.directory, which, range, answerBy);
-  if (chatIds.every((id) => named.has(id))) return;
+  const namedChatIds = await selectNamed(runtime, config.directory, erasureKey, range, answerBy);
+  if (chatIds.every((id) => namedChatIds.has(id))) return;
   const next = await selectUnlisted(db, { ...erasure, listedTo: from - 1 }, CHAT_IDS_PER_PART);
   await writePart(ctx, site, { ...erasure, listedAt: now }, next, answerBy);
 }
@@ -249,7 +256,12 @@ async function writePart(
 export const areKeptByOperator = ({ config }: Pick<ServiceContext, "config">): boolean =>
   config.credentials === undefined;
 
-async function answerOf(ctx: ServiceContext, site: Site, erasure: Erasure, erased: Erased): Promise<CustomerErasure> {
+async function answerOf(
+  ctx: ServiceContext,
+  site: Site,
+  erasure: Erasure,
+  erased: ErasedRows,
+): Promise<CustomerErasure> {
   const { id: erasureId, total, doneAt } = erasure;
   const endedAt = doneAt ?? ctx.now;
   const { home, id: siteId } = site;
@@ -259,7 +271,7 @@ async function answerOf(ctx: ServiceContext, site: Site, erasure: Erasure, erase
   return {
     id: erasureId,
     erased,
-    erasedSoFar: Object.fromEntries(ERASED.map((what) => [what, erasure[what]])) as Erased,
+    erasedSoFar: Object.fromEntries(ERASED.map((what) => [what, erasure[what]])) as ErasedRows,
     remaining: isOpen(erasure) ? Math.max(1, total - erasure.sessions) : 0,
     recipients: await recipientsOf(ctx, site, erasure),
     timeTravelUntil: endedAt + TIME_TRAVEL_SECONDS,

@@ -16,8 +16,8 @@ import {
   REDELIVERED_STATUSES,
   type RedeliveredStatus,
   renewDeliveries,
-} from "../store/home/redeliveries.ts";
-import { renewDelivery } from "../store/home/redelivery.ts";
+} from "../store/home/redeliver-many.ts";
+import { renewDelivery } from "../store/home/redeliver-one.ts";
 import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema, unixSecondsSchema } from "./page.ts";
 import { eventUnknown, webhookDisabled, webhookUnknown } from "./refusals.ts";
 import { authorOf, homeOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
@@ -28,7 +28,7 @@ export { DELIVERY_STATUSES } from "../../core/store/event-schema.ts";
 export { FAILURE_WORDS } from "../../events/failure-text.ts";
 export { causeText } from "../../events/post.ts";
 export type { Delivery, DeliveryStatus } from "../store/home/events.ts";
-export { REDELIVERED_STATUSES, type RedeliveredStatus } from "../store/home/redeliveries.ts";
+export { REDELIVERED_STATUSES, type RedeliveredStatus } from "../store/home/redeliver-many.ts";
 
 const AFTER_RULE = "must be an integer from 0 to 9007199254740991";
 
@@ -78,7 +78,7 @@ export async function listDeliveries(
 }
 
 /** An event that is now due for a webhook. */
-interface Told {
+interface DueEvent {
   eventId: string;
   seq: number;
 }
@@ -88,7 +88,7 @@ interface Told {
  *
  * @throws ServiceError `not_found`; `conflict`, reason `webhook_disabled`
  */
-export async function pingWebhook(ctx: ServiceContext, which: WebhookOf): Promise<Told> {
+export async function pingWebhook(ctx: ServiceContext, which: WebhookOf): Promise<DueEvent> {
   await requireEnabled(ctx, which);
   const { site, webhookId: id } = which;
   const eventId = newEventId(ctx.runtime);
@@ -104,7 +104,7 @@ export async function pingWebhook(ctx: ServiceContext, which: WebhookOf): Promis
  *
  * @throws ServiceError `not_found`, reason `webhook_unknown` or `event_unknown`; `conflict`, reason `webhook_disabled` or `event_erased`
  */
-export async function redeliver(ctx: ServiceContext, input: WebhookOf & { seq: number }): Promise<Told> {
+export async function redeliver(ctx: ServiceContext, input: WebhookOf & { seq: number }): Promise<DueEvent> {
   await requireEnabled(ctx, input);
   const { site, webhookId: id, seq } = input;
   const event = await renewDelivery(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id }, seq, authorOf(ctx));
@@ -134,7 +134,7 @@ export const redeliveringSchema = z.strictObject({
 });
 
 /** What to send again: the events of some seconds, both included, whose deliveries have one of the statuses. */
-interface Redelivering extends WebhookOf {
+interface RedeliveryInput extends WebhookOf {
   /** By default failed and pending ones. `missed` needs `since` or `afterSeq`. */
   status?: readonly RedeliveredStatus[] | undefined;
   /** Unix seconds of the event's `createdAt`. */
@@ -163,7 +163,7 @@ interface RedeliveredStep {
  *
  * @throws ServiceError `not_found`; `invalid_input` for contradicting fields; `conflict`, reason `webhook_disabled`
  */
-export async function redeliverEvents(ctx: ServiceContext, input: Redelivering): Promise<RedeliveredStep> {
+export async function redeliverEvents(ctx: ServiceContext, input: RedeliveryInput): Promise<RedeliveredStep> {
   const { site, webhookId: id, since, until = ctx.now, afterSeq, dryRun = false } = input;
   const { status = ["failed", "pending"] } = input;
   if (status.includes("missed") && since === undefined && afterSeq === undefined)
@@ -171,9 +171,9 @@ export async function redeliverEvents(ctx: ServiceContext, input: Redelivering):
   if (since !== undefined && since > until)
     throw invalidInput([{ field: "since", message: "must not be after until" }]);
   const keptUntil = ctx.now - ctx.config.eventRetentionDays * 86_400;
-  const wanted = { status, since, until, afterSeq, keptUntil };
+  const wantedDeliveries = { status, since, until, afterSeq, keptUntil };
   const [db, key, author] = [homeOf(ctx, site), { siteId: site.id, id }, authorOf(ctx)];
-  const done = await renewDeliveries(ctx.runtime, db, key, wanted, author, dryRun, ctx.answerBy);
+  const done = await renewDeliveries(ctx.runtime, db, key, wantedDeliveries, author, dryRun, ctx.answerBy);
   if (done === undefined) throw webhookUnknown();
   const { isEnabled, matched, queued, nextAfterSeq, nextRetry } = done;
   if (!isEnabled && queued === 0) throw webhookDisabled();

@@ -27,14 +27,14 @@ export const siteExportQuerySchema = z.strictObject({
 /** The kinds of exported items, in their order. A customer comes before their first session. */
 const STAGES = ["agents", "apps", "sessions"] as const;
 
-type Stage = (typeof STAGES)[number];
+type ExportStage = (typeof STAGES)[number];
 
 /** For each stage, the key before its first item. */
-const FIRST: Record<Stage, string> = { agents: "0", apps: "", sessions: "0" };
+const FIRST: Record<ExportStage, string> = { agents: "0", apps: "", sessions: "0" };
 
 /** Where an export continues: after this key of this stage. */
-interface Place {
-  stage: Stage;
+interface ExportPlace {
+  stage: ExportStage;
   key: string;
 }
 
@@ -61,37 +61,37 @@ export async function exportSite(
 ): Promise<ExportedSite> {
   const begin = placeOf(site, after);
   const db = homeOf(ctx, site);
-  const part: ExportedSite = {
+  const exported: ExportedSite = {
     site: after === undefined ? site : undefined,
     agents: [],
     apps: [],
     sessions: NO_SESSIONS,
     next: null,
   };
-  let left = limit;
+  let rowsLeft = limit;
   for (const stage of STAGES.slice(STAGES.indexOf(begin.stage))) {
     const key = stage === begin.stage ? begin.key : FIRST[stage];
     // One item more than wanted shows that there are more.
-    let found: { id: string | number }[];
-    if (stage === "agents") found = part.agents = await selectAgents(db, site.id, Number(key), left + 1);
+    let rows: { id: string | number }[];
+    if (stage === "agents") rows = exported.agents = await selectAgents(db, site.id, Number(key), rowsLeft + 1);
     else if (stage === "apps") {
-      part.apps = await selectApps(db, site.id, key, left + 1);
-      found = part.apps.map(({ appid }) => ({ id: appid }));
+      exported.apps = await selectApps(db, site.id, key, rowsLeft + 1);
+      rows = exported.apps.map(({ appid }) => ({ id: appid }));
     } else {
-      part.sessions = await selectWholeSessions(db, site.id, Number(key), left + 1);
-      found = part.sessions.ids.map((id) => ({ id }));
+      exported.sessions = await selectWholeSessions(db, site.id, Number(key), rowsLeft + 1);
+      rows = exported.sessions.ids.map((id) => ({ id }));
     }
-    if (found.length > left) {
-      part.next = nameOf(site, { stage, key: String(found[left - 1]?.id ?? key) });
-      if (stage !== "sessions") part[stage].pop();
-      else part.sessions = withoutLast(part.sessions);
+    if (rows.length > rowsLeft) {
+      exported.next = nameOf(site, { stage, key: String(rows[rowsLeft - 1]?.id ?? key) });
+      if (stage !== "sessions") exported[stage].pop();
+      else exported.sessions = withoutLast(exported.sessions);
       break;
     }
-    left -= found.length;
+    rowsLeft -= rows.length;
   }
   const row = { siteId: site.id, action: "site.exported" as const, subject: String(site.id) };
   await insertAuditOncePerHour(db, authorOf(ctx), row, hourOf(ctx.now));
-  return part;
+  return exported;
 }
 
 /** Removes the last session, which only shows that there are more. */
@@ -105,9 +105,9 @@ function withoutLast({ ids, sessions, customers, ...others }: ExportedSessions):
   };
 }
 
-const nameOf = ({ id }: Site, { stage, key }: Place): string => `${id}.${stage}.${key}`;
+const nameOf = ({ id }: Site, { stage, key }: ExportPlace): string => `${id}.${stage}.${key}`;
 
-function placeOf({ id }: Site, after: string | undefined): Place {
+function placeOf({ id }: Site, after: string | undefined): ExportPlace {
   if (after === undefined) return { stage: "agents", key: FIRST.agents };
   const [siteId, name, key = "", more] = after.split(".");
   const stage = STAGES.find((each) => each === name);

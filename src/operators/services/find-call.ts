@@ -60,9 +60,9 @@ export async function findCall(
 ): Promise<FoundCall> {
   const id = checkRequestId(requestId);
   const mayHaveNonce = ctx.now <= timeOfRequest(id) + NONCE_SECONDS + CLOCKS_DIFFER;
-  const found = foundIn(ctx, await selectCall(homeOf(ctx, site), site.id, id, mayHaveNonce), site.id, id);
-  if (found === undefined) throw callUnknown();
-  return found;
+  const foundCall = foundIn(ctx, await selectCall(homeOf(ctx, site), site.id, id, mayHaveNonce), site.id, id);
+  if (foundCall === undefined) throw callUnknown();
+  return foundCall;
 }
 
 /** The operation that opens sessions. When the nonce is gone, only the session shows that the call was made. */
@@ -123,8 +123,9 @@ export async function findRefusal(ctx: ServiceContext, requestId: string): Promi
   const siteId = ctx.identity?.onlySite;
   const site = siteId === undefined ? undefined : await findSite(ctx, { siteId });
   const { answers, down } = await askJournals(ctx, site, async (db) => (await selectRefusal(db, id)) ?? null);
-  const found = answers.find((refusal) => refusal !== null);
-  if (found !== undefined && found !== null && (site === undefined || found.siteId === site.id)) return found;
+  const foundRefusal = answers.find((refusal) => refusal !== null);
+  if (foundRefusal !== undefined && foundRefusal !== null && (site === undefined || foundRefusal.siteId === site.id))
+    return foundRefusal;
   const homesDown = await withUnbound(ctx, site, down);
   if (homesDown.length === 0) throw callUnknown();
   const detail = `The homes that answer have no such refused call. These do not answer: ${homesDown.join(", ")}.`;
@@ -132,9 +133,9 @@ export async function findRefusal(ctx: ServiceContext, requestId: string): Promi
 }
 
 /** Asks the home of a site, or all homes. @returns the answers, and the homes that did not answer */
-async function askJournals<T>(ctx: ServiceContext, site: Site | undefined, read: (db: D1Database) => Promise<T>) {
+async function askJournals<T>(ctx: ServiceContext, site: Site | undefined, readAround: (db: D1Database) => Promise<T>) {
   const homes = [...ctx.config.homes].filter(([home]) => site === undefined || home === site.home);
-  const { answers, down } = await askHomes(ctx, read, homes);
+  const { answers, down } = await askHomes(ctx, readAround, homes);
   return { answers: [...answers.values()], down };
 }
 
@@ -179,15 +180,15 @@ export async function callsAround(
   const siteId = site?.id ?? ctx.identity?.onlySite;
   const only = siteId === undefined ? undefined : (site ?? (await findSite(ctx, { siteId })));
   const read = (db: D1Database) => selectRefusalsAround(db, { requestId: id, siteId, limit: MOST_AROUND });
-  const { answers: found, down } = await askJournals(ctx, only, read);
+  const { answers: callsOfHomes, down } = await askJournals(ctx, only, read);
   const byId = (a: Refusal, b: Refusal) => (a.requestId < b.requestId ? 1 : -1);
-  const after = found.flatMap((each) => each.after).toSorted(byId);
-  const before = found.flatMap((each) => each.before).toSorted(byId);
+  const after = callsOfHomes.flatMap((each) => each.after).toSorted(byId);
+  const before = callsOfHomes.flatMap((each) => each.before).toSorted(byId);
   return {
     at,
     time: "kept",
     around: [...after.slice(-MOST_AROUND), ...before.slice(0, MOST_AROUND)],
-    leftOut: found.reduce((sum, each) => sum + each.leftOut, 0),
+    leftOut: callsOfHomes.reduce((sum, each) => sum + each.leftOut, 0),
     homesDown: await withUnbound(ctx, only, down),
   };
 }
@@ -206,7 +207,7 @@ export async function locateCall(
   const id = checkRequestId(requestId);
   if (site !== undefined && (await isCallOf(ctx, site, id))) return { requestId: id, siteId: site.id, homesDown: [] };
   const { answers, down } = await askHomes(ctx, async (db) => (await selectSiteOfCall(db, id)) ?? null);
-  const siteId = [...answers.values()].find((found) => found !== null);
+  const siteId = [...answers.values()].find((siteOfCall) => siteOfCall !== null);
   return { requestId: id, siteId: siteId ?? undefined, homesDown: down };
 }
 

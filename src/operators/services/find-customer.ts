@@ -28,12 +28,12 @@ export async function findCustomer(
 ): Promise<FoundCustomer> {
   const db = homeOf(ctx, site);
   const theirs = { siteId: site.id, externalId: sbs, until: Number.MAX_SAFE_INTEGER, listedTo: after };
-  const [stored, chatIds] = await Promise.all([
+  const [storedCustomer, chatIds] = await Promise.all([
     selectCustomerRow(db, site.id, sbs),
     selectUnlisted(db, theirs, MOST_CHAT_IDS),
   ]);
-  if (stored === undefined) throw customerUnknown();
-  return { sbs, name: stored.name, chatIds };
+  if (storedCustomer === undefined) throw customerUnknown();
+  return { sbs, name: storedCustomer.name, chatIds };
 }
 
 /**

@@ -5,7 +5,7 @@ import { countSitesByHome } from "../store/directory/sites.ts";
 import { probeHome } from "../store/home/probe.ts";
 import { inItsTurn, inTurns } from "./ask-homes.ts";
 import { masterKeyState } from "./master-key.ts";
-import type { Tools } from "./service-context.ts";
+import type { KeyringTools } from "./service-context.ts";
 
 /** The bindings beside the databases. Each is a part, so that an operator who leaves out one on purpose still sees another that is lost. */
 export const BINDINGS = ["nonces", "credentials", "events", "journal"] as const;
@@ -15,7 +15,7 @@ export const PARTS = [...BINDINGS, "master_key"] as const;
 /** `off`: a binding is missing, as on Workers Free; for `master_key`: nothing is sealed yet. */
 export const PART_STATES = ["ok", "off", "down"] as const;
 export type PartState = (typeof PART_STATES)[number];
-export type Parts = Record<(typeof PARTS)[number], PartState>;
+export type PartStates = Record<(typeof PARTS)[number], PartState>;
 
 /** What can be wrong with a home. `not_migrated`: it lacks a table or a column of this release. */
 export type HomeTrouble = "unbound" | "not_migrated" | "silent" | "closed";
@@ -25,12 +25,12 @@ export interface Health {
   directory: "ok" | "down";
   /** By the name of the home: those that are bound, `main` first, and those that sites name although they are not. */
   homes: Record<string, "ok" | HomeTrouble>;
-  parts: Parts;
+  parts: PartStates;
   /** Whether the master keys do not open what is sealed. False when only the directory did not answer. */
   isKeyWrong: boolean;
 }
 
-type HealthTools = Pick<Tools, "runtime" | "config" | "credentials">;
+type HealthTools = Pick<KeyringTools, "runtime" | "config" | "credentials">;
 
 /** Milliseconds for one answer, counted from the start of its call. */
 const TURN_MS = 2_000;
@@ -71,8 +71,8 @@ export async function readHealth(ctx: HealthTools, allMs: number, only?: string)
     if (state === "ok") return "ok";
     return databaseFault(error)?.context.reason === "d1_not_migrated" ? "not_migrated" : "silent";
   };
-  const named = only === undefined ? [...bound.keys(), ...unbound] : [only];
-  const homes = named.map((home) => [home, stateOf(home)] as const);
+  const probedHomes = only === undefined ? [...bound.keys(), ...unbound] : [only];
+  const homes = probedHomes.map((home) => [home, stateOf(home)] as const);
   const directory = answerOf(`home ${MAIN_HOME}`).state === "ok" ? "ok" : "down";
   const parts = partsOf(answerOf);
   const isWhole = homes.every(([, state]) => state === "ok") && Object.values(parts).every((state) => state !== "down");
@@ -86,7 +86,7 @@ export async function readHealth(ctx: HealthTools, allMs: number, only?: string)
 }
 
 /** The health of the parts without the homes, for a scrape. It asks homes only until the canary of {@link masterKeyState} is made. */
-export async function readParts(ctx: HealthTools): Promise<Parts> {
+export async function readParts(ctx: HealthTools): Promise<PartStates> {
   return partsOf(await askAll(ctx, probesOf(ctx), TURN_MS));
 }
 
@@ -112,7 +112,7 @@ function probesOf(ctx: HealthTools): Probe[] {
   ];
 }
 
-const known = new WeakMap<Config["homes"], { at: number; homes: string[] }>();
+const unboundHomesOf = new WeakMap<Config["homes"], { at: number; homes: string[] }>();
 
 /**
  * Homes that sites name although no database is bound for them. The result is remembered for a minute: the query reads every site, anybody
@@ -121,14 +121,14 @@ const known = new WeakMap<Config["homes"], { at: number; homes: string[] }>();
 export async function unboundHomes({
   runtime,
   config: { homes, directory },
-}: Pick<Tools, "runtime" | "config">): Promise<string[]> {
+}: Pick<KeyringTools, "runtime" | "config">): Promise<string[]> {
   const at = runtime.elapsed();
-  const last = known.get(homes);
+  const last = unboundHomesOf.get(homes);
   if (last !== undefined && at < last.at + 60_000) return last.homes;
-  const named = [...(await countSitesByHome(directory)).keys()];
-  const found = { at, homes: named.filter((home) => !homes.has(home)).sort() };
-  known.set(homes, found);
-  return found.homes;
+  const homesOfSites = [...(await countSitesByHome(directory)).keys()];
+  const unbound = { at, homes: homesOfSites.filter((home) => !homes.has(home)).sort() };
+  unboundHomesOf.set(homes, unbound);
+  return unbound.homes;
 }
 
 const asOk = (_: unknown) => "ok" as const;
@@ -145,8 +145,8 @@ async function askAll({ runtime }: HealthTools, probes: Probe[], allMs: number):
       return { name, state: "down" as const, error };
     }
   });
-  return (asked) => answers.find(({ name }) => name === asked) ?? { state: "down" };
+  return (askedName) => answers.find(({ name }) => name === askedName) ?? { state: "down" };
 }
 
 const partsOf = (answerOf: (name: string) => Answer) =>
-  Object.fromEntries(PARTS.map((part) => [part, answerOf(part).state])) as Parts;
+  Object.fromEntries(PARTS.map((part) => [part, answerOf(part).state])) as PartStates;

@@ -52,8 +52,8 @@ function fillOf(home: string, size: HomeSize | undefined, now: number): HomeFill
   const measured = growthOf(size, at, bytes);
   if (measured === undefined) return { ...unknown, isFilling: isLarge };
   const { growth } = measured;
-  const left = Math.max(0, HOME_LIMIT_BYTES - bytes);
-  const fullAt = growth > 0 ? Math.round(at + (left / growth) * DAY) : null;
+  const bytesLeft = Math.max(0, HOME_LIMIT_BYTES - bytes);
+  const fullAt = growth > 0 ? Math.round(at + (bytesLeft / growth) * DAY) : null;
   return { ...unknown, ...measured, fullAt, isFilling: isLarge || (fullAt !== null && fullAt <= now + SOON_SECONDS) };
 }
 

@@ -153,12 +153,13 @@ export async function reconcileHome(
   const reconciliation = { id: reconciliationId, home, skip };
   const askKv = fromKv(ctx);
   const begunAt = await reconciledAt(db, reconciliation);
-  const others = [...homes].filter(([name]) => home === MAIN_HOME && name !== MAIN_HOME);
-  const left = await notCopied(directory, reconciliationId, others);
-  if (begunAt !== undefined && now >= begunAt + NONCE_SECONDS && left.length === 0) throw reconciliationEnded();
+  const otherHomes = [...homes].filter(([name]) => home === MAIN_HOME && name !== MAIN_HOME);
+  const homesNotCopied = await notCopied(directory, reconciliationId, otherHomes);
+  if (begunAt !== undefined && now >= begunAt + NONCE_SECONDS && homesNotCopied.length === 0)
+    throw reconciliationEnded();
   // `skipIds` skips once for each reconciliation. A site that only a retry copies gets `skip` here.
   if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);
-  const remembered = begunAt === undefined ? await recall(ctx, db, reconciliation) : NOTHING;
+  const remembered = begunAt === undefined ? await recallTokens(ctx, db, reconciliation) : NOTHING;
   const { skipped, sites, at, siteIdFloor } = await skipIds(db, reconciliation, remembered, authorOf(ctx));
   const floors = await selectFloors(db);
   if (home !== MAIN_HOME) await keepInDirectory(directory, reconciliation, floors, authorOf(ctx));
@@ -177,8 +178,12 @@ export async function reconcileHome(
     return copying;
   };
   const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
-  const { down } = await askHomes(ctx, copyAndGoOn, left, answerBy);
-  const { ended, again: sitesDeletedAgain, left: sitesLeft } = await deleteAgain(ctx, { home, db }, deletions);
+  const { down } = await askHomes(ctx, copyAndGoOn, homesNotCopied, answerBy);
+  const {
+    ended,
+    deletedAgain: sitesDeletedAgain,
+    uncheckedBack: sitesLeft,
+  } = await deleteAgain(ctx, { home, db }, deletions);
   // This comes last, because it may use up the queries of this invocation, and because its events to receivers take new seqs.
   const siteIds = new Set(floors.map(({ siteId }) => siteId).filter((siteId) => !ended.has(siteId)));
   const erasures = await eraseAgain(ctx, { home, db, siteIds }, receipts, answerBy);
@@ -198,7 +203,7 @@ const NOTHING: RememberedFloors = { floors: [], highestSite: 0 };
  * @throws ServiceError `unavailable`, reason `floors_unread`, when there is more than a call can read: the home's floors have risen to what
  *   was read, and the same reconciliation continues from there
  */
-async function recall(
+async function recallTokens(
   ctx: ServiceContext,
   db: D1Database,
   { id, home }: { id: string; home: string },

@@ -3,7 +3,7 @@ import { failureKey } from "../../core/signed/rate-limit.ts";
 import { TRY_LIMIT_MS, withRetries } from "../../core/store/run-batch.ts";
 import { readTokenText } from "../access/token-text.ts";
 import {
-  type About,
+  type CallSubject,
   selectToken,
   type TokenFound,
   type TokenRow,
@@ -21,7 +21,7 @@ import { tokenIdOf } from "./tokens.ts";
 export interface Identified {
   identity: Identity;
   /** Undefined when the directory was not asked, or did not answer. */
-  found?: Omit<TokenFound, "token">;
+  foundByDirectory?: Omit<TokenFound, "token">;
 }
 
 /**
@@ -34,52 +34,57 @@ export interface Identified {
  */
 export async function identifyBearer(
   ctx: ServiceContext,
-  given: GivenToken,
-  about: About,
+  givenToken: GivenToken,
+  about: CallSubject,
   isRead: boolean,
 ): Promise<Identified> {
   const { config, memory, now } = ctx;
-  if (await isAdminToken(ctx, given.token)) return { identity: ROOT };
-  const { token = "" } = given;
+  if (await isAdminToken(ctx, givenToken.token)) return { identity: ROOT };
+  const { token = "" } = givenToken;
   const form = readTokenText(token);
   if (form !== "token" || config.adminTokenFault !== undefined) {
-    return refuseToken(ctx, given, form === "slip" ? "token_slip" : "admin_token_wrong");
+    return refuseToken(ctx, givenToken, form === "slip" ? "token_slip" : "admin_token_wrong");
   }
   const hash = await sha256(token);
   const id = tokenIdOf(hash);
   await beginCall(ctx, id, isRead);
-  let known = memory.identityOf(hash);
+  let knownIdentity = memory.identityOf(hash);
   // A client over its limit waits for a turn with an unknown token: otherwise one client could keep the directory busy.
-  if (known === undefined && memory.limits.isExceeded(failureKey("operator", given.client))) {
+  if (knownIdentity === undefined && memory.limits.isExceeded(failureKey("operator", givenToken.client))) {
     try {
-      known = await memory.turns.wait(id, () => memory.identityOf(hash));
+      knownIdentity = await memory.turns.wait(id, () => memory.identityOf(hash));
     } catch (error) {
       noteRefused(ctx, "client_limit");
       throw error;
     }
   }
-  let found: TokenFound | undefined;
+  let foundByDirectory: TokenFound | undefined;
   try {
-    found = await readToken(ctx, hash, about, known !== undefined);
+    foundByDirectory = await readToken(ctx, hash, about, knownIdentity !== undefined);
   } catch (error) {
-    if (known === undefined || !(error instanceof ServiceError) || error.code !== "unavailable") throw error;
+    if (knownIdentity === undefined || !(error instanceof ServiceError) || error.code !== "unavailable") throw error;
     await countCall(ctx, id, isRead);
-    return { identity: known };
+    return { identity: knownIdentity };
   }
-  if (found === undefined || hasExpired(found.token, now)) {
+  if (foundByDirectory === undefined || hasExpired(foundByDirectory.token, now)) {
     memory.forgetToken(hash);
-    return refuseToken(ctx, given, found === undefined ? "admin_token_wrong" : "token_expired");
+    return refuseToken(ctx, givenToken, foundByDirectory === undefined ? "admin_token_wrong" : "token_expired");
   }
-  const { token: row, ...rest } = found;
+  const { token: row, ...rest } = foundByDirectory;
   const identity = identityOf(row);
   memory.rememberToken(hash, identity, row.expiresAt);
   await countCall(ctx, id, isRead);
   noteUse(ctx, row);
-  return { identity, found: rest };
+  return { identity, foundByDirectory: rest };
 }
 
 /** @param isKnown whether the isolate knows the token: then one try is enough, and the call has more time for its work */
-function readToken(ctx: ServiceContext, hash: string, about: About, isKnown: boolean): Promise<TokenFound | undefined> {
+function readToken(
+  ctx: ServiceContext,
+  hash: string,
+  about: CallSubject,
+  isKnown: boolean,
+): Promise<TokenFound | undefined> {
   const { runtime, config } = ctx;
   const answerBy = isKnown ? runtime.elapsed() + TRY_LIMIT_MS : ctx.answerBy;
   return withRetries(runtime, () => selectToken(config.directory, { id: tokenIdOf(hash), hash }, about), answerBy);

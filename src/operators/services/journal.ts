@@ -67,13 +67,13 @@ export async function tallyRefusals(
 /** The time and the operation's name of a filter. @throws ServiceError `invalid_input` for times that are not stored */
 function rangeOf(ctx: ServiceContext, input: Pick<ListRefusals, "operation" | "since" | "until">) {
   const { since, until } = input;
-  const kept = ctx.now - ctx.config.journalDays * 86_400;
+  const keptSince = ctx.now - ctx.config.journalDays * 86_400;
   const tooOld = `must be within the last ${ctx.config.journalDays} days: older calls are kept no more`;
-  if (since !== undefined && since < kept) throw invalidInput([{ field: "since", message: tooOld }]);
-  if (until !== undefined && until < kept) throw invalidInput([{ field: "until", message: tooOld }]);
+  if (since !== undefined && since < keptSince) throw invalidInput([{ field: "since", message: tooOld }]);
+  if (until !== undefined && until < keptSince) throw invalidInput([{ field: "until", message: tooOld }]);
   checkOrder(input);
   const operation = OPERATIONS.find(({ wireName }) => wireName === input.operation)?.name;
-  return { operation, since: since ?? kept, until: until ?? ctx.now + CLOCKS_DIFFER };
+  return { operation, since: since ?? keptSince, until: until ?? ctx.now + CLOCKS_DIFFER };
 }
 
 /** The id of a call has the time of its isolate. That clock may be ahead by this many seconds. */

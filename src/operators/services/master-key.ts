@@ -3,7 +3,7 @@ import { databaseFault } from "../../core/store/run-batch.ts";
 import { selectCanary } from "../store/directory/customer-hash-keys.ts";
 import { customerHasher, firstOpened } from "./customer-hash.ts";
 import { haveOtherSeals } from "./other-seals.ts";
-import { keyringOf, type Tools } from "./service-context.ts";
+import { type KeyringTools, keyringOf } from "./service-context.ts";
 
 /**
  * This file checks whether the master keys open what is sealed. The key of the customers' hashes is the canary: it is in the directory, and
@@ -20,7 +20,7 @@ export type MasterKeyState = "ok" | "off" | "down";
  * @throws any error of the directory
  */
 export async function masterKeyState(
-  ctx: Pick<Tools, "runtime" | "config" | "credentials">,
+  ctx: Pick<KeyringTools, "runtime" | "config" | "credentials">,
   answerBy: number,
 ): Promise<MasterKeyState> {
   const { keys, hasApps } = await selectCanary(ctx.config.directory);
@@ -34,7 +34,7 @@ export async function masterKeyState(
  *
  * @returns false when the master keys do not open what is sealed
  */
-export async function keepCanary(ctx: Tools): Promise<boolean> {
+export async function keepCanary(ctx: KeyringTools): Promise<boolean> {
   try {
     const { credentials, directory } = ctx.config;
     const { keys, hasApps } = await selectCanary(directory);
@@ -42,9 +42,9 @@ export async function keepCanary(ctx: Tools): Promise<boolean> {
     const opened = await firstOpened(await keyringOf(ctx), keys);
     if (opened !== undefined && (opened.row.keptAt !== null || credentials === undefined)) return true;
     if (opened === undefined) {
-      const others = await haveOtherSeals(ctx, ctx.answerBy);
+      const hasOtherSeals = await haveOtherSeals(ctx, ctx.answerBy);
       // While a home is silent, it is not known whether all apps open. But a canary that does not open shows a wrong key.
-      if (others !== false) return others === undefined && keys.length === 0;
+      if (hasOtherSeals !== false) return hasOtherSeals === undefined && keys.length === 0;
     }
     await customerHasher(ctx);
     return true;

@@ -3,7 +3,7 @@ import { PING } from "../../core/store/event-schema.ts";
 import { selectMetrics } from "../store/usage/directory-metrics.ts";
 import type { Counter, Gauges } from "../store/usage/home-metrics.ts";
 import type { MetricFamily, Sample } from "../usage/openmetrics.ts";
-import { PART_STATES, PARTS, type Parts, readParts, unboundHomes } from "./health.ts";
+import { PART_STATES, PARTS, type PartStates, readParts, unboundHomes } from "./health.ts";
 import { OPERATIONS, REFUSAL_REASONS, wireNameOf } from "./journal.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { outcomeName } from "./usage.ts";
@@ -15,7 +15,7 @@ export const metricsQuerySchema = z.strictObject({
 });
 
 /** A counter of a site, or of all sites together. */
-type Counted = Counter & { siteId?: number };
+type SiteCounter = Counter & { siteId?: number };
 
 /** Answers that are no refusals. */
 const DONE = ["ok", "repeated"];
@@ -48,15 +48,19 @@ export async function readMetricFamilies(
   ]);
   const whole = homes.flatMap(({ counters }) => counters);
   const ofSites = [...sites].flatMap(([siteId, counters]) => counters.map((each) => ({ ...each, siteId })));
-  const known = new Map(homes.map((each) => [each.home, each]));
+  const knownHomes = new Map(homes.map((each) => [each.home, each]));
+  const homeMetrics = [...bound.keys()].map((home) => ({
+    home,
+    isClosed: closedHomes.has(home),
+    ...knownHomes.get(home),
+  }));
   // Homes that are no longer bound have no gauges, because nothing new is known of them. Their counters still count.
-  const said = [...bound.keys()].map((home) => ({ home, isClosed: closedHomes.has(home), ...known.get(home) }));
   const shown = by === "site" ? { of: ofSites, known: undefined } : { of: whole, known: KNOWN };
-  return [...counterFamilies(whole, shown), ...gaugeFamilies(said, unbound, ctx.now), partFamily(parts)];
+  return [...counterFamilies(whole, shown), ...gaugeFamilies(homeMetrics, unbound, ctx.now), partFamily(parts)];
 }
 
 /** A series for each state, so that an alert sees a part change from one to another. */
-const partFamily = (parts: Parts): MetricFamily => ({
+const partFamily = (parts: PartStates): MetricFamily => ({
   name: "agent_session_part_state",
   type: "gauge",
   help: "1 for the state that a part is in, 0 for the others.",
@@ -66,21 +70,21 @@ const partFamily = (parts: Parts): MetricFamily => ({
 });
 
 function counterFamilies(
-  whole: readonly Counted[],
-  { of: ofSites, known }: { of: readonly Counted[]; known: typeof KNOWN | undefined },
+  whole: readonly SiteCounter[],
+  { of: ofSites, known }: { of: readonly SiteCounter[]; known: typeof KNOWN | undefined },
 ): MetricFamily[] {
   const calls = ofSites
     .filter(({ name }) => name === "calls")
     .map((each) => ({ ...each, outcome: outcomeName(each.outcome) }));
   const events = ofSites.filter(({ name }) => name === "events");
   const attempts = whole.filter(({ name }) => name === "attempts");
-  const isDone = ({ outcome }: Counted) => DONE.includes(outcome);
+  const isDone = ({ outcome }: SiteCounter) => DONE.includes(outcome);
   return [
     {
       name: "agent_session_calls",
       type: "counter",
       help: "Signed calls of known apps, by operation and outcome: ok, repeated or refused. Half an hour behind.",
-      samples: sums(
+      samples: sumsByLabels(
         calls,
         (call) => ({
           ...ofSite(call),
@@ -94,7 +98,7 @@ function counterFamilies(
       name: "agent_session_refusals",
       type: "counter",
       help: "Refused calls of known apps, by reason. Half an hour behind.",
-      samples: sums(
+      samples: sumsByLabels(
         calls.filter((call) => !isDone(call)),
         (call) => ({ ...ofSite(call), reason: call.outcome }),
         known?.refusals,
@@ -104,7 +108,7 @@ function counterFamilies(
       name: "agent_session_events",
       type: "counter",
       help: "Events made, by type.",
-      samples: sums(
+      samples: sumsByLabels(
         events,
         ({ siteId, kind }) => ({
           ...(siteId !== undefined && { site: String(siteId) }),
@@ -117,46 +121,48 @@ function counterFamilies(
       name: "agent_session_delivery_attempts",
       type: "counter",
       help: "Attempts to deliver an event whose results were recorded, by outcome.",
-      samples: sums(attempts, ({ outcome }) => ({ outcome }), KNOWN.attempts),
+      samples: sumsByLabels(attempts, ({ outcome }) => ({ outcome }), KNOWN.attempts),
     },
   ];
 }
 
-const ofSite = ({ siteId, appid }: Counted) => (siteId === undefined ? {} : { site: String(siteId), app: appid });
+const ofSite = ({ siteId, appid }: SiteCounter) => (siteId === undefined ? {} : { site: String(siteId), app: appid });
 
 /** Adds up the counters that have the same labels. Sorts them, so that two scrapes are easy to compare. */
-function sums(
-  counted: readonly Counted[],
-  labelsOf: (each: Counted) => Record<string, string>,
-  known: readonly Record<string, string>[] = [],
+function sumsByLabels(
+  counted: readonly SiteCounter[],
+  labelsOf: (each: SiteCounter) => Record<string, string>,
+  knownLabels: readonly Record<string, string>[] = [],
 ): Sample[] {
-  const found = new Map(known.map((labels) => [JSON.stringify(labels), { labels, value: 0 }]));
+  const samples = new Map(knownLabels.map((labels) => [JSON.stringify(labels), { labels, value: 0 }]));
   for (const each of counted) {
     const labels = labelsOf(each);
     const key = JSON.stringify(labels);
-    const sample = found.get(key) ?? { labels, value: 0 };
+    const sample = samples.get(key) ?? { labels, value: 0 };
     sample.value += each.count;
-    found.set(key, sample);
+    samples.set(key, sample);
   }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sample]) => sample);
+  return [...samples].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sample]) => sample);
 }
 
 /** A bound home with its last numbers. Without `at` it has sent none yet. */
-interface Said {
+interface HomeWithMetrics {
   home: string;
   isClosed: boolean;
   at?: number;
   gauges?: Gauges;
 }
 
-function gaugeFamilies(homes: readonly Said[], unbound: readonly string[], now: number): MetricFamily[] {
+function gaugeFamilies(homes: readonly HomeWithMetrics[], unbound: readonly string[], now: number): MetricFamily[] {
   const each = (
     value: (gauges: Gauges, at: number) => number | null | undefined,
     labels: Record<string, string> = {},
   ) =>
     homes.flatMap(({ home, at, gauges }): Sample[] => {
-      const found = at === undefined || gauges === undefined ? undefined : value(gauges, at);
-      return found === undefined || found === null ? [] : [{ labels: { home, ...labels }, value: found }];
+      const gaugeValue = at === undefined || gauges === undefined ? undefined : value(gauges, at);
+      return gaugeValue === undefined || gaugeValue === null
+        ? []
+        : [{ labels: { home, ...labels }, value: gaugeValue }];
     });
   const gauge = (name: string, help: string, samples: Sample[], unit?: "bytes" | "seconds"): MetricFamily => ({
     name: `agent_session_home_${name}`,

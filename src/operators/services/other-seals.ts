@@ -1,7 +1,7 @@
 import { sealMarks } from "../../core/credentials/sealed-secret.ts";
 import { hasOtherSeal } from "../store/home/seals.ts";
 import { askHomes } from "./ask-homes.ts";
-import { keyringOf, type Tools } from "./service-context.ts";
+import { type KeyringTools, keyringOf } from "./service-context.ts";
 
 /**
  * Whether an app that is not revoked, in any home, is sealed with an unknown master key. Reads all apps, so it is used only before the key
@@ -11,7 +11,7 @@ import { keyringOf, type Tools } from "./service-context.ts";
  * @returns undefined when no home has such an app, but a home has not answered
  */
 export async function haveOtherSeals(
-  ctx: Pick<Tools, "runtime" | "config" | "credentials">,
+  ctx: Pick<KeyringTools, "runtime" | "config" | "credentials">,
   answerBy: number,
 ): Promise<boolean | undefined> {
   const marks = sealMarks(await keyringOf(ctx));

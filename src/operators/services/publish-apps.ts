@@ -11,7 +11,7 @@ const MOST_PUT = 100;
  * changed: KV may know of a rotation or a revocation that a restore has undone, and the list of divergent apps needs that.
  */
 export function publishAppsOf(ctx: ServiceContext, site: Site): void {
-  const put = async () => {
+  const putRecord = async () => {
     const apps = await selectFirstApps(homeOf(ctx, site), site.id, MOST_PUT);
     const appids = apps.map(({ appid }) => appid);
     const records = await readRecords(ctx.config.credentials, appids);
@@ -22,5 +22,5 @@ export function publishAppsOf(ctx: ServiceContext, site: Site): void {
     }
   };
   // The change is made in any case. When a record is not written here, the gate refuses it, and then it is written.
-  ctx.waitUntil(put().catch(() => {}));
+  ctx.waitUntil(putRecord().catch(() => {}));
 }

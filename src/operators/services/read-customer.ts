@@ -46,11 +46,11 @@ export async function readCustomer(
   ctx: ServiceContext,
   { site, sbs }: { site: Site; sbs: string },
 ): Promise<ShownCustomer> {
-  const found = await selectCustomerSummary(homeOf(ctx, site), site.id, sbs, METADATA_AMONG);
-  if (found === undefined) throw customerUnknown();
-  const { customer, first, last, count } = found;
+  const summary = await selectCustomerSummary(homeOf(ctx, site), site.id, sbs, METADATA_AMONG);
+  if (summary === undefined) throw customerUnknown();
+  const { customer, first, last, count } = summary;
   const metadata = new Map<string, string[]>();
-  for (const [name, value] of found.metadata.flatMap((each) => Object.entries(each))) {
+  for (const [name, value] of summary.metadata.flatMap((each) => Object.entries(each))) {
     const values = metadata.get(name) ?? [];
     if (!values.includes(value)) metadata.set(name, [...values, value]);
   }

@@ -8,7 +8,7 @@ import type { ServiceContext } from "./service-context.ts";
 export const fromKv =
   ({ runtime }: Pick<ServiceContext, "runtime">): AskKv =>
   async (ask) => {
-    const silent = (cause?: unknown) =>
+    const silentKv = (cause?: unknown) =>
       new ServiceError("unavailable", {
         reason: "kv_unavailable",
         detail: "KV does not answer.",
@@ -17,10 +17,10 @@ export const fromKv =
       });
     try {
       return await withinTime(runtime, TRY_LIMIT_MS, ask, () => {
-        throw silent();
+        throw silentKv();
       });
     } catch (cause) {
-      throw cause instanceof ServiceError ? cause : silent(cause);
+      throw cause instanceof ServiceError ? cause : silentKv(cause);
     }
   };
 

@@ -70,37 +70,37 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const keys = await askHomes(ctx, () => toItsEnd(ctx, resealHashKeys(ctx)), ofDirectory, began + ALL_LIMIT_MS);
   const down = new Set([...counted.down, ...keys.down]);
   const faults: Fault[] = [];
-  let [left, resealed, remaining] = [OWNERS_PER_CALL, keys.answers.get(MAIN_HOME) ?? 0, 0];
+  let [ownersLeft, resealed, remaining] = [OWNERS_PER_CALL, keys.answers.get(MAIN_HOME) ?? 0, 0];
   const allowed = homes.size > FREE_DATABASES ? QUERIES_PER_CALL_PAID : QUERIES_PER_CALL;
-  let [queries, asked] = [open.length + HASH_KEY_QUERIES, 0];
-  for (const each of open) {
-    const [home] = each;
-    const due = counted.answers.get(home) ?? 0;
-    if (due === 0) continue;
+  let [queries, resealedHomes] = [open.length + HASH_KEY_QUERIES, 0];
+  for (const openHome of open) {
+    const [home] = openHome;
+    const secretsOfHome = counted.answers.get(home) ?? 0;
+    if (secretsOfHome === 0) continue;
     // The first home is always re-sealed: otherwise a deployment with many homes could never finish.
-    const isSpent = asked > 0 && queries + QUERIES_PER_HOME > allowed;
-    if (left === 0 || isSpent || ctx.runtime.elapsed() >= began + ALL_LIMIT_MS) {
-      remaining += due;
+    const isSpent = resealedHomes > 0 && queries + QUERIES_PER_HOME > allowed;
+    if (ownersLeft === 0 || isSpent || ctx.runtime.elapsed() >= began + ALL_LIMIT_MS) {
+      remaining += secretsOfHome;
       continue;
     }
-    asked++;
-    const reseal = (db: D1Database) => toItsEnd(ctx, resealHome(ctx, db, keyring, left));
-    const answer = (await askHomes(ctx, reseal, [each], began + ALL_LIMIT_MS)).answers.get(home);
+    resealedHomes++;
+    const reseal = (db: D1Database) => toItsEnd(ctx, resealHome(ctx, db, keyring, ownersLeft));
+    const answer = (await askHomes(ctx, reseal, [openHome], began + ALL_LIMIT_MS)).answers.get(home);
     queries += answer?.queries ?? QUERIES_PER_HOME;
     if (answer === undefined) {
       down.add(home);
       continue;
     }
-    left -= answer.done;
+    ownersLeft -= answer.done;
     faults.push(...answer.faults);
     resealed += answer.resealed;
     remaining += Math.max(0, answer.remaining - answer.faults.length);
   }
-  const named = (owners: Owners) => {
+  const namesOfUnopened = (owners: Owners) => {
     const names = faults.filter((fault) => fault.owners === owners).map(({ name }) => name);
     return [...new Set(names)].slice(0, MOST_NAMED);
   };
-  const [unopenedApps, unopenedWebhooks] = [named("apps"), named("webhooks")];
+  const [unopenedApps, unopenedWebhooks] = [namesOfUnopened("apps"), namesOfUnopened("webhooks")];
   if (faults.length > 0) {
     const warning = "no master key here opens some secrets: they were not re-sealed";
     const secrets = faults.length;
@@ -122,55 +122,59 @@ function toItsEnd<T>({ waitUntil }: ServiceContext, work: Promise<T>): Promise<T
  */
 async function resealHome(ctx: ServiceContext, db: D1Database, keyring: Keyring, most: number) {
   const mark = sealMark(keyring);
-  const ready: Renewed[] = [];
+  const ready: RenewedSecrets[] = [];
   const faults: Fault[] = [];
   let queries = REPLACING_QUERIES + 1;
-  const read = (...which: Parameters<typeof selectSealedOtherwise>) => {
+  const readSealed = (...which: Parameters<typeof selectSealedOtherwise>) => {
     queries++;
     return selectSealedOtherwise(...which);
   };
-  for await (const [owners, found] of due(db, mark, read)) {
-    const renewed = await renew(ctx, keyring, owners, found);
-    for (const { message } of renewed.faults) faults.push({ owners, name: found.name, message });
+  for await (const [owners, sealedSecrets] of dueOwners(db, mark, readSealed)) {
+    const renewed = await renewSeals(ctx, keyring, owners, sealedSecrets);
+    for (const { message } of renewed.faults) faults.push({ owners, name: sealedSecrets.name, message });
     if (renewed.slots > 0 && ready.push(renewed) === most) break;
   }
-  const of = (owners: Owners) => ready.filter((each) => each.owners === owners).map(({ owner }) => owner);
-  const changed = await replaceSeals(db, { apps: of("apps"), webhooks: of("webhooks") }, authorOf(ctx));
+  const readyOwners = (owners: Owners) => ready.filter((each) => each.owners === owners).map(({ owner }) => owner);
+  const changed = await replaceSeals(
+    db,
+    { apps: readyOwners("apps"), webhooks: readyOwners("webhooks") },
+    authorOf(ctx),
+  );
   const resealed = ready.reduce((sum, { owner, slots }) => sum + (changed.has(owner.version) ? slots : 0), 0);
   return { done: ready.length, resealed, remaining: await countSealedOtherwise(db, mark), faults, queries };
 }
 
 /** The apps, then the webhooks, that are sealed with another key, by site and name. */
-async function* due(
+async function* dueOwners(
   db: D1Database,
   mark: string,
   read: typeof selectSealedOtherwise,
 ): AsyncGenerator<[Owners, SealedSecrets]> {
   for (const owners of ["apps", "webhooks"] as const) {
     for (let after: OwnerKey | undefined = { siteId: 0, name: "" }; after !== undefined; ) {
-      const found: SealedSecrets[] = await read(db, owners, mark, after, OWNERS_PER_READ);
-      for (const each of found) yield [owners, each];
-      after = found.length < OWNERS_PER_READ ? undefined : found.at(-1);
+      const sealedSecrets: SealedSecrets[] = await read(db, owners, mark, after, OWNERS_PER_READ);
+      for (const each of sealedSecrets) yield [owners, each];
+      after = sealedSecrets.length < OWNERS_PER_READ ? undefined : sealedSecrets.at(-1);
     }
   }
 }
 
 /** An app or a webhook with its new seals, their count, and the errors of the secrets that did not open and stay unchanged. */
-type Renewed = {
+type RenewedSecrets = {
   owners: Owners;
   owner: Parameters<typeof replaceSeals>[1]["apps"][number];
   slots: number;
   faults: UnsealError[];
 };
 
-async function renew(
+async function renewSeals(
   { runtime }: ServiceContext,
   keyring: Keyring,
   owners: Owners,
-  found: SealedSecrets,
-): Promise<Renewed> {
-  const renewed: Renewed = { owners, owner: { ...found, before: found }, slots: 0, faults: [] };
-  const { siteId, name } = found;
+  sealedSecrets: SealedSecrets,
+): Promise<RenewedSecrets> {
+  const renewed: RenewedSecrets = { owners, owner: { ...sealedSecrets, before: sealedSecrets }, slots: 0, faults: [] };
+  const { siteId, name } = sealedSecrets;
   const renewSlot = async (slot: Slot, version: string, sealed: string): Promise<string> => {
     if (sealed.startsWith(sealMark(keyring))) return sealed;
     try {
@@ -184,7 +188,7 @@ async function renew(
       return sealed;
     }
   };
-  const { version, secret, previousVersion, previousSecret } = found;
+  const { version, secret, previousVersion, previousSecret } = sealedSecrets;
   renewed.owner.secret = await renewSlot("current", version, secret);
   if (previousVersion !== null && previousSecret !== null) {
     renewed.owner.previousSecret = await renewSlot("previous", previousVersion, previousSecret);

@@ -20,7 +20,7 @@ const OVERLAP_RULE = `must be an integer from 0 to ${WEEK_SECONDS}`;
 
 /** Which secret a rotation ends while an overlap runs: the previous one, or the one in use. */
 export const ENDS = ["previous", "current"] as const;
-export type Ends = (typeof ENDS)[number];
+export type EndedSecret = (typeof ENDS)[number];
 
 const expectedVersion = z.optional(text(1, 100));
 
@@ -44,7 +44,7 @@ export interface RotationInput {
   /** Rotates only if this is still the version, so that a call sent twice rotates once. */
   expectedVersion?: string | undefined;
   /** Needed while an overlap runs. */
-  ends?: Ends | undefined;
+  ends?: EndedSecret | undefined;
 }
 
 /** The secrets of an app or a webhook as stored. */
@@ -91,7 +91,7 @@ const TRIES = 3;
  *   earlier copy of this one), `overlap_running`, `overlap_over` or `rotation_busy` (other calls keep rotating it); `internal` when
  *   MASTER_KEY does not open the current secret
  */
-export async function rotate<Of extends Owners, Stored extends StoredSecrets>(
+export async function rotateOwnerSecret<Of extends Owners, Stored extends StoredSecrets>(
   ctx: ServiceContext,
   owner: SecretOwnerOf<Of, Stored>,
   input: RotationInput,
@@ -99,22 +99,23 @@ export async function rotate<Of extends Owners, Stored extends StoredSecrets>(
   requireSense(input);
   let mine: { change: SecretChange; secret: string } | undefined;
   for (let attempt = 0; attempt < TRIES; attempt++) {
-    const stored = await owner.read();
+    const storedSecrets = await owner.read();
     // The previous try stored this secret, and D1's answer was lost. Another rotation would end the secret that is in use.
-    if (mine !== undefined && stored.version === mine.change.version) return answer(owner, stored, mine.secret);
+    if (mine !== undefined && storedSecrets.version === mine.change.version)
+      return rotationAnswer(owner, storedSecrets, mine.secret);
     const secret = owner.newSecret(ctx.runtime);
-    const change = await nextSecret(ctx, owner.sealedFor(stored), stored, input, secret);
+    const change = await nextSecret(ctx, owner.sealedFor(storedSecrets), storedSecrets, input, secret);
     mine = { change, secret };
-    const db = owner.db(stored);
-    const before = { ...stored, name: owner.name };
+    const db = owner.db(storedSecrets);
+    const before = { ...storedSecrets, name: owner.name };
     if (await updateSecret(ctx.runtime, db, owner.owners, before, change, input.ends, authorOf(ctx), ctx.answerBy)) {
-      return answer(owner, { ...stored, ...change }, secret);
+      return rotationAnswer(owner, { ...storedSecrets, ...change }, secret);
     }
   }
   throw input.expectedVersion === undefined ? rotationBusy() : otherVersion();
 }
 
-function answer<Of extends Owners, Stored extends StoredSecrets>(
+function rotationAnswer<Of extends Owners, Stored extends StoredSecrets>(
   owner: SecretOwnerOf<Of, Stored>,
   now: Stored,
   secret: string,
@@ -135,17 +136,17 @@ export async function endOverlapOf<Of extends Owners, Stored extends StoredSecre
   owner: SecretOwnerOf<Of, Stored>,
   input: { expectedVersion?: string | undefined },
 ): Promise<{ version: string }> {
-  const stored = await owner.read();
-  requireVersion(stored, input);
-  const { version } = stored;
+  const storedSecrets = await owner.read();
+  requireVersion(storedSecrets, input);
+  const { version } = storedSecrets;
   // The caches do not change: the next request must not be slower after a call that changes nothing.
-  if (stored.previousVersion === null) return { version };
-  const before = { ...stored, name: owner.name };
-  const db = owner.db(stored);
+  if (storedSecrets.previousVersion === null) return { version };
+  const before = { ...storedSecrets, name: owner.name };
+  const db = owner.db(storedSecrets);
   const now = owner.ended(await clearPrevious(ctx.runtime, db, owner.owners, before, authorOf(ctx), ctx.answerBy));
   // The overlap of a newer rotation stays: the operator who made that rotation needs it.
   if (now.version !== version) throw rotatedMeanwhile();
-  owner.changed({ ...stored, ...now });
+  owner.changed({ ...storedSecrets, ...now });
   return { version };
 }
 
@@ -158,18 +159,18 @@ export async function endOverlapOf<Of extends Owners, Stored extends StoredSecre
 export function readSecretOf(
   ctx: ServiceContext,
   owner: { siteId: number } & ({ appid: string } | { webhookId: string }),
-  stored: Pick<StoredSecrets, "version" | "secret">,
+  storedSecrets: Pick<StoredSecrets, "version" | "secret">,
   version: string,
 ): Promise<string> {
-  if (stored.version !== version) throw new ServiceError("conflict", { reason: "version_other" });
-  return openSecret(ctx, { ...owner, version }, "current", stored.secret);
+  if (storedSecrets.version !== version) throw new ServiceError("conflict", { reason: "version_other" });
+  return openSecret(ctx, { ...owner, version }, "current", storedSecrets.secret);
 }
 
 /** The old secret that a rotation stores as the previous one. */
-type Kept = "in use" | "previous" | "none";
+type KeptSecret = "in use" | "previous" | "none";
 
 /** @throws ServiceError `conflict`, reason `overlap_running` or `overlap_over`, when `ends` does not fit the overlap */
-function keptBy({ overlapSeconds, ends }: RotationInput, previousExpiresAt: number | null, now: number): Kept {
+function keptBy({ overlapSeconds, ends }: RotationInput, previousExpiresAt: number | null, now: number): KeptSecret {
   if (overlapSeconds === 0) return "none";
   const isRunning = (previousExpiresAt ?? 0) > now;
   if (ends === "current") {
@@ -192,25 +193,25 @@ function keptBy({ overlapSeconds, ends }: RotationInput, previousExpiresAt: numb
 async function nextSecret(
   ctx: ServiceContext,
   owner: { siteId: number } & ({ appid: string } | { webhookId: string }),
-  stored: StoredSecrets,
+  storedSecrets: StoredSecrets,
   input: RotationInput,
   newSecret: string,
 ): Promise<SecretChange> {
-  requireVersion(stored, input);
-  const kept = keptBy(input, stored.previousExpiresAt, ctx.now);
+  requireVersion(storedSecrets, input);
+  const keptSecret = keptBy(input, storedSecrets.previousExpiresAt, ctx.now);
   const keyring = await keyringOf(ctx);
   const version = newVersion(ctx.runtime);
-  const own = (ofVersion: string): SecretOwner => ({ ...owner, version: ofVersion });
+  const ownerOfVersion = (ofVersion: string): SecretOwner => ({ ...owner, version: ofVersion });
   // The secret is opened even when it is not stored again: a wrong MASTER_KEY must not seal a secret that no other isolate opens.
-  const current = await openSecret(ctx, own(stored.version), "current", stored.secret);
-  const next = { version, secret: await seal(ctx.runtime, keyring, own(version), "current", newSecret) };
-  if (kept === "previous") return next;
-  if (kept === "none") return { ...next, previousVersion: null, previousSecret: null, previousExpiresAt: null };
+  const current = await openSecret(ctx, ownerOfVersion(storedSecrets.version), "current", storedSecrets.secret);
+  const next = { version, secret: await seal(ctx.runtime, keyring, ownerOfVersion(version), "current", newSecret) };
+  if (keptSecret === "previous") return next;
+  if (keptSecret === "none") return { ...next, previousVersion: null, previousSecret: null, previousExpiresAt: null };
   return {
     ...next,
-    previousVersion: stored.version,
+    previousVersion: storedSecrets.version,
     // The secret is sealed again because a seal is bound to its slot: in another slot it does not open. Its version stays.
-    previousSecret: await seal(ctx.runtime, keyring, own(stored.version), "previous", current),
+    previousSecret: await seal(ctx.runtime, keyring, ownerOfVersion(storedSecrets.version), "previous", current),
     previousExpiresAt: ctx.now + input.overlapSeconds,
   };
 }

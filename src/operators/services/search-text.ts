@@ -36,8 +36,8 @@ const NAMED =
 const unquoted = (text: string) => text.replace(/^["'\s]+|["',;\s]+$/g, "");
 
 export function readSearchText(typed: string): SearchText {
-  const [, named] = NAMED.exec(typed) ?? [];
-  const text = named === undefined ? typed.trim() : unquoted(named);
+  const [, namedNumber] = NAMED.exec(typed) ?? [];
+  const text = namedNumber === undefined ? typed.trim() : unquoted(namedNumber);
   const compact = text.replace(/[\s",]+/g, "").toLowerCase();
   const requestId = REQUEST_ID.test(compact) ? compact : undefined;
   const webhookId = /^wh_[0-9a-f]{32}$/.test(compact) ? compact : undefined;

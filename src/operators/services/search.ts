@@ -22,7 +22,7 @@ import {
 import { askHomes } from "./ask-homes.ts";
 import { isCallOf, locateCall } from "./find-call.ts";
 import { readSearchText, type SearchText } from "./search-text.ts";
-import { type ServiceContext, sees, urlFor } from "./service-context.ts";
+import { type ServiceContext, seesSite, urlFor } from "./service-context.ts";
 import { findSite, hasEnded } from "./sites.ts";
 
 export type { AgentHit, AppHit, CustomerHit, EventHit, SessionHit, WebhookHit } from "../store/home/search.ts";
@@ -39,7 +39,7 @@ export const MOST_SITES_FOR_WORDS = 20;
 const MOST_SITES_READ = 1_000;
 
 /** The results of a home, or of all homes together. */
-export interface Found {
+export interface Hits {
   /** By the chat_id. */
   sessions: SessionHit[];
   /** By words of their titles. */
@@ -53,15 +53,15 @@ export interface Found {
   events: EventHit[];
 }
 
-export interface SearchResult extends Found {
-  asked: SearchText;
+export interface SearchResult extends Hits {
+  searchText: SearchText;
   calls: { siteId: number; requestId: string }[];
   /** By words of their names, or by the id. */
   namedSites: Site[];
   /** The sites that the operator sees, by their ids: a thousand at most. */
   sites: ReadonlyMap<number, Site>;
   /** Kinds with more hits than the result has. */
-  more: ReadonlySet<string>;
+  kindsWithMore: ReadonlySet<string>;
   /** Homes that gave nothing, because they do not answer or are not bound. */
   homesDown: string[];
   /** How many sites were not searched for ids, and for words. With `isMore`, some sites were not even read, so there are more. */
@@ -78,7 +78,7 @@ export async function search(
   ctx: ServiceContext,
   { typed, openSite }: { typed: string; openSite?: number | undefined },
 ): Promise<SearchResult> {
-  const asked = readSearchText(typed);
+  const searchText = readSearchText(typed);
   const open = openSite === undefined ? undefined : await findSite(ctx, { siteId: openSite }).catch(() => undefined);
   const read = await selectSites(ctx.config.directory, 0, MOST_SITES_READ + 1, ctx.identity?.onlySite);
   const all = [...(open === undefined ? [] : [open]), ...read.filter(({ id }) => id !== open?.id)];
@@ -88,25 +88,25 @@ export async function search(
     ({ home }) => home,
   );
   const bound = [...ctx.config.homes].filter(([home]) => byHome.has(home));
-  const ask = (db: D1Database, home: string) => askHome(db, asked, byHome.get(home) ?? []);
-  const [homes, call] = await Promise.all([askHomes(ctx, ask, bound), locate(ctx, asked, open)]);
+  const ask = (db: D1Database, home: string) => askHome(db, searchText, byHome.get(home) ?? []);
+  const [homes, call] = await Promise.all([askHomes(ctx, ask, bound), locateTypedCall(ctx, searchText, open)]);
   const unbound = [...byHome.keys()].filter((home) => !ctx.config.homes.has(home));
-  const places = new Map(sites.map(({ id }, place) => [id, place]));
-  const { found, more } = merged([...homes.answers.values()], places);
-  for (const each of [...found.webhooks, ...found.events]) each.url &&= urlFor(ctx, each.url);
-  const beyond = (most: number) =>
+  const places = new Map(sites.map(({ id }, index) => [id, index]));
+  const { hits, kindsWithMore } = mergeHits([...homes.answers.values()], places);
+  for (const each of [...hits.webhooks, ...hits.events]) each.url &&= urlFor(ctx, each.url);
+  const sitesBeyond = (most: number) =>
     [...byHome.values()].reduce((sum, { length }) => sum + Math.max(0, length - most), 0);
   return {
-    asked,
-    ...found,
+    searchText,
+    ...hits,
     calls: call.calls,
-    namedSites: sites.filter((site) => isNamed(site, asked)).slice(0, MOST_FOUND),
+    namedSites: sites.filter((site) => isNamed(site, searchText)).slice(0, MOST_FOUND),
     sites: new Map(all.map((site) => [site.id, site])),
-    more,
+    kindsWithMore,
     homesDown: [...new Set([...homes.down, ...unbound, ...call.homesDown])],
     left: {
-      ids: beyond(MOST_SITES),
-      words: beyond(MOST_SITES_FOR_WORDS),
+      ids: sitesBeyond(MOST_SITES),
+      words: sitesBeyond(MOST_SITES_FOR_WORDS),
       isMore: read.length > MOST_SITES_READ,
     },
   };
@@ -115,12 +115,12 @@ export async function search(
 const KINDS = ["sessions", "titles", "customers", "apps", "agents", "webhooks", "events"] as const;
 
 /** Asks a home for everything that the text may be, in one batch. */
-async function askHome(db: D1Database, asked: SearchText, ofHome: Site[]): Promise<Partial<Found>[]> {
-  const { number, sbs, appids, webhookId, eventId } = asked;
-  const idsOf = (most: number) => JSON.stringify(ofHome.slice(0, most).map(({ id }) => id));
+async function askHome(db: D1Database, searchText: SearchText, sitesOfHome: Site[]): Promise<Partial<Hits>[]> {
+  const { number, sbs, appids, webhookId, eventId } = searchText;
+  const idsOf = (most: number) => JSON.stringify(sitesOfHome.slice(0, most).map(({ id }) => id));
   const [sites, few] = [idsOf(MOST_SITES), idsOf(MOST_SITES_FOR_WORDS)];
-  const words = JSON.stringify(asked.words);
-  const questions: [keyof Found, D1PreparedStatement][] = [];
+  const words = JSON.stringify(searchText.words);
+  const questions: [keyof Hits, D1PreparedStatement][] = [];
   if (number !== undefined) {
     questions.push(["sessions", findSessions(db, { sites, chatId: number })]);
     questions.push(["agents", findAgents(db, { sites, id: number })]);
@@ -132,18 +132,18 @@ async function askHome(db: D1Database, asked: SearchText, ofHome: Site[]): Promi
   if (appids !== undefined) questions.push(["apps", findApps(db, { sites, ...appids })]);
   if (webhookId !== undefined) questions.push(["webhooks", findWebhooks(db, { sites, id: webhookId })]);
   if (eventId !== undefined) questions.push(["events", findEvents(db, { sites: few, id: eventId })]);
-  if (asked.words.length > 0) {
+  if (searchText.words.length > 0) {
     questions.push(["apps", findAppNames(db, { sites: few, words })]);
     questions.push(["agents", findAgentNames(db, { sites: few, words })]);
     questions.push(["titles", findTitles(db, { sites: few, words })]);
   }
   if (questions.length === 0) return [];
   const { found } = await inOneBatch(db, { found: questions.map(([kind, statement]) => ({ [kind]: statement })) });
-  return found as Partial<Found>[];
+  return found as Partial<Hits>[];
 }
 
 /** The page of a call, found by its request id on the sites that the operator sees. */
-async function locate(
+async function locateTypedCall(
   ctx: ServiceContext,
   { requestId }: SearchText,
   open: Site | undefined,
@@ -156,44 +156,47 @@ async function locate(
     return (await isCallOf(ctx, site, requestId)) ? { calls: [{ siteId: only, requestId }], homesDown: [] } : nothing;
   }
   const { siteId, homesDown } = await locateCall(ctx, { requestId, site: open });
-  return siteId !== undefined && sees(ctx, siteId)
+  return siteId !== undefined && seesSite(ctx, siteId)
     ? { calls: [{ siteId, requestId }], homesDown }
     : { ...nothing, homesDown };
 }
 
 /** The hits of all homes together, in the order of the sites, without duplicates. */
-function merged(answers: Partial<Found>[][], places: ReadonlyMap<number, number>): { found: Found; more: Set<string> } {
-  const more = new Set<string>();
-  const of = <Hit extends { siteId: number }>(kind: keyof Found, keyOf: (hit: Hit) => string): Hit[] => {
+function mergeHits(
+  answers: Partial<Hits>[][],
+  places: ReadonlyMap<number, number>,
+): { hits: Hits; kindsWithMore: Set<string> } {
+  const kindsWithMore = new Set<string>();
+  const hitsOf = <Hit extends { siteId: number }>(kind: keyof Hits, keyOf: (hit: Hit) => string): Hit[] => {
     const all = answers.flat().flatMap((part) => (part[kind] ?? []) as unknown as Hit[]);
     const distinct = [...new Map(all.map((hit) => [`${hit.siteId} ${keyOf(hit)}`, hit])).values()];
     const placeOf = ({ siteId }: Hit) => places.get(siteId) ?? Number.MAX_SAFE_INTEGER;
-    if (distinct.length > MOST_FOUND) more.add(kind);
+    if (distinct.length > MOST_FOUND) kindsWithMore.add(kind);
     return distinct.toSorted((a, b) => placeOf(a) - placeOf(b)).slice(0, MOST_FOUND);
   };
-  const found: Found = {
-    sessions: of<SessionHit>("sessions", ({ id }) => String(id)),
-    titles: of<SessionHit>("titles", ({ id }) => String(id)),
-    customers: of<CustomerHit>("customers", ({ externalId }) => externalId),
-    sessionsOf: of<SessionHit>("sessionsOf", ({ id }) => String(id)),
-    apps: of<AppHit>("apps", ({ appid }) => appid),
-    agents: of<AgentHit>("agents", ({ id }) => String(id)),
-    webhooks: of<WebhookHit>("webhooks", ({ id }) => id),
-    events: of<EventHit>("events", ({ seq, webhookId }) => `${seq} ${webhookId}`),
+  const hits: Hits = {
+    sessions: hitsOf<SessionHit>("sessions", ({ id }) => String(id)),
+    titles: hitsOf<SessionHit>("titles", ({ id }) => String(id)),
+    customers: hitsOf<CustomerHit>("customers", ({ externalId }) => externalId),
+    sessionsOf: hitsOf<SessionHit>("sessionsOf", ({ id }) => String(id)),
+    apps: hitsOf<AppHit>("apps", ({ appid }) => appid),
+    agents: hitsOf<AgentHit>("agents", ({ id }) => String(id)),
+    webhooks: hitsOf<WebhookHit>("webhooks", ({ id }) => id),
+    events: hitsOf<EventHit>("events", ({ seq, webhookId }) => `${seq} ${webhookId}`),
   };
-  return { found, more };
+  return { hits, kindsWithMore };
 }
 
-const lower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+const lowerAscii = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 function isNamed({ id, name }: Site, { number, words }: SearchText): boolean {
   if (id === number) return true;
-  const called = lower(name);
-  return words.length > 0 && words.every((word) => called.includes(lower(word)));
+  const called = lowerAscii(name);
+  return words.length > 0 && words.every((word) => called.includes(lowerAscii(word)));
 }
 
-export const hasFound = ({ calls, namedSites, ...found }: SearchResult): boolean =>
-  [calls, namedSites, ...KINDS.map((kind) => found[kind])].some((hits) => hits.length > 0);
+export const hasFound = ({ calls, namedSites, ...hits }: SearchResult): boolean =>
+  [calls, namedSites, ...KINDS.map((kind) => hits[kind])].some((hits) => hits.length > 0);
 
 /** The only hit, when it was found by an id: the search opens its page at once. */
 export type OnlyFound =
@@ -207,20 +210,21 @@ export type OnlyFound =
  * site has this number.
  */
 export function onlyFound(result: SearchResult, openSite: number | undefined): OnlyFound | undefined {
-  const { asked, calls, sessions, titles, customers, apps, agents, webhooks, events, namedSites, homesDown } = result;
-  const here = ({ siteId }: { siteId: number }) =>
-    openSite === undefined || siteId === openSite || asked.number === undefined;
-  const others = [titles, customers, agents, events].flatMap((hits) => hits.filter(here)).length;
+  const { searchText, calls, sessions, titles, customers, apps, agents, webhooks, events, namedSites, homesDown } =
+    result;
+  const isOnSite = ({ siteId }: { siteId: number }) =>
+    openSite === undefined || siteId === openSite || searchText.number === undefined;
+  const otherHits = [titles, customers, agents, events].flatMap((hits) => hits.filter(isOnSite)).length;
   const sitesNamed = openSite === undefined ? namedSites.length : 0;
   const each: OnlyFound[] = [
     ...calls.map((call) => ({ kind: "call" as const, ...call })),
     ...webhooks.map(({ siteId, id }) => ({ kind: "webhook" as const, siteId, id })),
-    ...sessions.filter(here).map(({ siteId, id }) => ({ kind: "session" as const, siteId, chatId: id })),
-    ...apps.filter(here).map(({ siteId, appid }) => ({ kind: "app" as const, siteId, appid })),
+    ...sessions.filter(isOnSite).map(({ siteId, id }) => ({ kind: "session" as const, siteId, chatId: id })),
+    ...apps.filter(isOnSite).map(({ siteId, appid }) => ({ kind: "app" as const, siteId, appid })),
   ];
   const [only] = each;
-  if (only === undefined || each.length > 1 || others + sitesNamed > 0) return undefined;
+  if (only === undefined || each.length > 1 || otherHits + sitesNamed > 0) return undefined;
   if (only.kind === "session") return openSite === undefined ? undefined : only;
-  if (only.kind === "app") return only.appid === asked.text && homesDown.length === 0 ? only : undefined;
+  if (only.kind === "app") return only.appid === searchText.text && homesDown.length === 0 ? only : undefined;
   return only;
 }

@@ -52,7 +52,7 @@ export const authorOf = ({ actor, now, requestId, identity, address }: ServiceCo
 });
 
 /** Whether the operator sees a site. Access was checked before, but meanwhile the appid may have gone to another site. */
-export const sees = ({ identity }: ServiceContext, siteId: number): boolean =>
+export const seesSite = ({ identity }: ServiceContext, siteId: number): boolean =>
   identity?.onlySite === undefined || identity.onlySite === siteId;
 
 /**
@@ -70,9 +70,9 @@ export function requireRole({ identity }: ServiceContext, role: Role): void {
 }
 
 /** The part of the context that the cron has too, for services that no operator calls. */
-export type Tools = Pick<ServiceContext, "runtime" | "config" | "credentials" | "now" | "answerBy">;
+export type KeyringTools = Pick<ServiceContext, "runtime" | "config" | "credentials" | "now" | "answerBy">;
 
-export const keyringOf = ({ credentials, config }: Pick<Tools, "credentials" | "config">): Promise<Keyring> =>
+export const keyringOf = ({ credentials, config }: Pick<KeyringTools, "credentials" | "config">): Promise<Keyring> =>
   credentials.keyring(config);
 
 /**
@@ -93,7 +93,7 @@ export function homeOf({ config }: ServiceContext, { home, status }: Pick<Site, 
  *
  * @throws ServiceError `unavailable`, reason `home_closed`
  */
-export function requireOpenDirectory({ config }: Pick<Tools, "config">): void {
+export function requireOpenDirectory({ config }: Pick<KeyringTools, "config">): void {
   if (config.closedHomes.has(MAIN_HOME)) throw new ServiceError("unavailable", homeClosed(MAIN_HOME));
 }
 

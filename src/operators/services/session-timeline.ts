@@ -18,27 +18,31 @@ export type Happening =
  */
 export async function readTimeline(
   ctx: ServiceContext,
-  { site, stored }: { site: Site; stored: StoredSession },
+  { site, storedSession }: { site: Site; storedSession: StoredSession },
 ): Promise<{ happenings: Happening[]; isCut: boolean }> {
-  const { session, participants } = stored;
+  const { session, participants } = storedSession;
   const opened = session.createdAt;
-  const later = Map.groupBy(
+  const addedLater = Map.groupBy(
     participants.filter(({ addedAt }) => addedAt !== opened),
     ({ addedAt, addedBy }) => `${addedAt}/${addedBy}`,
   );
-  const added = [...later.values()].flatMap((agents): Happening[] => {
-    const [first] = agents;
-    return first === undefined ? [] : [{ what: "added", at: first.addedAt, addedBy: first.addedBy, agents }];
+  const added = [...addedLater.values()].flatMap((agents): Happening[] => {
+    const [firstAgent] = agents;
+    return firstAgent === undefined
+      ? []
+      : [{ what: "added", at: firstAgent.addedAt, addedBy: firstAgent.addedBy, agents }];
   });
   const times = [opened, ...added.map(({ at }) => at)].sort((a, b) => a - b);
   const { events, deliveries, isCut } = await selectTimeline(homeOf(ctx, site), site.id, session.id, times);
-  const told = events.map((event): Happening => {
-    const its = deliveries
+  const eventHappenings = events.map((event): Happening => {
+    const itsDeliveries = deliveries
       .filter(({ seq }) => seq === event.seq)
       .map((each) => ({ ...each, url: urlFor(ctx, each.url) }));
-    return { what: "event", at: event.createdAt, event, deliveries: its };
+    return { what: "event", at: event.createdAt, event, deliveries: itsDeliveries };
   });
   // The sort is stable, so a change comes before its event of the same second.
-  const happenings = [{ what: "opened" as const, at: opened }, ...added, ...told].sort((a, b) => a.at - b.at);
+  const happenings = [{ what: "opened" as const, at: opened }, ...added, ...eventHappenings].sort(
+    (a, b) => a.at - b.at,
+  );
   return { happenings, isCut };
 }

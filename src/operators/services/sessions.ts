@@ -86,9 +86,9 @@ export async function readSession(
   ctx: ServiceContext,
   { site, chatId }: { site: Site; chatId: number },
 ): Promise<StoredSession> {
-  const stored = await selectSession(homeOf(ctx, site), site.id, chatId);
-  if (stored === undefined) throw sessionUnknown();
-  return stored;
+  const storedSession = await selectSession(homeOf(ctx, site), site.id, chatId);
+  if (storedSession === undefined) throw sessionUnknown();
+  return storedSession;
 }
 
 /**

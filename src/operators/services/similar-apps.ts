@@ -6,7 +6,7 @@ import { selectSimilarRoutes } from "../store/directory/app-routes.ts";
 import { type AppidDifference, believableSlips, compareAppids, foldedAppid } from "./compare-appids.ts";
 import { keyringOf, type ServiceContext } from "./service-context.ts";
 
-export type { Stretch } from "./compare-appids.ts";
+export type { AppidPart } from "./compare-appids.ts";
 
 /** An existing app whose appid is nearly the given one. */
 export interface SimilarApp extends AppidDifference {
@@ -36,19 +36,19 @@ export async function findSimilarApps(
   const { directory } = ctx.config;
   const routes = folded === "" ? [] : await selectSimilarRoutes(directory, folded, slips);
   const guessed = guess === "" ? [] : await selectSimilarRoutes(directory, foldedAppid(guess), 0);
-  const named = guessed.filter((route) => route.appid === guess);
+  const guessedRoutes = guessed.filter((route) => route.appid === guess);
   const nearest = routes
     .map((route) => ({ ...route, ...compareAppids(appid, route.appid) }))
     .filter((route) => route.slips <= slips)
     .sort((a, b) => a.slips - b.slips || kinds(a) - kinds(b))
     .slice(0, MOST_SHOWN);
-  const found: SimilarApp[] = [];
-  for (const route of nearest) found.push({ ...route, signs: await signs(await secretsOf(ctx, route.appid)) });
-  for (const route of named) {
-    if (found.some((each) => each.appid === guess) || !(await signs(await secretsOf(ctx, guess)))) continue;
-    found.push({ ...route, ...compareAppids(appid, guess), signs: true });
+  const similarApps: SimilarApp[] = [];
+  for (const route of nearest) similarApps.push({ ...route, signs: await signs(await secretsOf(ctx, route.appid)) });
+  for (const route of guessedRoutes) {
+    if (similarApps.some((each) => each.appid === guess) || !(await signs(await secretsOf(ctx, guess)))) continue;
+    similarApps.push({ ...route, ...compareAppids(appid, guess), signs: true });
   }
-  return found.sort((a, b) => Number(b.signs) - Number(a.signs));
+  return similarApps.sort((a, b) => Number(b.signs) - Number(a.signs));
 }
 
 const kinds = ({ foreign, letterCase, lookalikes }: AppidDifference) =>

@@ -26,7 +26,14 @@ import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
 import { publishAppsOf } from "./publish-apps.ts";
 import { siteUnknown } from "./refusals.ts";
 import { rememberFloors, rememberSite } from "./remember-floors.ts";
-import { authorOf, homeOf, requireOpenDirectory, requireRole, type ServiceContext, sees } from "./service-context.ts";
+import {
+  authorOf,
+  homeOf,
+  requireOpenDirectory,
+  requireRole,
+  type ServiceContext,
+  seesSite,
+} from "./service-context.ts";
 
 export { ENDED_STATUSES, SITE_STATUSES } from "../../core/store/schema.ts";
 export type { Site } from "../store/directory/sites.ts";
@@ -108,7 +115,7 @@ const idTaken = ({ id, home }: Site) =>
 
 /** @throws ServiceError `not_found`, also for a site that the operator does not see */
 export async function findSite(ctx: ServiceContext, { siteId }: { siteId: number }): Promise<Site> {
-  if (!sees(ctx, siteId)) throw siteUnknown();
+  if (!seesSite(ctx, siteId)) throw siteUnknown();
   const site = await selectSite(ctx.config.directory, siteId);
   if (site === undefined) throw siteUnknown();
   return site;
@@ -138,19 +145,19 @@ export async function readRetention(
   { site, days }: { site: Site; days?: number | undefined },
 ): Promise<Retention & { events: boolean }> {
   const db = homeOf(ctx, site);
-  const found = await selectHomeSite(db, site.id);
-  if (found === undefined) throw siteUnknown();
-  const asked = days ?? found.retentionDays;
-  const since = asked === null ? null : ctx.now - asked * 86_400 + 1;
+  const homeSite = await selectHomeSite(db, site.id);
+  if (homeSite === undefined) throw siteUnknown();
+  const retentionDays = days ?? homeSite.retentionDays;
+  const since = retentionDays === null ? null : ctx.now - retentionDays * 86_400 + 1;
   const { oldestAt, older } = await selectAge(db, site.id, since ?? 0);
-  return { days: asked, oldestAt, older: asked === null ? null : older, events: found.events };
+  return { days: retentionDays, oldestAt, older: retentionDays === null ? null : older, events: homeSite.events };
 }
 
 /** Whether accepted calls of a site write events. @throws ServiceError `not_found` when the home does not have the site */
 export async function siteHasEvents(ctx: ServiceContext, { site }: { site: Site }): Promise<boolean> {
-  const found = await selectHomeSite(homeOf(ctx, site), site.id);
-  if (found === undefined) throw siteUnknown();
-  return found.events;
+  const homeSite = await selectHomeSite(homeOf(ctx, site), site.id);
+  if (homeSite === undefined) throw siteUnknown();
+  return homeSite.events;
 }
 
 /**
@@ -162,11 +169,11 @@ export async function readNextChatId(
   ctx: ServiceContext,
   { site }: { site: Site },
 ): Promise<{ next: number; setTo: number }> {
-  const found = await selectHighestId(homeOf(ctx, site), site.id);
-  if (found === undefined) throw siteUnknown();
+  const highestId = await selectHighestId(homeOf(ctx, site), site.id);
+  if (highestId === undefined) throw siteUnknown();
   // A restored home may be older than the directory's copy.
-  const floor = Math.max(found.floor, site.firstChatId - 1);
-  return { next: Math.max(found.highest, floor) + 1, setTo: floor + 1 };
+  const floor = Math.max(highestId.floor, site.firstChatId - 1);
+  return { next: Math.max(highestId.highest, floor) + 1, setTo: floor + 1 };
 }
 
 /** The rule that a first_chat_id breaks when it is not above this id. */
@@ -224,8 +231,15 @@ export async function changeSite(
   const { name, status, firstChatId, events, retentionDays } = change;
   if (retentionDays !== undefined || firstChatId !== undefined) requireRole(ctx, "owner");
   const chatIdFloor = firstChatId === undefined ? undefined : firstChatId - 1;
-  const wanted = { name, status, chatIdFloor, events, retentionDays };
-  const changed = await updateHomeSite(runtime, homeOf(ctx, site), knownOf(site), wanted, authorOf(ctx), ctx.answerBy);
+  const wantedChange = { name, status, chatIdFloor, events, retentionDays };
+  const changed = await updateHomeSite(
+    runtime,
+    homeOf(ctx, site),
+    knownOf(site),
+    wantedChange,
+    authorOf(ctx),
+    ctx.answerBy,
+  );
   if (changed === undefined) throw (await selectDeletion(homeOf(ctx, site), site)) ? siteEnding() : siteUnknown();
   const { site: now, givenId } = changed;
   if (givenId !== undefined) {

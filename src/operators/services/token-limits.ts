@@ -6,19 +6,19 @@ import type { ServiceContext } from "./service-context.ts";
 /** How many calls of one token an isolate has in flight at most. */
 const MOST_IN_FLIGHT = { token_changes: 4, token_reads: 16 } as const;
 
-type Kind = keyof typeof MOST_IN_FLIGHT;
+type CallKind = keyof typeof MOST_IN_FLIGHT;
 
-const kindOf = (isRead: boolean): Kind => (isRead ? "token_reads" : "token_changes");
+const kindOf = (isRead: boolean): CallKind => (isRead ? "token_reads" : "token_changes");
 
-const keyOf = (kind: Kind, tokenId: string): string => `${kind} ${tokenId}`;
+const keyOf = (kind: CallKind, tokenId: string): string => `${kind} ${tokenId}`;
 
 const limitOf = ({ config }: ServiceContext, isRead: boolean) => (isRead ? config.tokenReads : config.tokenChanges);
 
-const refused = (reason: Kind | "token_in_flight", detail: string, retryAfter: number) =>
+const limitRefusal = (reason: CallKind | "token_in_flight", detail: string, retryAfter: number) =>
   new ServiceError("too_many_requests", { reason, detail, retryAfter });
 
-const overLimit = (kind: Kind, tokenId: string) =>
-  refused(kind, `The token ${tokenId} ${kind === "token_reads" ? "reads" : "changes"} too much.`, LIMIT_PERIOD);
+const overLimit = (kind: CallKind, tokenId: string) =>
+  limitRefusal(kind, `The token ${tokenId} ${kind === "token_reads" ? "reads" : "changes"} too much.`, LIMIT_PERIOD);
 
 /**
  * How long a refusal that costs no work is held back. Otherwise a program that asks again at once would keep the isolate busy with
@@ -45,7 +45,7 @@ export async function beginCall(ctx: ServiceContext, tokenId: string, isRead: bo
   if (memory.calls.begin(key, most, requestId)) return;
   waitUntil(memory.limits.countLater(limitOf(ctx, isRead), key, LIMIT_PERIOD));
   const what = isRead ? "reads" : "changes";
-  throw refused("token_in_flight", `The token ${tokenId} has ${most} ${what} under way.`, 1);
+  throw limitRefusal("token_in_flight", `The token ${tokenId} has ${most} ${what} under way.`, 1);
 }
 
 /** Counts a call of a token that exists. @throws ServiceError `too_many_requests` when the token is over its limit */

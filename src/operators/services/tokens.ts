@@ -76,24 +76,24 @@ export async function createToken(ctx: ServiceContext, input: NewToken): Promise
 /** A page of all tokens, expired ones too, by id. @throws ServiceError `invalid_input` for a malformed cursor */
 export async function listTokens({ config }: ServiceContext, input: PageInput): Promise<Page<Token>> {
   const rows = await selectTokens(config.directory, afterToken(input), input.limit + 1);
-  return pageOf(rows.map(shown), input.limit, ({ id }) => id);
+  return pageOf(rows.map(publicToken), input.limit, ({ id }) => id);
 }
 
-const shown = ({ hash: _, deletedAt: _deleted, ...token }: TokenRow): Token => token;
+const publicToken = ({ hash: _, deletedAt: _deleted, ...token }: TokenRow): Token => token;
 
 /** How many tokens {@link listUsableTokens} returns at most. */
 export const MOST_USABLE_TOKENS = 1_000;
 
 /** The tokens that are valid now, those of owners first. An operator reads them to see which ones a restore has brought back. */
 export async function listUsableTokens({ config, now }: ServiceContext): Promise<Token[]> {
-  return (await selectUsableTokens(config.directory, now, MOST_USABLE_TOKENS)).map(shown);
+  return (await selectUsableTokens(config.directory, now, MOST_USABLE_TOKENS)).map(publicToken);
 }
 
 /** @throws ServiceError `not_found` */
 export async function findToken({ runtime, config }: ServiceContext, { id }: { id: string }): Promise<Token> {
   const row = await selectTokenById(runtime, config.directory, id);
   if (row === undefined) throw tokenUnknown();
-  return shown(row);
+  return publicToken(row);
 }
 
 /** Deletes a token: it is refused from the next call on. @throws ServiceError `not_found` */

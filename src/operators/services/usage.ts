@@ -66,12 +66,12 @@ export async function readUsage(ctx: ServiceContext, input: ReadUsage): Promise<
   const { site, by, since, until, appid } = input;
   const db = homeOf(ctx, site);
   const isByHour = by === "hour";
-  const kept = isByHour ? hoursKeptSince(ctx.now) : daysKeptSince(ctx.now);
+  const keptSince = isByHour ? hoursKeptSince(ctx.now) : daysKeptSince(ctx.now);
   const tooOld = `must be within the last ${isByHour ? HOURS_KEPT_DAYS : DAYS_KEPT} days: older ${by}s are kept no more`;
-  if (since !== undefined && since < kept) throw invalidInput([{ field: "since", message: tooOld }]);
-  if (until !== undefined && until < kept) throw invalidInput([{ field: "until", message: tooOld }]);
+  if (since !== undefined && since < keptSince) throw invalidInput([{ field: "since", message: tooOld }]);
+  if (until !== undefined && until < keptSince) throw invalidInput([{ field: "until", message: tooOld }]);
   checkOrder(input);
-  const range = { appid, since: since ?? kept, until: until ?? ctx.now, limit: MOST_ITEMS + 1 };
+  const range = { appid, since: since ?? keptSince, until: until ?? ctx.now, limit: MOST_ITEMS + 1 };
   const [{ refusalsUntil }, items, apps] = await Promise.all([
     selectCounted(db),
     isByHour ? selectHours(db, site.id, range) : selectDays(db, site.id, range),

@@ -1,13 +1,13 @@
 import { newWebhookSecret } from "../../events/secret.ts";
 import { selectSealedWebhook, type WebhookRow } from "../store/home/read-webhooks.ts";
 import { webhookUnknown } from "./refusals.ts";
-import { endOverlapOf, type RotationInput, readSecretOf, rotate, type SecretOwnerOf } from "./rotation.ts";
+import { endOverlapOf, type RotationInput, readSecretOf, rotateOwnerSecret, type SecretOwnerOf } from "./rotation.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 import type { WebhookOf } from "./webhooks.ts";
 
-/** Until the overlap ends, events are signed with the secret in use too. @throws as {@link rotate} does */
+/** Until the overlap ends, events are signed with the secret in use too. @throws as {@link rotateOwnerSecret} does */
 export const rotateWebhookSecret = (ctx: ServiceContext, { site, webhookId, ...input }: WebhookOf & RotationInput) =>
-  rotate(ctx, ownerOf(ctx, { site, webhookId }), input);
+  rotateOwnerSecret(ctx, ownerOf(ctx, { site, webhookId }), input);
 
 /** @throws as {@link endOverlapOf} does */
 export const endWebhookOverlap = (
@@ -32,16 +32,16 @@ const ownerOf = (ctx: ServiceContext, { site, webhookId }: WebhookOf): SecretOwn
   owners: "webhooks",
   name: webhookId,
   read: async () =>
-    known(await selectSealedWebhook(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id: webhookId })),
+    knownWebhook(await selectSealedWebhook(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id: webhookId })),
   db: () => homeOf(ctx, site),
   sealedFor: () => ({ siteId: site.id, webhookId }),
   newSecret: newWebhookSecret,
   changed: () => {},
-  ended: known,
+  ended: knownWebhook,
 });
 
 /** @throws ServiceError `not_found` */
-function known<Webhook>(webhook: Webhook | undefined): Webhook {
+function knownWebhook<Webhook>(webhook: Webhook | undefined): Webhook {
   if (webhook === undefined) throw webhookUnknown();
   return webhook;
 }

@@ -7,7 +7,7 @@ import { SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING, WEBHOOK_STATUSES } f
 import { rootOf } from "../../core/store/run-batch.ts";
 import { newWebhookSecret } from "../../events/secret.ts";
 import { MOST_ENDED, makeDue } from "../../events/store/pending-deliveries.ts";
-import { MOST_URL_CHARACTERS, webhookUrlFault } from "../../events/url.ts";
+import { MOST_URL_CHARACTERS, webhookUrlMistake } from "../../events/url.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { selectIsEnabled, selectWebhook, selectWebhooks, type Webhook } from "../store/home/read-webhooks.ts";
 import {
@@ -79,39 +79,39 @@ export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promis
 
 /** @throws ServiceError `invalid_input` */
 function requirePostable({ config }: ServiceContext, url: string): void {
-  const fault = webhookUrlFault(url, { loopback: config.webhookLoopback });
-  if (fault !== undefined) throw refusedUrl(fault);
+  const mistake = webhookUrlMistake(url, { loopback: config.webhookLoopback });
+  if (mistake !== undefined) throw refusedUrl(mistake);
 }
 
 const refusedUrl = (message: string) => invalidInput([{ field: "url", message }]);
 
 /** The data of a webhook for the audit log. It holds only the origin of the URL: path and query may hold a token. */
-const logged = ({ url, events }: Pick<Webhook, "url" | "events">) => ({
+const loggedFields = ({ url, events }: Pick<Webhook, "url" | "events">) => ({
   origin: URL.parse(url)?.origin ?? null,
   events,
 });
 
-const webhookDetails = (webhook: Pick<Webhook, "url" | "events">): string => JSON.stringify(logged(webhook));
+const webhookDetails = (webhook: Pick<Webhook, "url" | "events">): string => JSON.stringify(loggedFields(webhook));
 
 /** The details of a change for the audit log: the webhook as it is now, and `from` and `to` of the changes. */
-function changeDetails(before: WebhookState, next: WebhookState): { changed: string; switched: string } {
+function changeDetails(before: WebhookState, next: WebhookState): { ofChange: string; ofStatusSwitch: string } {
   const isMoved = before.url !== next.url;
   const isRetyped = JSON.stringify(before.events) !== JSON.stringify(next.events);
-  const differing = (webhook: WebhookState) => {
-    const { origin, events } = logged(webhook);
+  const changedFields = (webhook: WebhookState) => {
+    const { origin, events } = loggedFields(webhook);
     return { ...(isMoved && { origin }), ...(isRetyped && { events }) };
   };
-  const now = logged(next);
-  const isSameHost = isMoved && logged(before).origin === now.origin;
+  const now = loggedFields(next);
+  const isSameHost = isMoved && loggedFields(before).origin === now.origin;
   const changed = {
     ...now,
     ...(isSameHost && { path: "changed" }),
-    from: differing(before),
-    to: differing(next),
+    from: changedFields(before),
+    to: changedFields(next),
   };
   return {
-    changed: JSON.stringify(changed),
-    switched: JSON.stringify({ ...now, from: before.status, to: next.status }),
+    ofChange: JSON.stringify(changed),
+    ofStatusSwitch: JSON.stringify({ ...now, from: before.status, to: next.status }),
   };
 }
 
@@ -176,9 +176,9 @@ export async function changeWebhook(
   if (change.url !== undefined) requirePostable(ctx, change.url);
   const events = change.events && [...new Set(change.events)];
   const key = { siteId: site.id, id };
-  const wanted = { ...change, events };
+  const wantedChange = { ...change, events };
   const [db, author] = [homeOf(ctx, site), authorOf(ctx)];
-  const changed = await updateWebhook(ctx.runtime, db, key, wanted, changeDetails, author, ctx.answerBy);
+  const changed = await updateWebhook(ctx.runtime, db, key, wantedChange, changeDetails, author, ctx.answerBy);
   if (changed === undefined) throw webhookUnknown();
   const { webhook, isMoved } = changed;
   if (change.status === "enabled" && webhook.status === "disabled") throw webhookEnding();

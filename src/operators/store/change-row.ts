@@ -4,7 +4,7 @@ import { ServiceError } from "../../core/errors.ts";
 const ROUNDS = 3;
 
 /** The result of one try. */
-interface Tried<Row> {
+interface TriedChange<Row> {
   changed: boolean;
   /** The row after the try; undefined when there is none. */
   now: Row | undefined;
@@ -13,7 +13,7 @@ interface Tried<Row> {
 interface RowChange<Row> {
   read: () => Promise<Row | undefined>;
   /** One transaction. It changes the row only while the row has the revision of `before`, and gives it the next revision. */
-  write: (before: Row) => Promise<Tried<Row>>;
+  write: (before: Row) => Promise<TriedChange<Row>>;
   /** Whether a row that the try did not change needs no further try: it has all wanted values, or the change is not allowed. */
   isFinal: (now: Row, before: Row) => boolean;
   /** Runs the read or the write with retries. */
@@ -54,9 +54,9 @@ export async function changeRow<Row>(change: RowChange<Row>): Promise<Row | unde
 /** Whether a row has every wanted value. An undefined value may be anything. */
 export const hasAll = <Row extends object>(
   row: Row,
-  wanted: { [Name in keyof Row]?: Row[Name] | undefined },
+  wantedValues: { [Name in keyof Row]?: Row[Name] | undefined },
 ): boolean =>
-  Object.entries(wanted).every(
+  Object.entries(wantedValues).every(
     ([name, value]) => value === undefined || JSON.stringify(value) === JSON.stringify(row[name as keyof Row]),
   );
 

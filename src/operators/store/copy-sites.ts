@@ -3,7 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import { appRoutes, homeSites, sites } from "../../core/store/schema.ts";
 import { type Route, selectAppsAfter } from "./divergent-apps.ts";
 import { keptEndIn } from "./home/site-deletions.ts";
-import { each, field } from "./json-rows.ts";
+import { eachRow, rowField } from "./json-rows.ts";
 
 /**
  * This file copies between a directory and its homes, after D1's Time Travel restored one of them. Each function changes one database and
@@ -13,10 +13,10 @@ import { each, field } from "./json-rows.ts";
 /** How many rows one statement reads or writes. */
 const CHUNK = 5_000;
 
-const excluded = (column: string) => sql`excluded.${sql.identifier(column)}`;
+const excludedColumn = (column: string) => sql`excluded.${sql.identifier(column)}`;
 /** In an upsert: the new row's value, or the stored value when the new row is older. */
-const newer = (revision: Column, column: Column) =>
-  sql`CASE WHEN ${excluded("revision")} >= ${revision} THEN ${excluded(column.name)} ELSE ${column} END`;
+const newerValue = (revision: Column, column: Column) =>
+  sql`CASE WHEN ${excludedColumn("revision")} >= ${revision} THEN ${excludedColumn(column.name)} ELSE ${column} END`;
 
 /**
  * Gives a restored home the sites that it lost. The sites that it still has get newer values from the directory's copy.
@@ -29,12 +29,12 @@ export async function copySitesToHome(
   db: D1Database,
   skip: number,
 ): Promise<void> {
-  const mine = and(eq(sites.home, home), inArray(sites.status, ["open", "closed"]));
+  const sitesOfHome = and(eq(sites.home, home), inArray(sites.status, ["open", "closed"]));
   const page = (after: number) =>
     drizzle(directory)
       .select()
       .from(sites)
-      .where(and(mine, gt(sites.id, after)))
+      .where(and(sitesOfHome, gt(sites.id, after)))
       .orderBy(asc(sites.id))
       .limit(CHUNK)
       .all();
@@ -44,30 +44,30 @@ export async function copySitesToHome(
       .select((query) =>
         query
           .select({
-            siteId: field("id").as("site_id"),
-            name: field("name").as("name"),
-            status: field("status").as("status"),
-            chatIdFloor: sql`${field("firstChatId")} - 1 + ${skip}`.as("chat_id_floor"),
-            revision: field("revision").as("revision"),
-            createdAt: field("createdAt").as("created_at"),
+            siteId: rowField("id").as("site_id"),
+            name: rowField("name").as("name"),
+            status: rowField("status").as("status"),
+            chatIdFloor: sql`${rowField("firstChatId")} - 1 + ${skip}`.as("chat_id_floor"),
+            revision: rowField("revision").as("revision"),
+            createdAt: rowField("createdAt").as("created_at"),
             // Only the home knew whether events were on. Its webhooks are lost too.
             events: sql`0`.as("events"),
-            eventSeqFloor: sql`${field("eventSeqFloor")} + ${skip}`.as("event_seq_floor"),
-            retentionDays: field("retentionDays").as("retention_days"),
+            eventSeqFloor: sql`${rowField("eventSeqFloor")} + ${skip}`.as("event_seq_floor"),
+            retentionDays: rowField("retentionDays").as("retention_days"),
           })
-          .from(each(rows))
+          .from(eachRow(rows))
           .where(sql`true`),
       )
       .onConflictDoUpdate({
         target: homeSites.siteId,
         set: {
-          name: newer(homeSites.revision, homeSites.name),
-          status: newer(homeSites.revision, homeSites.status),
-          retentionDays: newer(homeSites.revision, homeSites.retentionDays),
-          revision: sql`max(${homeSites.revision}, ${excluded("revision")})`,
+          name: newerValue(homeSites.revision, homeSites.name),
+          status: newerValue(homeSites.revision, homeSites.status),
+          retentionDays: newerValue(homeSites.revision, homeSites.retentionDays),
+          revision: sql`max(${homeSites.revision}, ${excludedColumn("revision")})`,
           // The directory's first_chat_id may have been set after the time of the restore. Then ids from it on were already given.
-          chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")} - ${skip})`,
-          eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${excluded("event_seq_floor")} - ${skip})`,
+          chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excludedColumn("chat_id_floor")} - ${skip})`,
+          eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${excludedColumn("event_seq_floor")} - ${skip})`,
         },
       })
       .run();
@@ -93,29 +93,29 @@ export async function copySitesToDirectory(directory: D1Database, home: string, 
       .select((query) =>
         query
           .select({
-            id: field("siteId").as("id"),
-            name: field("name").as("name"),
+            id: rowField("siteId").as("id"),
+            name: rowField("name").as("name"),
             home: sql`${home}`.as("home"),
-            firstChatId: sql`${field("chatIdFloor")} + 1`.as("first_chat_id"),
-            status: field("status").as("status"),
-            revision: field("revision").as("revision"),
-            createdAt: field("createdAt").as("created_at"),
-            eventSeqFloor: field("eventSeqFloor").as("event_seq_floor"),
-            retentionDays: field("retentionDays").as("retention_days"),
+            firstChatId: sql`${rowField("chatIdFloor")} + 1`.as("first_chat_id"),
+            status: rowField("status").as("status"),
+            revision: rowField("revision").as("revision"),
+            createdAt: rowField("createdAt").as("created_at"),
+            eventSeqFloor: rowField("eventSeqFloor").as("event_seq_floor"),
+            retentionDays: rowField("retentionDays").as("retention_days"),
           })
-          .from(each(rows))
+          .from(eachRow(rows))
           .where(sql`true`),
       )
       .onConflictDoUpdate({
         target: sites.id,
         set: {
-          name: newer(sites.revision, sites.name),
-          home: excluded("home"),
-          status: newer(sites.revision, sites.status),
-          retentionDays: newer(sites.revision, sites.retentionDays),
-          revision: sql`max(${sites.revision}, ${excluded("revision")})`,
-          firstChatId: sql`max(${sites.firstChatId}, ${excluded("first_chat_id")})`,
-          eventSeqFloor: sql`max(${sites.eventSeqFloor}, ${excluded("event_seq_floor")})`,
+          name: newerValue(sites.revision, sites.name),
+          home: excludedColumn("home"),
+          status: newerValue(sites.revision, sites.status),
+          retentionDays: newerValue(sites.revision, sites.retentionDays),
+          revision: sql`max(${sites.revision}, ${excludedColumn("revision")})`,
+          firstChatId: sql`max(${sites.firstChatId}, ${excludedColumn("first_chat_id")})`,
+          eventSeqFloor: sql`max(${sites.eventSeqFloor}, ${excludedColumn("event_seq_floor")})`,
         },
         // A site that was begun in another home and never finished loses its row: this home's site has the same id.
         setWhere: sql`${sites.home} = ${home} OR ${sites.status} = 'creating'`,
@@ -132,17 +132,17 @@ export async function copyRoutesToDirectory(directory: D1Database, home: string,
       .select((query) =>
         query
           .select({
-            appid: field("appid").as("appid"),
-            siteId: field("siteId").as("site_id"),
+            appid: rowField("appid").as("appid"),
+            siteId: rowField("siteId").as("site_id"),
             reservation: sql`NULL`.as("claim"),
           })
-          .from(each(rows))
-          .innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),
+          .from(eachRow(rows))
+          .innerJoin(sites, and(eq(sites.id, rowField("siteId")), eq(sites.home, home))),
       )
       // The appid of a deleted site may have been freed, and may belong to another site now.
       .onConflictDoUpdate({
         target: appRoutes.appid,
-        set: { siteId: excluded("site_id"), reservation: null },
+        set: { siteId: excludedColumn("site_id"), reservation: null },
         setWhere: sql`(SELECT ${sites.status} FROM ${sites} WHERE ${sites.id} = ${appRoutes.siteId}) = 'deleted'`,
       })
       .run();

@@ -1,8 +1,8 @@
 import { and, asc, eq, gt, isNull, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { hasNotEnded } from "../../core/store/app-routes.ts";
+import { notEndedCondition } from "../../core/store/app-routes.ts";
 import { appRoutes, apps, sites } from "../../core/store/schema.ts";
-import { each, field, place } from "./json-rows.ts";
+import { eachRow, rowField, rowPlace } from "./json-rows.ts";
 
 /** This file finds apps about which the directory and a home differ. It writes nothing. */
 
@@ -21,14 +21,14 @@ export function selectAppsAfter(db: D1Database, { siteId, appid }: Route, limit:
 
 /** The apps among `rows` that the directory does not route to their home, in the same order. */
 export function selectUnroutedOf(directory: D1Database, home: string, rows: Route[]): Promise<Route[]> {
-  const route = and(eq(appRoutes.appid, field("appid")), eq(appRoutes.siteId, field("siteId")));
+  const route = and(eq(appRoutes.appid, rowField("appid")), eq(appRoutes.siteId, rowField("siteId")));
   return drizzle(directory)
-    .select({ appid: sql<string>`${field("appid")}`, siteId: sql<number>`${field("siteId")}` })
-    .from(each(rows))
+    .select({ appid: sql<string>`${rowField("appid")}`, siteId: sql<number>`${rowField("siteId")}` })
+    .from(eachRow(rows))
     .leftJoin(appRoutes, route)
     .leftJoin(sites, and(eq(sites.id, appRoutes.siteId), eq(sites.home, home)))
     .where(isNull(sites.id))
-    .orderBy(place)
+    .orderBy(rowPlace)
     .all();
 }
 
@@ -38,7 +38,7 @@ export function selectRoutesAfter(directory: D1Database, home: string, after: st
     .select({ appid: appRoutes.appid, siteId: appRoutes.siteId })
     .from(appRoutes)
     .innerJoin(sites, eq(sites.id, appRoutes.siteId))
-    .where(and(eq(sites.home, home), hasNotEnded, gt(appRoutes.appid, after)))
+    .where(and(eq(sites.home, home), notEndedCondition, gt(appRoutes.appid, after)))
     .orderBy(asc(appRoutes.appid))
     .limit(limit)
     .all();
@@ -52,16 +52,16 @@ export interface RoutedApp extends Route {
 
 /** The apps that these routes lead to, in the same order. */
 export function selectAppsOf(db: D1Database, routes: Route[]): Promise<RoutedApp[]> {
-  const isIt = and(eq(apps.siteId, field("siteId")), eq(apps.appid, field("appid")));
+  const isIt = and(eq(apps.siteId, rowField("siteId")), eq(apps.appid, rowField("appid")));
   return drizzle(db)
     .select({
-      appid: sql<string>`${field("appid")}`,
-      siteId: sql<number>`${field("siteId")}`,
+      appid: sql<string>`${rowField("appid")}`,
+      siteId: sql<number>`${rowField("siteId")}`,
       version: apps.version,
       revokedAt: apps.revokedAt,
     })
-    .from(each(routes))
+    .from(eachRow(routes))
     .leftJoin(apps, isIt)
-    .orderBy(place)
+    .orderBy(rowPlace)
     .all();
 }

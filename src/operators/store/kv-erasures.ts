@@ -32,21 +32,21 @@ export type ListedReceipt = Omit<ReceiptKey, keyof ReceiptMetadata> & Partial<Re
 
 /** The parts of a home's erasures that KV knows, without their chat ids. @throws any error of `askKv` */
 export async function listReceipts(kv: KVNamespace | undefined, home: string, askKv: AskKv): Promise<ListedReceipt[]> {
-  const found: ListedReceipt[] = [];
-  if (kv === undefined) return found;
+  const listedReceipts: ListedReceipt[] = [];
+  if (kv === undefined) return listedReceipts;
   const prefix = prefixOf(home);
   for (let cursor: string | null | undefined = null; cursor !== undefined; ) {
-    const asked: { prefix: string; cursor: string | null } = { prefix, cursor };
-    const page: KVNamespaceListResult<ReceiptMetadata> = await askKv(() => kv.list<ReceiptMetadata>(asked));
+    const listOptions: { prefix: string; cursor: string | null } = { prefix, cursor };
+    const page: KVNamespaceListResult<ReceiptMetadata> = await askKv(() => kv.list<ReceiptMetadata>(listOptions));
     for (const { name, metadata } of page.keys) {
       const [siteId, erasureId = "", listedAt, firstChatId] = name.slice(prefix.length).split(":");
       const list = { erasureId, listedAt: Number(listedAt), firstChatId: Number(firstChatId) };
       const isReadable = typeof metadata?.hash === "string" && Number.isSafeInteger(metadata.until);
-      found.push({ home, siteId: Number(siteId), ...list, ...(isReadable && metadata) });
+      listedReceipts.push({ home, siteId: Number(siteId), ...list, ...(isReadable && metadata) });
     }
     cursor = page.list_complete ? undefined : page.cursor;
   }
-  return found;
+  return listedReceipts;
 }
 
 /** The chat ids of a part; undefined when KV has lost it, or somebody else has damaged it. @throws any error of `askKv` */

@@ -40,7 +40,7 @@ const SITE_IDS = "site-ids:";
 const siteIdKey = (siteId: number) => `${SITE_IDS}${String(HIGHEST_SITE - siteId).padStart(10, "0")}`;
 
 /** An entry in KV: the site, its chat_id floor, its event floor. */
-type Entry = [siteId: number, chatId: number, eventSeq: number];
+type FloorsEntry = [siteId: number, chatId: number, eventSeq: number];
 
 /** Calls KV once, with a timeout. @throws ServiceError `unavailable`, reason `kv_unavailable` */
 export type AskKv = <T>(ask: () => Promise<T>) => Promise<T>;
@@ -65,29 +65,29 @@ export async function readFloors(
   from = START,
 ): Promise<{ floors: Floors[]; rest: FloorsPlace | undefined }> {
   if (kv === undefined) return { floors: [], rest: undefined };
-  const found = new Map<number, Floors>();
+  const floorsOfSites = new Map<number, Floors>();
   const take = (entry: unknown) => {
     const floors = floorsOf(entry);
     if (floors === undefined) return;
-    const known = found.get(floors.siteId) ?? floors;
-    found.set(floors.siteId, {
+    const knownFloors = floorsOfSites.get(floors.siteId) ?? floors;
+    floorsOfSites.set(floors.siteId, {
       siteId: floors.siteId,
-      chatId: Math.max(known.chatId, floors.chatId),
-      eventSeq: Math.max(known.eventSeq, floors.eventSeq),
+      chatId: Math.max(knownFloors.chatId, floors.chatId),
+      eventSeq: Math.max(knownFloors.eventSeq, floors.eventSeq),
     });
   };
   const reconciliations = prefixOf(home).concat("settling:");
   let place = from;
-  const readUntil = (rest: FloorsPlace | undefined) => ({ floors: [...found.values()], rest });
+  const readUntil = (rest: FloorsPlace | undefined) => ({ floors: [...floorsOfSites.values()], rest });
   try {
     for (;;) {
-      const asked = { prefix: prefixOf(home), cursor: place.cursor };
-      const page: KVNamespaceListResult<unknown> = await askKv(() => kv.list(asked));
+      const listOptions = { prefix: prefixOf(home), cursor: place.cursor };
+      const page: KVNamespaceListResult<unknown> = await askKv(() => kv.list(listOptions));
       for (const { name, metadata } of page.keys) {
         if (name <= place.after) continue;
         if (!name.startsWith(reconciliations)) take(metadata);
         else if (isOver()) return readUntil(place);
-        else for (const entry of parsed(await askKv(() => kv.get(name, "text")))) take(entry);
+        else for (const entry of parseEntries(await askKv(() => kv.get(name, "text")))) take(entry);
         place = { cursor: place.cursor, after: name };
       }
       if (!page.list_complete) place = { cursor: page.cursor, after: place.after };
@@ -127,7 +127,7 @@ export async function writeReconciledFloors(
   await kv?.put(reconciliationKey(home, reconciliationId), JSON.stringify(floors.map(entryOf)));
 }
 
-const entryOf = ({ siteId, chatId, eventSeq }: Floors): Entry => [siteId, chatId, eventSeq];
+const entryOf = ({ siteId, chatId, eventSeq }: Floors): FloorsEntry => [siteId, chatId, eventSeq];
 
 const isWithin = (value: unknown, highest: number): value is number =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= highest;
@@ -140,7 +140,7 @@ function floorsOf(entry: unknown): Floors | undefined {
   return { siteId, chatId, eventSeq };
 }
 
-function parsed(text: string | null | undefined): unknown[] {
+function parseEntries(text: string | null | undefined): unknown[] {
   try {
     const value: unknown = JSON.parse(text ?? "[]");
     return Array.isArray(value) ? value : [];

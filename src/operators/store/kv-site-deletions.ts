@@ -32,19 +32,21 @@ export async function listSiteDeletions(
   home: string,
   askKv: AskKv,
 ): Promise<KeptDeletion[]> {
-  const found: KeptDeletion[] = [];
-  if (kv === undefined) return found;
+  const keptDeletions: KeptDeletion[] = [];
+  if (kv === undefined) return keptDeletions;
   const prefix = prefixOf(home);
   for (let cursor: string | null | undefined = null; cursor !== undefined; ) {
-    const asked: { prefix: string; cursor: string | null } = { prefix, cursor };
-    const page: KVNamespaceListResult<Partial<KeptDeletion>> = await askKv(() => kv.list<Partial<KeptDeletion>>(asked));
+    const listOptions: { prefix: string; cursor: string | null } = { prefix, cursor };
+    const page: KVNamespaceListResult<Partial<KeptDeletion>> = await askKv(() =>
+      kv.list<Partial<KeptDeletion>>(listOptions),
+    );
     for (const { name, metadata } of page.keys) {
       const [siteId, id = ""] = name.slice(prefix.length).split(":");
       const { hash, begunAt } = metadata ?? {};
       if (typeof hash !== "string" || !Number.isSafeInteger(begunAt) || !Number.isSafeInteger(Number(siteId))) continue;
-      found.push({ siteId: Number(siteId), id, hash, begunAt: Number(begunAt) });
+      keptDeletions.push({ siteId: Number(siteId), id, hash, begunAt: Number(begunAt) });
     }
     cursor = page.list_complete ? undefined : page.cursor;
   }
-  return found;
+  return keptDeletions;
 }

@@ -6,7 +6,7 @@ import { newestSessionId } from "../../core/store/claim.ts";
 import { events } from "../../core/store/event-schema.ts";
 import { homeSites, sites } from "../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "./audit.ts";
-import { each, field } from "./json-rows.ts";
+import { eachRow, rowField } from "./json-rows.ts";
 import type { Floors, FloorsPlace, RememberedFloors } from "./kv-floors.ts";
 import { jobs, reconciliations } from "./operator-schema.ts";
 
@@ -44,7 +44,7 @@ export async function skipIds(
   const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
   const newestSeq = sql`coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${homeSites.siteId}), 0)`;
   const {
-    found: [found],
+    found: [earlierRun],
     inserted,
     raised: [raised],
     counted: [counted],
@@ -55,7 +55,7 @@ export async function skipIds(
       .insert(reconciliations)
       .values({ id, home, at: author.now, siteIdFloor: null })
       .onConflictDoNothing(),
-    audited: auditOf(db, author, restored({ id, home, skip }), ONE_ROW, CHANGED),
+    audited: auditOf(db, author, auditRowOfRestore({ id, home, skip }), ONE_ROW, CHANGED),
     skipped: store
       .update(homeSites)
       .set({
@@ -72,12 +72,12 @@ export async function skipIds(
       .where(isThis)
       .returning({ siteIdFloor: reconciliations.siteIdFloor }),
     counted: store.select({ sites: sql<number>`count(*)` }).from(homeSites),
-    readAll: store.delete(jobs).where(eq(jobs.name, reading(id))),
+    readAll: store.delete(jobs).where(eq(jobs.name, nameOfReading(id))),
   });
   return {
     skipped: inserted.meta.changes === 1,
     sites: counted?.sites ?? 0,
-    at: found?.at ?? author.now,
+    at: earlierRun?.at ?? author.now,
     siteIdFloor: raised?.siteIdFloor ?? 0,
   };
 }
@@ -88,22 +88,22 @@ const raiseFloors = (db: D1Database, floors: Floors[]) =>
     drizzle(db)
       .update(homeSites)
       .set({
-        chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${field("chatId")})`,
-        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${field("eventSeq")})`,
+        chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${rowField("chatId")})`,
+        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${rowField("eventSeq")})`,
       })
       .from(table)
-      .where(sql`${homeSites.siteId} = ${field("siteId")}`),
+      .where(sql`${homeSites.siteId} = ${rowField("siteId")}`),
   );
 
 /** The name of the job in `jobs` that holds how far a reconciliation has read KV's floors. */
-const reading = (id: string) => `settling ${id}`;
+const nameOfReading = (id: string) => `settling ${id}`;
 
 /** Where the reading of a reconciliation stopped; undefined when it never stopped, or stopped before `since`. @param since Unix seconds */
 export async function readingStopped(db: D1Database, id: string, since: number): Promise<FloorsPlace | undefined> {
   const row = await drizzle(db)
     .select({ place: jobs.place })
     .from(jobs)
-    .where(eq(jobs.name, reading(id)))
+    .where(eq(jobs.name, nameOfReading(id)))
     .get();
   const { at = 0, ...place } = JSON.parse(row?.place ?? "{}") as Partial<FloorsPlace> & { at?: number };
   return at > since ? (place as FloorsPlace) : undefined;
@@ -120,7 +120,7 @@ export async function stopReading(
     raised: raiseFloors(db, floors),
     stopped: drizzle(db)
       .insert(jobs)
-      .values({ name: reading(id), place })
+      .values({ name: nameOfReading(id), place })
       .onConflictDoUpdate({ target: jobs.name, set: { place } }),
   });
 }
@@ -129,12 +129,12 @@ export async function stopReading(
 function tablesOf(floors: Floors[]): SQL[] {
   const tables: SQL[] = [];
   for (let at = 0; at < floors.length; at += FLOORS_AT_ONCE) {
-    tables.push(each(floors.slice(at, at + FLOORS_AT_ONCE)));
+    tables.push(eachRow(floors.slice(at, at + FLOORS_AT_ONCE)));
   }
   return tables;
 }
 
-const restored = ({ id, home, skip }: Reconciliation) => ({
+const auditRowOfRestore = ({ id, home, skip }: Reconciliation) => ({
   siteId: sql`NULL`,
   action: "home.restored" as const,
   subject: sql`${home}`,
@@ -161,26 +161,26 @@ export async function keepInDirectory(
       .insert(reconciliations)
       .values({ id, home, at: author.now, siteIdFloor: null })
       .onConflictDoNothing(),
-    audited: auditOf(directory, author, restored(reconciliation), ONE_ROW, CHANGED),
+    audited: auditOf(directory, author, auditRowOfRestore(reconciliation), ONE_ROW, CHANGED),
     kept: tablesOf(floors).map((table) =>
       store
         .update(sites)
         .set({
-          firstChatId: sql`max(${sites.firstChatId}, ${field("chatId")} + 1)`,
-          eventSeqFloor: sql`max(${sites.eventSeqFloor}, ${field("eventSeq")})`,
+          firstChatId: sql`max(${sites.firstChatId}, ${rowField("chatId")} + 1)`,
+          eventSeqFloor: sql`max(${sites.eventSeqFloor}, ${rowField("eventSeq")})`,
         })
         .from(table)
-        .where(sql`${sites.id} = ${field("siteId")} AND ${sites.home} = ${home}`),
+        .where(sql`${sites.id} = ${rowField("siteId")} AND ${sites.home} = ${home}`),
     ),
   });
 }
 
 /** The name in `settlings` for a home that the reconciliation of `main` has copied into the directory. */
-const copied = (home: string) => `${MAIN_HOME}:${home}`;
+const nameOfCopy = (home: string) => `${MAIN_HOME}:${home}`;
 
 /** Records that the directory has got back a home's sites and routes, so that the same reconciliation does not copy them again. */
 export async function noteCopied(directory: D1Database, id: string, home: string, now: number): Promise<void> {
-  const row = { id, home: copied(home), at: now, siteIdFloor: null };
+  const row = { id, home: nameOfCopy(home), at: now, siteIdFloor: null };
   await drizzle(directory).insert(reconciliations).values(row).onConflictDoNothing().run();
 }
 
@@ -195,7 +195,7 @@ export async function notCopied<Home extends readonly [string, D1Database]>(
     .from(reconciliations)
     .where(eq(reconciliations.id, id))
     .all();
-  return homes.filter(([name]) => !rows.some(({ home }) => home === copied(name)));
+  return homes.filter(([name]) => !rows.some(({ home }) => home === nameOfCopy(name)));
 }
 
 /** The floors of all sites of a home. */

@@ -9,7 +9,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type LocalAddress, listen, reachable } from "./local-address.ts";
+import { type LocalAddress, listen, reachableAddress } from "./local-address.ts";
 
 const HEADER = "cf-access-jwt-assertion";
 /** Paths of Access itself on the host that it guards. */
@@ -71,8 +71,8 @@ export class AccessFront {
   }
 
   /** The vars that make the Worker accept this front's assertions. A var that the user gave is left out. */
-  varsBeside(given: readonly string[]): string[] {
-    const isGiven = (name: string) => given.some((each) => each.startsWith(`${name}:`));
+  varsBeside(givenVars: readonly string[]): string[] {
+    const isGiven = (name: string) => givenVars.some((each) => each.startsWith(`${name}:`));
     const { port } = this.#certs.address() as AddressInfo;
     const vars = {
       CONSOLE_SIGN_IN: "both",
@@ -112,7 +112,7 @@ export class AccessFront {
     changed: { path: string; headers: IncomingHttpHeaders },
   ): void {
     const { method } = incoming;
-    const outgoing = request({ ...reachable(this.#worker), method, agent: false, ...changed });
+    const outgoing = request({ ...reachableAddress(this.#worker), method, agent: false, ...changed });
     outgoing.on("response", (answer: IncomingMessage) => {
       response.writeHead(answer.statusCode ?? 502, ofMessage(answer.headers));
       answer.on("error", () => response.destroy()).pipe(response);

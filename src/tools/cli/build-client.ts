@@ -23,15 +23,15 @@ async function buildClient(args: string[], io: Io): Promise<number> {
     allowPositionals: true,
     env: io.env,
   });
-  const [given = join(io.root, "dist/client"), surplus] = positionals;
+  const [folder = join(io.root, "dist/client"), surplus] = positionals;
   if (surplus !== undefined) throw new UsageError(`One folder, please. Left over: ${surplus}`);
   if (values.help === true) {
     io.out(USAGE);
     return 0;
   }
   const { name, version, tarball } = clientPackage();
-  const path = join(resolve(given), `agent-session-client-${version}.tgz`);
-  mkdirSync(resolve(given), { recursive: true });
+  const path = join(resolve(folder), `agent-session-client-${version}.tgz`);
+  mkdirSync(resolve(folder), { recursive: true });
   writeFileSync(path, tarball);
   io.out(`${name} ${version} is built: ${tarball.length.toLocaleString("en")} bytes. It is in no registry. In your project, install this file:
 

@@ -63,11 +63,11 @@ async function call(args: string[], io: Io): Promise<number> {
     io.out(USAGE);
     return 0;
   }
-  const [name, given, ...rest] = positionals;
+  const [name, bodyArgument, ...rest] = positionals;
   if (name === undefined) throw new UsageError(`Which operation? ${choice(NAMES)}.`);
   const operation = OPERATIONS.find(({ wireName }) => wireName === name);
   if (operation === undefined) throw new UsageError(`"${name}" is no operation. It is ${choice(NAMES)}.`);
-  if (given === undefined) throw new UsageError("The body is missing: JSON, @FILE or - for standard input.");
+  if (bodyArgument === undefined) throw new UsageError("The body is missing: JSON, @FILE or - for standard input.");
   if (rest.length > 0)
     throw new UsageError(`One body, please; in quotes, so that the shell leaves it whole. Left over: ${rest[0]}`);
 
@@ -77,8 +77,8 @@ async function call(args: string[], io: Io): Promise<number> {
   const key = values["idempotency-key"];
   if (key !== undefined && !/^[\x20-\x7e]*$/.test(key)) throw new UsageError("--idempotency-key is not ASCII.");
 
-  const bytes = readBody(given, io.stdin);
-  const body = values.raw === true ? bytes : filled(bytes, values.appid ?? io.env.APPID);
+  const bytes = readBody(bodyArgument, io.stdin);
+  const body = values.raw === true ? bytes : withAppid(bytes, values.appid ?? io.env.APPID);
   const headers = signedHeaders(await sign(secret, body), key);
   if (values["print-curl"] === true) {
     io.out(curlCommand(url, headers, body));
@@ -95,14 +95,14 @@ function choice(names: readonly string[]): string {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 }
 
-function baseUrl(given: string): string {
-  if (!/^https?:\/\//i.test(given) || !URL.canParse(given)) {
-    throw new UsageError(`--url "${given}" is not an address like http://localhost:8787.`);
+function baseUrl(address: string): string {
+  if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) {
+    throw new UsageError(`--url "${address}" is not an address like http://localhost:8787.`);
   }
-  return given.replace(/\/+$/, "");
+  return address.replace(/\/+$/, "");
 }
 
-function filled(bytes: Uint8Array, appid: string | undefined): Uint8Array<ArrayBuffer> {
+function withAppid(bytes: Uint8Array, appid: string | undefined): Uint8Array<ArrayBuffer> {
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

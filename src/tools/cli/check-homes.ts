@@ -1,6 +1,6 @@
 import { bindingOfHome, homeOfBinding } from "../../core/homes.ts";
 import { NotDeployed } from "./create-databases.ts";
-import type { LiveWorker, Serving } from "./live-worker.ts";
+import type { LiveWorker, ServedVersion } from "./live-worker.ts";
 import type { Database } from "./migrate.ts";
 
 /**
@@ -11,7 +11,7 @@ import type { Database } from "./migrate.ts";
  */
 export async function requireSameHomes(
   live: LiveWorker,
-  { databases, closed }: Serving,
+  { databases, closed }: ServedVersion,
   ours: readonly Database[],
   dropped: readonly string[],
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { NotDeployed } from "./create-databases.ts";
 import { type Closing, closedAfter } from "./home-options.ts";
 import { requireHomes } from "./homes.ts";
 import type { Io } from "./io.ts";
-import type { LiveWorker, Serving } from "./live-worker.ts";
+import type { LiveWorker, ServedVersion } from "./live-worker.ts";
 
 /**
  * Closes and opens homes of the deployed Worker: sets or deletes one secret for each. The Worker's code does not change. It asks no
@@ -12,24 +12,27 @@ import type { LiveWorker, Serving } from "./live-worker.ts";
  * @param homes all homes of the configuration. The serving Worker may have other homes, open or closed
  * @throws NotDeployed UsageError
  */
-export async function closeHomes(live: LiveWorker, asked: Closing, homes: readonly string[], io: Io): Promise<void> {
+export async function closeHomes(live: LiveWorker, closing: Closing, homes: readonly string[], io: Io): Promise<void> {
   const before = await live.serving();
-  requireHomes([...asked.close, ...asked.open], [...new Set([...homes, ...before.databases.keys(), ...before.closed])]);
+  requireHomes(
+    [...closing.close, ...closing.open],
+    [...new Set([...homes, ...before.databases.keys(), ...before.closed])],
+  );
   const isSet = (home: string) => before.secrets.includes(closedSecret(home));
-  for (const home of asked.close) if (!isSet(home)) await live.setSecret(closedSecret(home), home);
-  for (const home of asked.open) if (isSet(home)) await live.deleteSecret(closedSecret(home));
-  if (before.list !== undefined) await changeList(live, asked);
+  for (const home of closing.close) if (!isSet(home)) await live.setSecret(closedSecret(home), home);
+  for (const home of closing.open) if (isSet(home)) await live.deleteSecret(closedSecret(home));
+  if (before.list !== undefined) await changeList(live, closing);
   const { closed, list = closed } = await live.serving();
   const wrong = [
-    ...asked.close.filter((home) => !closed.includes(home) || !list.includes(home)),
-    ...asked.open.filter((home) => closed.includes(home)),
+    ...closing.close.filter((home) => !closed.includes(home) || !list.includes(home)),
+    ...closing.open.filter((home) => closed.includes(home)),
   ];
   if (wrong.length > 0) {
     throw new NotDeployed(
       `Cloudflare took the change, but Worker ${live.name} does not have it yet for ${wrong.join(", ")}. Run this again to look.`,
     );
   }
-  for (const home of asked.open) io.out(`Home ${home} is open${before.closed.includes(home) ? "" : ", as it was"}.`);
+  for (const home of closing.open) io.out(`Home ${home} is open${before.closed.includes(home) ? "" : ", as it was"}.`);
   for (const home of closed) tellClosed(home, before.closed.includes(home), io);
 }
 
@@ -40,9 +43,9 @@ export function tellClosed(home: string, asItWas: boolean, io: Io): void {
 }
 
 /** An older release may be serving. It knows the var CLOSED_HOMES and no secret, so the var lists the same homes as the secrets. */
-async function changeList(live: LiveWorker, asked: Closing): Promise<void> {
+async function changeList(live: LiveWorker, closing: Closing): Promise<void> {
   const { list = [], closed } = await live.serving();
-  const after = closedAfter(closed, asked);
+  const after = closedAfter(closed, closing);
   if (after.toSorted().join() !== list.toSorted().join()) await live.setText(CLOSED_LIST, after.join(","));
 }
 
@@ -52,7 +55,7 @@ async function changeList(live: LiveWorker, asked: Closing): Promise<void> {
  *
  * @throws NotDeployed
  */
-export async function carryOver(live: LiveWorker, { list = [], secrets }: Serving, io: Io): Promise<void> {
+export async function carryOver(live: LiveWorker, { list = [], secrets }: ServedVersion, io: Io): Promise<void> {
   for (const home of list) {
     if (!secrets.includes(closedSecret(home))) await live.setSecret(closedSecret(home), home);
     io.out(`${CLOSED_LIST} closed home ${home}. The secret ${closedSecret(home)} closes it from now on.`);

@@ -24,7 +24,7 @@ export function countWeight(root: string): Map<string, Weight> {
     const { tokens, lines } = weights.get(folder) ?? { tokens: 0, lines: 0 };
     weights.set(folder, { tokens: tokens + tokensOf(file, text), lines: lines + linesOf(text) });
   }
-  return new Map([...weights].sort(([a], [b]) => place(a) - place(b) || (a < b ? -1 : 1)));
+  return new Map([...weights].sort(([a], [b]) => rankOfFolder(a) - rankOfFolder(b) || (a < b ? -1 : 1)));
 }
 
 /** Files that are not counted: pages, migrations, pictures, and files that a program made. */
@@ -46,7 +46,7 @@ function folderOf(file: string): string {
   return top === "src" || top === "test" ? [top, ...more.slice(0, 2)].join("/") : "elsewhere";
 }
 
-const place = (folder: string) => ["src", "test", "elsewhere"].indexOf(folder.split("/")[0] ?? "");
+const rankOfFolder = (folder: string) => ["src", "test", "elsewhere"].indexOf(folder.split("/")[0] ?? "");
 
 const linesOf = (text: string) => text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
 

@@ -15,7 +15,7 @@ export const LOCATIONS = ["weur", "eeur", "apac", "oc", "wnam", "enam"];
 export const JURISDICTIONS = ["eu", "us", "fedramp"];
 
 /** The place for new databases, from the options. */
-export interface Place {
+export interface DatabasePlace {
   location?: string | undefined;
   jurisdiction?: string | undefined;
   /** The home that this place is for. Without it, the place is for every new database. */
@@ -30,7 +30,7 @@ export interface Place {
  */
 export async function createDatabases(
   databases: readonly Database[],
-  asked: Place,
+  askedPlace: DatabasePlace,
   shared: readonly string[],
   io: Io,
 ): Promise<void> {
@@ -41,11 +41,11 @@ export async function createDatabases(
     if (id !== undefined) continue;
     if (name === undefined) throw new NotDeployed(`Binding ${binding} has no database_name in the configuration.`);
     if (there.has(name)) {
-      const [given] = isSaidOf(binding, asked) ? placeOptions(asked) : [];
-      if (given !== undefined) io.out(`Database ${name} is there already: ${given} has no effect on it.`);
+      const [placeOption] = isSaidOf(binding, askedPlace) ? placeOptions(askedPlace) : [];
+      if (placeOption !== undefined) io.out(`Database ${name} is there already: ${placeOption} has no effect on it.`);
       continue;
     }
-    const place = placeOf(binding, asked);
+    const place = placeOf(binding, askedPlace);
     const created = await io.wrangler(["d1", "create", name, ...placeOptions(place), ...shared]);
     if (created.exitCode !== 0) throw new NotDeployed(`Database ${name} could not be created:\n${created.output}`);
     there.add(name);
@@ -54,30 +54,31 @@ export async function createDatabases(
 }
 
 /** @throws NotDeployed for another home without a place. A database can never move, so its place is not guessed */
-function placeOf(binding: string, asked: Place): Place {
+function placeOf(binding: string, askedPlace: DatabasePlace): DatabasePlace {
   const home = homeOfBinding(binding);
-  const named = home !== undefined && LOCATIONS.includes(home) ? { location: home } : undefined;
-  if (isSaidOf(binding, asked)) {
-    if (asked.jurisdiction !== undefined) return asked;
+  const locationOfHome = home !== undefined && LOCATIONS.includes(home) ? { location: home } : undefined;
+  if (isSaidOf(binding, askedPlace)) {
+    if (askedPlace.jurisdiction !== undefined) return askedPlace;
     // A --location for all databases does not apply to a home like `apac`, whose name is a place.
-    if (asked.home === undefined && named !== undefined) return named;
-    if (asked.location !== undefined) return asked;
+    if (askedPlace.home === undefined && locationOfHome !== undefined) return locationOfHome;
+    if (askedPlace.location !== undefined) return askedPlace;
   }
-  if (named !== undefined || home === undefined || home === MAIN_HOME) return named ?? {};
+  if (locationOfHome !== undefined || home === undefined || home === MAIN_HOME) return locationOfHome ?? {};
   throw new NotDeployed(
     `Home ${home} has no database yet, and nothing says where to make it: npm run deploy -- --home ${home} --location HINT`,
   );
 }
 
-const isSaidOf = (binding: string, asked: Place) => asked.home === undefined || asked.home === homeOfBinding(binding);
+const isSaidOf = (binding: string, askedPlace: DatabasePlace) =>
+  askedPlace.home === undefined || askedPlace.home === homeOfBinding(binding);
 
 /** The options for a place. wrangler would ignore a location beside a jurisdiction. */
-function placeOptions({ location, jurisdiction }: Place): string[] {
+function placeOptions({ location, jurisdiction }: DatabasePlace): string[] {
   if (jurisdiction !== undefined) return ["--jurisdiction", jurisdiction];
   return location === undefined ? [] : ["--location", location];
 }
 
-function inWords({ location, jurisdiction }: Place): string {
+function inWords({ location, jurisdiction }: DatabasePlace): string {
   if (jurisdiction !== undefined) return ` in the jurisdiction ${jurisdiction}`;
   return location === undefined ? ", placed by Cloudflare since there was no --location" : ` near ${location}`;
 }

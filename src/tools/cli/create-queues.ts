@@ -37,7 +37,8 @@ export async function createQueues(
       continue;
     }
     const other = there.find(({ type, script, service }) => type !== "worker" || (script ?? service) !== worker);
-    if (other !== undefined && consumers.some((each) => each.queue === queue)) throw taken(queue, other, worker);
+    if (other !== undefined && consumers.some((each) => each.queue === queue))
+      throw queueHasReader(queue, other, worker);
   }
 }
 
@@ -66,7 +67,7 @@ function howToBeAllowed(output: string): string {
   return "Nothing was deployed. The API token needs the permission Queues: Edit.";
 }
 
-function taken(queue: string, { type, script, service }: Consumer, worker: string): NotDeployed {
+function queueHasReader(queue: string, { type, script, service }: Consumer, worker: string): NotDeployed {
   const [who, remove] =
     type === "worker"
       ? [`the Worker ${script ?? service}`, `worker remove ${queue} ${script ?? service}`]

@@ -36,7 +36,7 @@ async function deliverOne(
 
   const opening = { sbs: "customer_001", ip: "203.0.113.7", sbs_mc: "Wang Wei", content: "Is anybody there?" };
   const call = await world.signed(site, "create_gd", { ...opening, kefu_id: [40001, 40002], fzr_uid: 40001 });
-  const chatId = await world.creates("a session of that site", site, call);
+  const chatId = await world.expectCreated("a session of that site", site, call);
 
   const { path, headers, body } = await receiver.next();
   report.step("What arrived at the receiver");

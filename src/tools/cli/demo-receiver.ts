@@ -20,25 +20,25 @@ const PATIENCE = 15_000;
 
 export async function startEventReceiver(): Promise<EventReceiver> {
   const arrived: ReceivedEvent[] = [];
-  let tell = () => {};
+  let resolveNext = () => {};
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     arrived.push({ path: request.url ?? "", headers: request.headers, body: Buffer.concat(chunks).toString() });
     response.writeHead(204).end();
-    tell();
+    resolveNext();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events`,
     async next() {
-      const told = new Promise<void>((resolve) => {
-        tell = resolve;
+      const arrival = new Promise<void>((resolve) => {
+        resolveNext = resolve;
       });
       const late = new Promise<void>((_, reject) => {
         setTimeout(reject, PATIENCE, new Error(`no event arrived within ${PATIENCE / 1000} s`)).unref();
       });
-      if (arrived.length === 0) await Promise.race([told, late]);
+      if (arrived.length === 0) await Promise.race([arrival, late]);
       return arrived.shift() as ReceivedEvent;
     },
     close() {

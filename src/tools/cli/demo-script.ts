@@ -16,7 +16,7 @@ const OPENING = {
 };
 
 /** A session as GET /admin/sites/:site_id/sessions/:chat_id gives it. */
-interface Stored {
+interface StoredSession {
   chat_id: number;
   participants: { agent_id: number; added_by: number }[];
   [field: string]: unknown;
@@ -31,14 +31,14 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
 
   report.section("Opening sessions");
   const title = "Order consultation";
-  const first = await world.signed(shop, "create_gd", { ...OPENING, title });
-  const byDefault = await world.creates("sender_type left out, the responsible agent writes", shop, first);
+  const firstAnswer = await world.signed(shop, "create_gd", { ...OPENING, title });
+  const byDefault = await world.expectCreated("sender_type left out, the responsible agent writes", shop, firstAnswer);
   const create = async (what: string, sender_type: number) =>
-    world.creates(what, shop, await world.signed(shop, "create_gd", { ...OPENING, sender_type }));
+    world.expectCreated(what, shop, await world.signed(shop, "create_gd", { ...OPENING, sender_type }));
   const byCustomer = await create("sender_type 1, the customer writes", 1);
   const byAgent = await create("sender_type 2, the responsible agent writes", 2);
   const bySystem = await create("sender_type 3, the system writes", 3);
-  const theirs = await world.creates(
+  const theirs = await world.expectCreated(
     "another site opens one too",
     other,
     await world.signed(other, "create_gd", { ...OPENING, kefu_id: [20001], fzr_uid: 20001 }),
@@ -47,36 +47,38 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
   report.section("Adding agents");
   const add = (site: DemoSite, kefu_ids: unknown, chat_id = byDefault) =>
     world.signed(site, "add_kf", { chat_id, kefu_ids });
-  await world.succeeds("a string; 10427 is there already and is ignored", await add(shop, "10427,10428"), "");
-  await world.succeeds("an array", await add(shop, [10429]), "");
+  await world.expectSuccess("a string; 10427 is there already and is ignored", await add(shop, "10427,10428"), "");
+  await world.expectSuccess("an array", await add(shop, [10429]), "");
 
   report.section("Retrying safely");
   const order = { ...OPENING, sbs: 1002, content: "Order 7001 was not delivered.", metadata: { order: "7001" } };
-  const ordered = await world.creates(
+  const ordered = await world.expectCreated(
     "with an Idempotency-Key",
     shop,
     await world.signed(shop, "create_gd", order, "order-7001"),
   );
   const retry = await world.signed(shop, "create_gd", order, "order-7001");
-  const headers = await world.succeeds("the same again, freshly signed: the first answer", retry, { chat_id: ordered });
+  const headers = await world.expectSuccess("the same again, freshly signed: the first answer", retry, {
+    chat_id: ordered,
+  });
   report.check("marked as a repetition", headers.get("idempotency-replayed"), "true");
   const otherMeaning = await world.signed(shop, "create_gd", { ...order, content: "Another order." }, "order-7001");
-  await world.refuses("the key again with another meaning", otherMeaning, {
+  await world.expectRefused("the key again with another meaning", otherMeaning, {
     ...INVALID,
     status: 422,
     detail: "Idempotency-Key",
   });
 
   report.section("Refusals");
-  await refusals(world, { shop, other, first, add, notInOther: bySystem });
+  await refusals(world, { shop, other, firstAnswer, add, notInOther: bySystem });
 
   report.section("What is stored, through the admin API");
-  const stored = (
+  const expectedSession = (
     chatId: number,
     sender: "visitor" | "agent",
     uid: number | null,
-    change: Partial<Stored> = {},
-  ): Stored => ({
+    change: Partial<StoredSession> = {},
+  ): StoredSession => ({
     chat_id: chatId,
     kind: "ticket",
     status: sender === "agent" && uid !== 0 ? "replied" : "waiting",
@@ -99,12 +101,16 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
     messages: [{ sender: "agent", sender_uid: 10411, content: order.content }],
   };
   const look = { world, report, startedAt };
-  await inspect(look, shop, stored(byDefault, "agent", 10411, { ...titles, participants: everyone }));
-  await inspect(look, shop, stored(byCustomer, "visitor", null));
-  await inspect(look, shop, stored(byAgent, "agent", 10411));
-  await inspect(look, shop, stored(bySystem, "agent", 0));
-  await inspect(look, shop, stored(ordered, "agent", 10411, orderSession));
-  await inspect(look, other, stored(theirs, "agent", 20001, { responsible_agent_id: 20001, participants: [] }));
+  await inspect(look, shop, expectedSession(byDefault, "agent", 10411, { ...titles, participants: everyone }));
+  await inspect(look, shop, expectedSession(byCustomer, "visitor", null));
+  await inspect(look, shop, expectedSession(byAgent, "agent", 10411));
+  await inspect(look, shop, expectedSession(bySystem, "agent", 0));
+  await inspect(look, shop, expectedSession(ordered, "agent", 10411, orderSession));
+  await inspect(
+    look,
+    other,
+    expectedSession(theirs, "agent", 20001, { responsible_agent_id: 20001, participants: [] }),
+  );
   await world.inspectList(shop, [byDefault, byCustomer, byAgent, bySystem, ordered]);
   await world.inspectList(other, [theirs]);
 
@@ -120,44 +126,50 @@ async function refusals(
   sites: {
     shop: DemoSite;
     other: DemoSite;
-    first: Awaited<ReturnType<DemoWorld["signed"]>>;
+    firstAnswer: Awaited<ReturnType<DemoWorld["signed"]>>;
     add: (site: DemoSite, kefuIds: unknown, chatId?: number) => ReturnType<DemoWorld["signed"]>;
     /** A chat_id of `shop` that `other` has not used yet. */
     notInOther: number;
   },
 ): Promise<void> {
-  const { shop, other, first, add, notInOther } = sites;
+  const { shop, other, firstAnswer, add, notInOther } = sites;
   const create = (change: Record<string, unknown>, site = shop) =>
     world.signed(site, "create_gd", { ...OPENING, ...change });
   const forger = { id: shop.id, app: { appid: shop.app.appid, secret: "not the secret" } };
   const stranger = { id: 0, app: { appid: "0".repeat(32), secret: "any secret" } };
   const altered = await create({});
 
-  await world.refuses("a forged signature", await create({}, forger), UNVERIFIED);
-  await world.refuses(
+  await world.expectRefused("a forged signature", await create({}, forger), UNVERIFIED);
+  await world.expectRefused(
     "the body altered after it was signed",
     { ...altered, body: altered.body.replace("Wang Wei", "Wang Wai") },
     UNVERIFIED,
   );
-  await world.refuses("an unknown appid", await create({}, stranger), UNVERIFIED);
-  await world.refuses("a replay, the first request byte for byte", first, { ...UNVERIFIED, detail: "ranstr" });
+  await world.expectRefused("an unknown appid", await create({}, stranger), UNVERIFIED);
+  await world.expectRefused("a replay, the first request byte for byte", firstAnswer, {
+    ...UNVERIFIED,
+    detail: "ranstr",
+  });
   const longAgo = Math.floor(Date.now() / 1000) - 400;
-  await world.refuses("a timestamp 400 seconds old", await create({ timestamp: longAgo }), {
+  await world.expectRefused("a timestamp 400 seconds old", await create({ timestamp: longAgo }), {
     ...UNVERIFIED,
     detail: "timestamp",
   });
-  await world.refuses("fzr_uid outside kefu_id", await create({ fzr_uid: 10428 }), { ...INVALID, detail: "fzr_uid" });
-  await world.refuses("sender_type 4", await create({ sender_type: 4 }), { ...INVALID, detail: "sender_type" });
-  await world.refuses("an agent of another site", await create({ kefu_id: [10411, 20001] }), {
+  await world.expectRefused("fzr_uid outside kefu_id", await create({ fzr_uid: 10428 }), {
+    ...INVALID,
+    detail: "fzr_uid",
+  });
+  await world.expectRefused("sender_type 4", await create({ sender_type: 4 }), { ...INVALID, detail: "sender_type" });
+  await world.expectRefused("an agent of another site", await create({ kefu_id: [10411, 20001] }), {
     ...INVALID,
     detail: "kefu_id",
   });
-  await world.refuses("another site's session", await add(other, "20001", notInOther), {
+  await world.expectRefused("another site's session", await add(other, "20001", notInOther), {
     status: 404,
     msg: "会话不存在",
     detail: "chat_id",
   });
-  await world.refuses("no agent who is not there already", await add(shop, "10411,10428"), {
+  await world.expectRefused("no agent who is not there already", await add(shop, "10411,10428"), {
     status: 409,
     msg: "当前状态不允许操作",
     detail: "kefu_ids",
@@ -171,15 +183,21 @@ interface Inspection {
   startedAt: number;
 }
 
-async function inspect({ world, report, startedAt }: Inspection, site: DemoSite, expected: Stored): Promise<void> {
+async function inspect(
+  { world, report, startedAt }: Inspection,
+  site: DemoSite,
+  expected: StoredSession,
+): Promise<void> {
   const path = `/admin/sites/${site.id}/sessions/${expected.chat_id}`;
   report.step(`GET ${path}`);
-  const { created_at, ...session } = await world.admin<Stored>("GET", path);
+  const { created_at, ...session } = await world.admin<StoredSession>("GET", path);
   report.fields(session);
   const byAgentId = (a: { agent_id: number }, b: { agent_id: number }) => a.agent_id - b.agent_id;
   session.participants?.sort(byAgentId);
-  const told = Object.entries(session).filter(([name, value]) => Object.hasOwn(expected, name) || !isNothing(value));
-  report.check("everything that was sent, and nothing else", Object.fromEntries(told), expected);
+  const filledFields = Object.entries(session).filter(
+    ([name, value]) => Object.hasOwn(expected, name) || !isNothing(value),
+  );
+  report.check("everything that was sent, and nothing else", Object.fromEntries(filledFields), expected);
   const recent = typeof created_at === "number" && created_at >= startedAt && created_at <= Date.now() / 1000 + 1;
   report.check("created just now", recent, true);
 }

@@ -18,7 +18,7 @@ interface DemoRequest {
 }
 
 /** The answer that docs/contract.md and docs/decisions.md promise. */
-interface Expected {
+interface ExpectedAnswer {
   status: number;
   msg: string;
   /** The field that `x-error-detail` names; undefined when there must be no such header. */
@@ -77,7 +77,7 @@ export class DemoWorld {
   }
 
   /** Sends a create_gd that must open a session. @returns its chat_id; -1 when it opened none */
-  async creates(title: string, { id }: DemoSite, request: DemoRequest): Promise<number> {
+  async expectCreated(title: string, { id }: DemoSite, request: DemoRequest): Promise<number> {
     const { status, envelope } = await this.#send(title, request);
     const chatId = (envelope?.data as { chat_id?: unknown } | undefined)?.chat_id;
     const before = this.#chatIds.get(id) ?? new Set();
@@ -94,14 +94,14 @@ export class DemoWorld {
   }
 
   /** Sends a request that must succeed with this `data`. @returns the headers of the answer */
-  async succeeds(title: string, request: DemoRequest, data: unknown): Promise<Headers> {
+  async expectSuccess(title: string, request: DemoRequest, data: unknown): Promise<Headers> {
     const { status, envelope, headers } = await this.#send(title, request);
     const rule = `200 ok, data ${JSON.stringify(data)}`;
     this.#report.check(rule, { status, envelope }, { status: 200, envelope: success(data) });
     return headers;
   }
 
-  async refuses(title: string, request: DemoRequest, expected: Expected): Promise<void> {
+  async expectRefused(title: string, request: DemoRequest, expected: ExpectedAnswer): Promise<void> {
     const { status, envelope, headers } = await this.#send(title, request);
     const detail = headers.get("x-error-detail")?.split(":")[0];
     const retryAfter = headers.get("retry-after") ?? undefined;

@@ -102,12 +102,12 @@ async function deploy(args: string[], io: Io): Promise<number> {
     if (closesHomes(name)) throw new UsageError(`--var ${name}: ${CLOSE_INSTEAD}`);
   }
   if (dropped.includes(MAIN_HOME)) throw new UsageError("The home main cannot be dropped: it is the directory.");
-  const asked = { close, open };
-  const closing = close.length + open.length > 0;
-  if (closing) {
-    const more = { "drop-home": dropped.length > 0 || undefined, older: older || undefined };
-    checkAlone({ ...place, ...more, ...options });
-    checkClosing(asked);
+  const closedAndOpened = { close, open };
+  const changesHomes = close.length + open.length > 0;
+  if (changesHomes) {
+    const otherOptions = { "drop-home": dropped.length > 0 || undefined, older: older || undefined };
+    checkAlone({ ...place, ...otherOptions, ...options });
+    checkClosing(closedAndOpened);
   }
   const { config: file = "wrangler.toml", cwd = "." } = options;
   const target = { file: resolve(io.root, cwd, file), env };
@@ -120,12 +120,12 @@ async function deploy(args: string[], io: Io): Promise<number> {
   const shared = sharedOptions(env, options);
   const worker = options.name ?? config.name ?? "";
   const find = () => LiveWorker.find(worker, config.account_id, shared, io);
-  if (closing) {
+  if (changesHomes) {
     // The serving Worker may have homes that this checkout lacks. A dry run does not ask it.
     if (options["dry-run"] === true) {
       requireHomes([...close, ...open], homes);
       io.out(`Worker ${worker} stays as it is: --dry-run.`);
-    } else await closeHomes(await find(), asked, homes, io);
+    } else await closeHomes(await find(), closedAndOpened, homes, io);
     return 0;
   }
   refuseVars(config.vars, basename(target.file));
@@ -176,10 +176,12 @@ async function deploy(args: string[], io: Io): Promise<number> {
 
 /** @throws UsageError for an option that needs a deployment */
 function checkAlone(options: Readonly<Record<string, unknown>>): void {
-  const more = Object.keys(options).filter((name) => options[name] !== undefined && !BESIDE_CLOSING.includes(name));
-  if (more.length === 0) return;
+  const unusableOptions = Object.keys(options).filter(
+    (name) => options[name] !== undefined && !BESIDE_CLOSING.includes(name),
+  );
+  if (unusableOptions.length === 0) return;
   throw new UsageError(
-    `--close and --open deploy nothing: they set and delete a secret of what serves. Leave out ${more.map((name) => `--${name}`).join(", ")}.`,
+    `--close and --open deploy nothing: they set and delete a secret of what serves. Leave out ${unusableOptions.map((name) => `--${name}`).join(", ")}.`,
   );
 }
 
@@ -223,13 +225,13 @@ async function migrateHome(
     );
   }
   const home = homeOfBinding(binding);
-  const named = home === undefined ? `Binding ${binding}` : `Home ${home} (${binding})`;
+  const homeAndBinding = home === undefined ? `Binding ${binding}` : `Home ${home} (${binding})`;
   const why = migration.result === "failed" ? migration.output : howToReplace(database, migration.foreign);
   if (home !== undefined && home !== MAIN_HOME && closed.includes(home)) {
-    io.err(`${named} could not be migrated. It is closed, so the others are deployed without it:\n${why}`);
+    io.err(`${homeAndBinding} could not be migrated. It is closed, so the others are deployed without it:\n${why}`);
     return home;
   }
-  throw new NotDeployed(`${named} could not be migrated, so nothing was deployed:\n${why}`);
+  throw new NotDeployed(`${homeAndBinding} could not be migrated, so nothing was deployed:\n${why}`);
 }
 
 function howToReplace({ binding, database_name: name }: Database, foreign: readonly string[]): string {

@@ -61,8 +61,10 @@ function checkScript(language: Language, chinese: Record<string, string>): Promi
   const texts = [...ALL_TEXTS, ...detailWords()];
   const translations =
     language === "en" ? {} : Object.fromEntries(texts.map((english) => [english, chinese[english] ?? english]));
-  const given = JSON.stringify({ language: LANGUAGES[language].tag, texts: SCRIPT_TEXTS[language], translations });
-  return script({ stdin: { contents: `import { start } from "./check.js"; start(${given});`, resolveDir: BROWSER } });
+  const scriptData = JSON.stringify({ language: LANGUAGES[language].tag, texts: SCRIPT_TEXTS[language], translations });
+  return script({
+    stdin: { contents: `import { start } from "./check.js"; start(${scriptData});`, resolveDir: BROWSER },
+  });
 }
 
 async function script(options: BuildOptions): Promise<string> {

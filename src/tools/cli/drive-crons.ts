@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ask, type LocalAddress } from "./local-address.ts";
+import { type LocalAddress, statusOf } from "./local-address.ts";
 
 const MINUTE = 60_000;
 /** The terminal shows a failure after this many failed minutes in a row. */
@@ -46,7 +46,7 @@ async function run(crons: readonly string[], address: LocalAddress, signal: Abor
   const faults = crons.map(async (cron) => {
     const path = `/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(cron)}`;
     try {
-      const status = await ask(address, path, AbortSignal.any([signal, patience]));
+      const status = await statusOf(address, path, AbortSignal.any([signal, patience]));
       return status === 200 ? undefined : `${cron} ended with status ${status}`;
     } catch (error) {
       return patience.aborted ? `${cron} gave no answer` : (error as Error).message;

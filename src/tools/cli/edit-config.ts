@@ -23,12 +23,12 @@ export interface ConfigPart {
 export async function prepareDatabase({ file, env }: ConfigPart, block: D1Block): Promise<() => void> {
   const text = readFileSync(file, "utf8");
   const changed = withDatabase(text, env, block);
-  const before = await meaning(basename(file), text);
+  const before = await parsedConfig(basename(file), text);
   const old: Stage = env === "" ? (before as Stage) : (before.env?.[env] ?? {});
   const stage = { ...old, d1_databases: [...(old.d1_databases ?? []), { ...block }] };
   const expected = env === "" ? stage : { ...before, env: { ...before.env, [env]: stage } };
-  const after = await meaning(basename(file), changed).catch(() => undefined);
-  if (!file.endsWith(".toml") || !isDeepStrictEqual(after, plain(expected))) {
+  const after = await parsedConfig(basename(file), changed).catch(() => undefined);
+  if (!file.endsWith(".toml") || !isDeepStrictEqual(after, plainCopy(expected))) {
     throw new NotEditable(
       `${file} has a form that is not changed here. Write into it by hand, then run this again: a D1 binding ${block.binding} with database_name "${block.database_name}" and migrations_dir "${block.migrations_dir}"`,
     );
@@ -37,17 +37,17 @@ export async function prepareDatabase({ file, env }: ConfigPart, block: D1Block)
 }
 
 /** The configuration that wrangler reads from a text. The text goes through a file, because wrangler reads files only. */
-async function meaning(name: string, text: string): Promise<RawConfig> {
+async function parsedConfig(name: string, text: string): Promise<RawConfig> {
   const { experimental_readRawConfig } = await import("wrangler");
   const folder = mkdtempSync(join(tmpdir(), "agent-session-config-"));
   const config = join(folder, name);
   try {
     writeFileSync(config, text);
-    return plain(experimental_readRawConfig({ config }).rawConfig);
+    return plainCopy(experimental_readRawConfig({ config }).rawConfig);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
 /** A copy for comparing, with ordinary prototypes and without undefined values. */
-const plain = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value));
+const plainCopy = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value));

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ask, connectionEnds, type LocalAddress } from "./local-address.ts";
+import { connectionEnds, type LocalAddress, statusOf } from "./local-address.ts";
 
 /** The front passes this path to the other workerd, which answers it itself and logs nothing. */
 const QUIET_PATH = "/cdn-cgi/handler/platform-proxy";
@@ -27,7 +27,7 @@ async function answers(address: LocalAddress, signal: AbortSignal): Promise<bool
   const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
   while (!patience.aborted) {
     try {
-      await ask(address, QUIET_PATH, patience);
+      await statusOf(address, QUIET_PATH, patience);
       return true;
     } catch {
       await pause(200, patience);

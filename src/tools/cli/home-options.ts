@@ -1,12 +1,12 @@
 /** The options of `npm run deploy` for homes. */
 import { bindingOfHome, CLOSED_LIST, HOME_NAME, MAIN_HOME } from "../../core/homes.ts";
-import { JURISDICTIONS, LOCATIONS, NotDeployed, type Place } from "./create-databases.ts";
+import { type DatabasePlace, JURISDICTIONS, LOCATIONS, NotDeployed } from "./create-databases.ts";
 import { UsageError } from "./known-options.ts";
 import type { Database } from "./migrate.ts";
 import type { D1Block } from "./wrangler-toml.ts";
 
 /** @throws UsageError unless the options give exactly one place for the database, which can never move */
-export function checkPlace({ home, location, jurisdiction }: Place): void {
+export function checkPlace({ home, location, jurisdiction }: DatabasePlace): void {
   if (jurisdiction !== undefined && !JURISDICTIONS.includes(jurisdiction)) {
     throw new UsageError(`--jurisdiction ${jurisdiction} is not one of ${JURISDICTIONS.join(", ")}.`);
   }

@@ -9,7 +9,7 @@ export class UsageError extends Error {
 /** npm has settings with these names. A value of theirs may come from an .npmrc and not from the command line. */
 const SETTINGS_OF_NPM = ["access", "location", "message", "tag"];
 
-interface Reading {
+interface ReadingOptions {
   allowPositionals?: boolean;
   /** Names that people give as options although they are none. */
   mistaken?: readonly string[];
@@ -29,16 +29,16 @@ export function readOptions<Options extends ParseArgsOptionsConfig>(
   example: string,
   args: string[],
   options: Options,
-  { allowPositionals = false, mistaken = [], env = process.env }: Reading = {},
+  { allowPositionals = false, mistaken = [], env = process.env }: ReadingOptions = {},
 ) {
   const names = Object.keys(options);
-  const kept = keptByNpm([...names, ...mistaken], env);
-  if (kept.length > 0) {
-    throw new UsageError(`npm kept ${listed(kept)} for itself. Options stand after "--": ${example}`);
+  const optionsOfNpm = keptByNpm([...names, ...mistaken], env);
+  if (optionsOfNpm.length > 0) {
+    throw new UsageError(`npm kept ${listed(optionsOfNpm)} for itself. Options stand after "--": ${example}`);
   }
   const read = parse(args, options, allowPositionals);
-  const given = read.tokens.flatMap((token) => (token.kind === "option" ? [token.name] : []));
-  const twice = given.find((name, at) => given.indexOf(name) < at && !takesMany(options[name]));
+  const givenNames = read.tokens.flatMap((token) => (token.kind === "option" ? [token.name] : []));
+  const twice = givenNames.find((name, at) => givenNames.indexOf(name) < at && !takesMany(options[name]));
   if (twice !== undefined) throw new UsageError(`--${twice} may be given once.`);
   return read;
 }

@@ -4,7 +4,7 @@ import { LOGIN, NotDeployed } from "./create-databases.ts";
 import type { Io } from "./io.ts";
 
 /** The deployed Worker that Cloudflare runs now. */
-export interface Serving {
+export interface ServedVersion {
   /** The names of its secrets. Nobody can read their values. */
   secrets: string[];
   /** The homes that are closed by secrets or by {@link list}. */
@@ -76,7 +76,7 @@ export class LiveWorker {
   }
 
   /** @throws NotDeployed, also when the Worker does not exist */
-  async serving(): Promise<Serving> {
+  async serving(): Promise<ServedVersion> {
     const bindings = await this.#bindings();
     const secrets = (await this.#ask<{ name: string }[]>(`${this.#script}/secrets`)).map(({ name }) => name);
     const text = bindings.find(({ name, type }) => name === CLOSED_LIST && type === "plain_text")?.text;
@@ -93,7 +93,7 @@ export class LiveWorker {
    * @returns undefined when the Worker does not exist yet
    * @throws NotDeployed for every other failure, because an API that does not answer does not say which homes are closed
    */
-  async servingIfAny(): Promise<Serving | undefined> {
+  async servingIfAny(): Promise<ServedVersion | undefined> {
     try {
       return await this.serving();
     } catch (error) {
@@ -133,12 +133,14 @@ export class LiveWorker {
   async setText(name: string, text: string): Promise<void> {
     const before = await this.#bindings();
     // The list must hold every binding, because the API removes the others. A binding with only name and type stays as it is.
-    const kept = before.filter((each) => each.name !== name).map((each) => ({ name: each.name, type: each.type }));
+    const otherBindings = before
+      .filter((each) => each.name !== name)
+      .map((each) => ({ name: each.name, type: each.type }));
     const form = new FormData();
-    form.set("settings", JSON.stringify({ bindings: [...kept, { name, type: "plain_text", text }] }));
+    form.set("settings", JSON.stringify({ bindings: [...otherBindings, { name, type: "plain_text", text }] }));
     await this.#ask(`${this.#script}/settings`, { method: "PATCH", body: form });
     const after = await this.#bindings();
-    const lost = kept.filter((each) => !after.some((now) => now.name === each.name)).map((each) => each.name);
+    const lost = otherBindings.filter((each) => !after.some((now) => now.name === each.name)).map((each) => each.name);
     if (lost.length === 0) return;
     throw new NotDeployed(
       `Worker ${this.name} has lost ${lost.join(", ")}. Bring back what served before: npx wrangler rollback --name ${this.name}`,
@@ -150,7 +152,7 @@ export class LiveWorker {
   }
 
   #ask<Result>(url: string, { headers, ...request }: RequestInit & { headers?: Record<string, string> } = {}) {
-    return ask<Result>(url, { ...request, headers: { ...this.#headers, ...headers } });
+    return askApi<Result>(url, { ...request, headers: { ...this.#headers, ...headers } });
   }
 }
 
@@ -163,24 +165,24 @@ async function credentials(shared: readonly string[], io: Io): Promise<Record<st
 }
 
 async function onlyAccount(api: string, headers: Record<string, string>): Promise<string> {
-  const [account, ...others] = await ask<{ id: string }[]>(`${api}/accounts`, { headers });
-  if (account !== undefined && others.length === 0) return account.id;
+  const [account, ...otherAccounts] = await askApi<{ id: string }[]>(`${api}/accounts`, { headers });
+  if (account !== undefined && otherAccounts.length === 0) return account.id;
   throw new NotDeployed("There is not exactly one account: say which in CLOUDFLARE_ACCOUNT_ID.");
 }
 
 /** @throws NotDeployed with the API's error */
-async function ask<Result>(url: string, request: RequestInit): Promise<Result> {
+async function askApi<Result>(url: string, request: RequestInit): Promise<Result> {
   try {
     const response = await fetch(url, { ...request, signal: AbortSignal.timeout(LIMIT_MS) });
     const answer = (await response.json()) as { result: Result; errors: { code: number; message: string }[] };
     const { result, errors = [] } = answer;
     if (response.ok && errors.length === 0) return result;
-    const said = errors.map(({ code, message }) => `${message} [code: ${code}]`).join("\n");
+    const errorsText = errors.map(({ code, message }) => `${message} [code: ${code}]`).join("\n");
     const why = errors.some(({ code }) => NEWEST_NOT_SERVING.includes(code))
       ? "\nThe newest version is not the one that serves: somebody rolled back, or a gradual deployment is under way. Deploy the release that serves, then run this again."
       : "";
     throw new ApiError(
-      `${request.method ?? "GET"} ${new URL(url).pathname}: ${response.status}\n${said}${why}`,
+      `${request.method ?? "GET"} ${new URL(url).pathname}: ${response.status}\n${errorsText}${why}`,
       errors.map(({ code }) => code),
     );
   } catch (error) {

@@ -14,7 +14,7 @@ export interface LocalAddress {
 /** Whether another process listens on the port. wrangler itself reports all other errors of an address or a port. */
 export async function isInUse(host: string, port: number): Promise<boolean> {
   const addresses = await lookup(host === "*" ? "::" : host, { all: true }).catch(() => []);
-  const taken = addresses.map(
+  const areInUse = addresses.map(
     ({ address }) =>
       new Promise<boolean>((resolve) => {
         const server = createServer();
@@ -22,7 +22,7 @@ export async function isInUse(host: string, port: number): Promise<boolean> {
         server.listen(port, address, () => server.close(() => resolve(false)));
       }),
   );
-  return (await Promise.all(taken)).includes(true);
+  return (await Promise.all(areInUse)).includes(true);
 }
 
 /** A free port; 0 when the address cannot be used. In that case, wrangler reports the reason. */
@@ -59,7 +59,7 @@ export async function listen<Each extends Server>(make: () => Each, host: string
 }
 
 /** The address to connect to from this machine. Nothing can connect to `*`. */
-export const reachable = ({ host, port }: LocalAddress) => ({
+export const reachableAddress = ({ host, port }: LocalAddress) => ({
   host: ["*", "0.0.0.0", "::"].includes(host) ? "localhost" : host,
   port,
 });
@@ -70,11 +70,11 @@ export const reachable = ({ host, port }: LocalAddress) => ({
  * @returns the status of the answer
  * @throws when no answer comes, or `signal` is aborted
  */
-export function ask(address: LocalAddress, path: string, signal: AbortSignal): Promise<number> {
+export function statusOf(address: LocalAddress, path: string, signal: AbortSignal): Promise<number> {
   const { request } = address.protocol === "https" ? https : http;
   return new Promise((resolve, reject) => {
     request({
-      ...reachable(address),
+      ...reachableAddress(address),
       path,
       // wrangler serves these paths only to a host name of this machine, so the header says localhost for every address.
       headers: { host: "localhost" },
@@ -96,7 +96,7 @@ export function ask(address: LocalAddress, path: string, signal: AbortSignal): P
 export function connectionEnds(address: LocalAddress, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     let connected = false;
-    connect({ ...reachable(address), signal })
+    connect({ ...reachableAddress(address), signal })
       .on("connect", () => {
         connected = true;
       })

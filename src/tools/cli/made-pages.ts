@@ -23,9 +23,9 @@ const HISTORY = ["CHANGELOG.md", "docs/decisions.md"];
  * @throws Error that names Chinese texts that are missing, and numbers of the bench outside of a page's markers
  */
 export function madePages(root: string): Record<string, string> {
-  const read = (path: string) => readFileSync(join(root, path), "utf8");
+  const readPage = (path: string) => readFileSync(join(root, path), "utf8");
   const openapi = JSON.parse(JSON.stringify(openApiDocument("0.0.0")));
-  const numbers = numberTexts(JSON.parse(read("docs/numbers.json")));
+  const numbers = numberTexts(JSON.parse(readPage("docs/numbers.json")));
   const pages: Record<string, string> = {};
   const faults: string[] = [];
   for (const { folder, language } of FOLDERS) {
@@ -33,13 +33,13 @@ export function madePages(root: string): Record<string, string> {
     const up = "../".repeat(folder.split("/").length - 1);
     for (const name of readdirSync(join(root, folder)).filter((file) => file.endsWith(".md"))) {
       const path = `${folder}${name}`;
-      const page = withTables(read(path), { texts, openapi, numbers, read, up });
+      const page = withTables(readPage(path), { texts, openapi, numbers, readPage, up });
       pages[path] = page;
       const strays = HISTORY.includes(path) ? [] : strayNumbers(page, numbers);
       faults.push(...strays.map((stray) => `${path} says ${stray}, which the bench measures, without a marker`));
     }
     faults.push(
-      ...[...texts.missing].map((text) => `src/tools/docs/zh.json has no Chinese for ${JSON.stringify(text)}`),
+      ...[...texts.missingTexts].map((text) => `src/tools/docs/zh.json has no Chinese for ${JSON.stringify(text)}`),
     );
   }
   if (faults.length > 0) throw new Error([...new Set(faults)].join("\n"));

@@ -12,7 +12,7 @@ export interface Database {
 }
 
 /** The copy of a database: Cloudflare's, or the one on this machine. */
-type Where = "--remote" | "--local";
+type DatabaseFlag = "--remote" | "--local";
 
 /**
  * The result of migrating one database.
@@ -33,15 +33,15 @@ type Migration =
  */
 export async function migrate(
   { binding, migrations_dir = "migrations", migrations_table = "d1_migrations" }: Database,
-  { file, where, shared }: { file: string; where: Where; shared: readonly string[] },
+  { file, where, shared }: { file: string; where: DatabaseFlag; shared: readonly string[] },
   io: Io,
 ): Promise<Migration> {
   const ours = readdirSync(resolve(dirname(file), migrations_dir)).filter((name) => name.endsWith(".sql"));
   const select = `SELECT name FROM ${migrations_table} ORDER BY id`;
-  const asked = await io.wrangler(["d1", "execute", binding, where, "--json", "--command", select, ...shared]);
-  const isNew = asked.exitCode !== 0 && asked.output.includes(`no such table: ${migrations_table}`);
-  if (asked.exitCode !== 0 && !isNew) return { result: "failed", output: asked.output };
-  const theirs = isNew ? [] : namesIn(asked.stdout);
+  const result = await io.wrangler(["d1", "execute", binding, where, "--json", "--command", select, ...shared]);
+  const isNew = result.exitCode !== 0 && result.output.includes(`no such table: ${migrations_table}`);
+  if (result.exitCode !== 0 && !isNew) return { result: "failed", output: result.output };
+  const theirs = isNew ? [] : namesIn(result.stdout);
   const foreign = theirs.filter((name) => !ours.includes(name));
   const complete = ours.every((name) => theirs.includes(name));
   if (complete) return foreign.length === 0 ? { result: "up-to-date" } : { result: "ahead", foreign };

@@ -7,10 +7,10 @@ import { UsageError } from "./known-options.ts";
  *
  * @throws UsageError when it cannot be read
  */
-export function readBody(given: string, stdin: Io["stdin"]): Uint8Array<ArrayBuffer> {
-  if (given !== "-" && !given.startsWith("@")) return Uint8Array.from(Buffer.from(given));
+export function readBody(bodyArgument: string, stdin: Io["stdin"]): Uint8Array<ArrayBuffer> {
+  if (bodyArgument !== "-" && !bodyArgument.startsWith("@")) return Uint8Array.from(Buffer.from(bodyArgument));
   try {
-    return Uint8Array.from(given === "-" ? stdin() : readFileSync(given.slice(1)));
+    return Uint8Array.from(bodyArgument === "-" ? stdin() : readFileSync(bodyArgument.slice(1)));
   } catch (error) {
     throw new UsageError(`The body could not be read: ${(error as Error).message}`);
   }

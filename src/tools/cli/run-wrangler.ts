@@ -79,7 +79,7 @@ export function runWranglerDev(
   args: readonly string[],
   serving: () => void,
   stop: AbortSignal,
-): Promise<{ exitCode: number; asked: boolean }> {
+): Promise<{ exitCode: number; wasAskedToEnd: boolean }> {
   const endsToo = new URL("end-with-parent.ts", import.meta.url).href;
   const child = spawn(process.execPath, ["--no-warnings", "--import", endsToo, WRANGLER, "dev", ...args], {
     cwd: PROJECT_ROOT,
@@ -95,12 +95,12 @@ export function runWranglerDev(
     if (event === "CHILD_ENDED") ofWrangler.delete(pid);
   });
   return handedOver(child).finally(() => {
-    for (const pid of ofWrangler) end(pid);
+    for (const pid of ofWrangler) killProcess(pid);
   });
 }
 
 /** Kills a process that wrangler left behind. It would keep the port in use. */
-function end(pid: number): void {
+function killProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
@@ -108,11 +108,11 @@ function end(pid: number): void {
   }
 }
 
-function handedOver(child: ChildProcess): Promise<{ exitCode: number; asked: boolean }> {
+function handedOver(child: ChildProcess): Promise<{ exitCode: number; wasAskedToEnd: boolean }> {
   return new Promise((resolve, reject) => {
-    let asked = false;
+    let wasAskedToEnd = false;
     const forward = (signal: NodeJS.Signals) => {
-      asked = true;
+      wasAskedToEnd = true;
       child.kill(signal);
     };
     const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -120,7 +120,7 @@ function handedOver(child: ChildProcess): Promise<{ exitCode: number; asked: boo
     child.on("error", reject);
     child.on("exit", (code, signal) => {
       for (const each of signals) process.off(each, forward);
-      resolve({ exitCode: shellCode(code, signal), asked });
+      resolve({ exitCode: shellCode(code, signal), wasAskedToEnd });
     });
   });
 }

@@ -58,11 +58,11 @@ async function makeSecrets(args: string[], io: Io): Promise<number> {
   const set = await secretsOf(wrangler, io);
   const missing = SECRET_NAMES.filter((name) => !set.includes(name));
   if (missing.length === 0) throw new NotDeployed(nothingToMake(worker, file));
-  const kept = valuesIn(file);
-  const made = missing.filter((name) => kept.get(name) === "");
+  const storedValues = valuesIn(file);
+  const made = missing.filter((name) => storedValues.get(name) === "");
   refuseUnusable(
     file,
-    new Map(missing.filter((name) => !made.includes(name)).map((name) => [name, kept.get(name) ?? ""])),
+    new Map(missing.filter((name) => !made.includes(name)).map((name) => [name, storedValues.get(name) ?? ""])),
   );
   if (made.includes("MASTER_KEY"))
     await refuseDatabases(worker, file, config.d1_databases, sharedOptions(env, options), io);

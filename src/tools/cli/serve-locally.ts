@@ -27,9 +27,9 @@ export async function serveLocally(
       void driveCrons(crons, address, ended.signal);
       void frontBreaks(address, ended.signal).then((breaks) => breaks && broken.abort());
     };
-    const { exitCode, asked } = await runWranglerDev(all, serving, broken.signal);
+    const { exitCode, wasAskedToEnd } = await runWranglerDev(all, serving, broken.signal);
     ended.abort();
-    if (!broken.signal.aborted || asked) return exitCode;
+    if (!broken.signal.aborted || wasAskedToEnd) return exitCode;
     console.error("A process of wrangler dev crashed, and it answers no more. It is started again.");
   }
 }

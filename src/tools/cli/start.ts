@@ -11,7 +11,7 @@ import { endWithNpm } from "./end-with-npm.ts";
 import { closesHomes, homesOf, labelOf, Misconfigured, refuseClosing, requireHomes } from "./homes.ts";
 import type { Io } from "./io.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
-import { freePort, isInUse, reachable } from "./local-address.ts";
+import { freePort, isInUse, reachableAddress } from "./local-address.ts";
 import { type Database, migrate } from "./migrate.ts";
 import { serveLocally } from "./serve-locally.ts";
 
@@ -131,8 +131,8 @@ The admin API's token is ADMIN_TOKEN in ${file}. Issue an app and an agent with 
 `);
   }
   const { port: _, ip: _ip, "local-protocol": _protocol, access: _access, ...others } = options;
-  const given = options.var ?? [];
-  const loopback = given.some((each) => each.startsWith("WEBHOOK_LOOPBACK:")) ? [] : ["WEBHOOK_LOOPBACK:allow"];
+  const givenVars = options.var ?? [];
+  const loopback = givenVars.some((each) => each.startsWith("WEBHOOK_LOOPBACK:")) ? [] : ["WEBHOOK_LOOPBACK:allow"];
   const closed = close.map((home) => `${closedSecret(home)}:${home}`);
   const crons: string[] = triggers.crons ?? [];
   for (const cron of crons.filter((each) => minutesOf(each) === undefined))
@@ -140,33 +140,34 @@ The admin API's token is ADMIN_TOKEN in ${file}. Issue an app and an agent with 
   const host = options.ip ?? dev.ip;
   const address = { protocol, host, port: port === 0 ? await freePort(host) : port } as const;
   const forWrangler = (vars: readonly string[]) =>
-    asArguments({ env, ...others, var: [...given, ...loopback, ...closed, ...vars] });
+    asArguments({ env, ...others, var: [...givenVars, ...loopback, ...closed, ...vars] });
   if (person === undefined) return serveLocally(address, crons, forWrangler([]));
   const worker = { protocol, host: "127.0.0.1", port: await freePort("127.0.0.1") } as const;
   const front = await AccessFront.start(person, address, worker);
-  const url = `http://${reachable(address).host}:${address.port}`;
+  const url = `http://${reachableAddress(address).host}:${address.port}`;
   const ready = () =>
     io.out(`
 The console, with ${person} signed in by Access: ${url}/console
 Use ${url} for all calls. The address that Wrangler names goes past Access.
 `);
   try {
-    return await serveLocally(worker, crons, forWrangler(front.varsBeside(given)), ready);
+    return await serveLocally(worker, crons, forWrangler(front.varsBeside(givenVars)), ready);
   } finally {
     front.close();
   }
 }
 
-function personOf(given: string | undefined): string | undefined {
-  const email = given === undefined ? undefined : plainEmail(given);
-  if (given !== undefined && email === undefined) throw new UsageError(`--access ${given} is no e-mail address.`);
+function personOf(personText: string | undefined): string | undefined {
+  const email = personText === undefined ? undefined : plainEmail(personText);
+  if (personText !== undefined && email === undefined)
+    throw new UsageError(`--access ${personText} is no e-mail address.`);
   return email;
 }
 
-function portOf(given: string | undefined): number {
-  if (given === undefined) return DEFAULT_PORT;
-  if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
-  throw new UsageError(`--port ${given} is no number from 0 to 65535.`);
+function portOf(portText: string | undefined): number {
+  if (portText === undefined) return DEFAULT_PORT;
+  if (/^\d{1,5}$/.test(portText) && Number(portText) <= 65_535) return Number(portText);
+  throw new UsageError(`--port ${portText} is no number from 0 to 65535.`);
 }
 
 /** Makes missing secrets. @returns false when the Worker would refuse a secret in the file */

@@ -32,7 +32,7 @@ export function writeConfig(folder: string, bindings: readonly string[], main?: 
   const toml = join(PROJECT_ROOT, "wrangler.toml");
   const { env: _, ...config }: RawConfig = experimental_readRawConfig({ config: toml }).rawConfig;
   const from = (path = "") => resolve(PROJECT_ROOT, path);
-  const others = config.d1_databases?.filter(({ binding }) => homeOfBinding(binding) === undefined) ?? [];
+  const otherDatabases = config.d1_databases?.filter(({ binding }) => homeOfBinding(binding) === undefined) ?? [];
   const homes = bindings.map((binding) => ({ binding, database_name: binding, migrations_dir: from("migrations") }));
   const file = join(folder, "wrangler.json");
   const moved = {
@@ -40,7 +40,7 @@ export function writeConfig(folder: string, bindings: readonly string[], main?: 
     main: from(main ?? config.main),
     assets: { ...config.assets, directory: from(config.assets?.directory) },
     build: { ...(builds && { command: config.build?.command }), cwd: PROJECT_ROOT },
-    d1_databases: [...homes, ...others],
+    d1_databases: [...homes, ...otherDatabases],
   };
   writeFileSync(file, JSON.stringify(moved));
   return file;

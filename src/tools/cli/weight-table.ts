@@ -1,7 +1,7 @@
 import type { Weight } from "./count-weight.ts";
 
 /** A row of WEIGHT.md. */
-export interface Row extends Weight {
+export interface WeightRow extends Weight {
   folder: string;
   /** The smallest weight of the folder since the table has it. */
   least: Weight;
@@ -16,16 +16,16 @@ const HEAD = `| folder | tokens | lines | least tokens | least lines | more than
 `;
 
 /** The rows of folders in the page, without the sums. */
-export function committedRows(page: string): Row[] {
+export function committedRows(page: string): WeightRow[] {
   const rows = (COUNTED.exec(page)?.[0] ?? "").matchAll(
     /^\| (\w\S*) \| (\S+) \| (\S+) \| (\S+) \| (\S+) \|(?: \+\S+, \+\S+: (.*))? \|$/gm,
   );
-  const read = (text = "") => Number(text.replaceAll(",", ""));
+  const parseNumber = (text = "") => Number(text.replaceAll(",", ""));
   return [...rows].map(([, folder = "", tokens, lines, leastTokens, leastLines, why = ""]) => ({
     folder,
-    tokens: read(tokens),
-    lines: read(lines),
-    least: { tokens: read(leastTokens), lines: read(leastLines) },
+    tokens: parseNumber(tokens),
+    lines: parseNumber(lines),
+    least: { tokens: parseNumber(leastTokens), lines: parseNumber(leastLines) },
     why,
   }));
 }
@@ -36,11 +36,11 @@ export function committedRows(page: string): Row[] {
  * @param reasons the new sentences, by folder
  * @returns the rows, and a line for each row that rose without a reason. A new folder counts as risen from nothing
  */
-export function settle(
-  committed: Row[],
+export function settleWeights(
+  committed: WeightRow[],
   counted: ReadonlyMap<string, Weight>,
   reasons: ReadonlyMap<string, string>,
-): { rows: Row[]; faults: string[] } {
+): { rows: WeightRow[]; faults: string[] } {
   const before = new Map(committed.map((row) => [row.folder, row]));
   const faults: string[] = [];
   const rows = [...counted].map(([folder, now]) => {
@@ -66,7 +66,7 @@ export function settle(
  *
  * @param older the rows of an earlier committed table
  */
-export function raisedLeasts(older: Row[], rows: Row[]): string[] {
+export function raisedLeasts(older: WeightRow[], rows: WeightRow[]): string[] {
   const before = new Map(older.map(({ folder, least }) => [folder, least]));
   return rows.flatMap(({ folder, least }) => {
     const old = before.get(folder) ?? least;
@@ -76,21 +76,22 @@ export function raisedLeasts(older: Row[], rows: Row[]): string[] {
 }
 
 /** The table as Markdown, with the sums of src and test above the folders. */
-export function tableOf(rows: Row[]): string {
+export function tableOf(rows: WeightRow[]): string {
   const sums = ["src", "test"].map((top) => {
-    const own = rows.filter(({ folder }) => folder.split("/")[0] === top);
-    const sum = (key: keyof Weight) => shown(own.reduce((total, row) => total + row[key], 0));
+    const rowsOfFolder = rows.filter(({ folder }) => folder.split("/")[0] === top);
+    const sum = (key: keyof Weight) => groupedDigits(rowsOfFolder.reduce((total, row) => total + row[key], 0));
     return `| **all of ${top}** | ${sum("tokens")} | ${sum("lines")} | | | |\n`;
   });
   const folders = rows.map(({ folder, tokens, lines, least, why }) => {
-    const more = why && ` +${shown(tokens - least.tokens)}, +${shown(lines - least.lines)}: ${why}`;
-    const numbers = [tokens, lines, least.tokens, least.lines].map(shown).join(" | ");
-    return `| ${folder} | ${numbers} |${more} |\n`;
+    const reasonText =
+      why && ` +${groupedDigits(tokens - least.tokens)}, +${groupedDigits(lines - least.lines)}: ${why}`;
+    const numbers = [tokens, lines, least.tokens, least.lines].map(groupedDigits).join(" | ");
+    return `| ${folder} | ${numbers} |${reasonText} |\n`;
   });
   return [HEAD, ...sums, ...folders].join("");
 }
 
-const shown = (n: number) => n.toLocaleString("en");
+const groupedDigits = (n: number) => n.toLocaleString("en");
 
 /** Replaces the table between the page's markers by the table of these rows. */
-export const withTable = (page: string, rows: Row[]) => page.replace(COUNTED, () => tableOf(rows));
+export const withTable = (page: string, rows: WeightRow[]) => page.replace(COUNTED, () => tableOf(rows));

@@ -6,7 +6,7 @@ import { command } from "./command.ts";
 import { countWeight } from "./count-weight.ts";
 import type { Io } from "./io.ts";
 import { readOptions, UsageError } from "./known-options.ts";
-import { committedRows, raisedLeasts, settle, tableOf, withTable } from "./weight-table.ts";
+import { committedRows, raisedLeasts, settleWeights, tableOf, withTable } from "./weight-table.ts";
 
 const USAGE = `npm run weight -- [options]
 
@@ -33,7 +33,7 @@ async function weigh(args: string[], io: Io): Promise<number> {
   const file = join(io.root, "WEIGHT.md");
   const page = readFileSync(file, "utf8");
   const counted = countWeight(io.root);
-  const { rows, faults } = settle(committedRows(page), counted, reasonsOf(why, counted));
+  const { rows, faults } = settleWeights(committedRows(page), counted, reasonsOf(why, counted));
   faults.push(...raisedLeasts(committedRows(pageBefore(io.root, page)), rows));
   const settled = withTable(page, rows);
   if (write && faults.length === 0) writeFileSync(file, settled);

@@ -17,8 +17,8 @@ interface AccountOptions {
 }
 
 /** The options that choose the account and the environment. Every wrangler command needs them. */
-export function sharedOptions(env: string, given: AccountOptions): string[] {
-  const { config, cwd, profile, "env-file": envFiles = [] } = given;
+export function sharedOptions(env: string, accountOptions: AccountOptions): string[] {
+  const { config, cwd, profile, "env-file": envFiles = [] } = accountOptions;
   return [
     "--env",
     env,
@@ -33,14 +33,16 @@ export function sharedOptions(env: string, given: AccountOptions): string[] {
  * The options by which `wrangler secret` finds the Worker of `wrangler deploy`. The two read --name differently: with --env, `wrangler
  * secret` adds the environment to the name.
  */
-export function secretOptions(env: string, given: AccountOptions & { name?: string | undefined }): string[] {
-  const { name } = given;
-  return name === undefined ? sharedOptions(env, given) : [...sharedOptions("", given), "--name", name];
+export function secretOptions(env: string, accountOptions: AccountOptions & { name?: string | undefined }): string[] {
+  const { name } = accountOptions;
+  return name === undefined
+    ? sharedOptions(env, accountOptions)
+    : [...sharedOptions("", accountOptions), "--name", name];
 }
 
 /** The same options as a user types them for one of our commands. Unset ones are left out. */
-export function typedOptions(env: string, given: AccountOptions & { name?: string | undefined }): string[] {
-  const { name, config, cwd, profile, "env-file": envFile = [] } = given;
-  const said = { env: env === "" ? undefined : env, name, config, cwd, profile, "env-file": envFile };
-  return asArguments(Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)));
+export function typedOptions(env: string, accountOptions: AccountOptions & { name?: string | undefined }): string[] {
+  const { name, config, cwd, profile, "env-file": envFile = [] } = accountOptions;
+  const optionsByName = { env: env === "" ? undefined : env, name, config, cwd, profile, "env-file": envFile };
+  return asArguments(Object.fromEntries(Object.entries(optionsByName).filter(([, value]) => value !== undefined)));
 }

@@ -1,4 +1,4 @@
-import type { AdminCall } from "../../operators/admin/call.ts";
+import type { AdminCall } from "../../operators/admin/admin-call.ts";
 import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../operators/admin/calls.ts";
 import { markdownTable } from "./markdown-table.ts";
 import type { OpenApi } from "./reference/openapi.ts";

@@ -15,27 +15,27 @@ export const meaningOf = ({ t }: Pick<Texts, "t">, violation: Violation): string
   violationText({ t: (text, ...values) => t(text, ...values.map((value) => value ?? "")) }, violation);
 
 /** The first violation of a refusal. @throws Error without one, which means that the rule has changed but not its example */
-function refusedFor(result: Result<unknown>, given: unknown): Violation {
+function refusedFor(result: Result<unknown>, fields: unknown): Violation {
   const [violation] = result.ok ? [] : (result.violations ?? []);
-  if (violation === undefined) throw new Error(`${JSON.stringify(given)} breaks no rule`);
+  if (violation === undefined) throw new Error(`${JSON.stringify(fields)} breaks no rule`);
   return violation;
 }
 
 /** The violation of a call whose first example is sent with other fields. */
-function sent(wireName: string, change: Record<string, unknown>): Violation {
+function violationOf(wireName: string, change: Record<string, unknown>): Violation {
   const { operation, documentation } = DOCUMENTED.find((each) => each.operation.wireName === wireName) ?? {};
   const [example] = Object.values(documentation?.examples ?? {});
   if (operation === undefined || example === undefined) throw new Error(`there is no call ${wireName}`);
   return refusedFor(operation.read({ ...example.fields, ...change }), change);
 }
 
-const create = (change: Record<string, unknown>) => sent("create_gd", change);
-const add = (kefu_ids: string) => sent("add_kf", { kefu_ids });
+const create = (change: Record<string, unknown>) => violationOf("create_gd", change);
+const add = (kefu_ids: string) => violationOf("add_kf", { kefu_ids });
 const body = (text: string | Uint8Array) =>
   refusedFor(readFields(Uint8Array.from(Buffer.from(text)).buffer, undefined), text);
-const stamped = (timestamp: unknown) =>
+const withTimestamp = (timestamp: unknown) =>
   refusedFor(checkFreshness({ timestamp, ranstr: "codex1033048655" }, 1_795_319_350, 300), timestamp);
-const signed = (signature?: string) => violationOfShape(signature) ?? { rule: "required" };
+const violationOfSignature = (signature?: string) => violationOfShape(signature) ?? { rule: "required" };
 
 const UNFIT: LeftOutAgent[] = [
   { id: 777, why: "unknown" },
@@ -55,12 +55,12 @@ const CHOSEN: Group[] = [
     violations: [
       UNKNOWN_PATH,
       { field: "method", rule: "method", values: ["POST"] },
-      signed(),
-      signed(`sha256=${"0".repeat(64)}`),
-      signed("0".repeat(40)),
-      signed(`${"A".repeat(43)}=`),
-      signed("?"),
-      signed("?, ?"),
+      violationOfSignature(),
+      violationOfSignature(`sha256=${"0".repeat(64)}`),
+      violationOfSignature("0".repeat(40)),
+      violationOfSignature(`${"A".repeat(43)}=`),
+      violationOfSignature("?"),
+      violationOfSignature("?, ?"),
       { field: "Content-Type", rule: "json_type", values: ["application/x-www-form-urlencoded"] },
       { field: "Content-Type", rule: "json_type_missing" },
       { field: "Content-Type", rule: "json_type_unreadable" },
@@ -81,9 +81,9 @@ const CHOSEN: Group[] = [
   {
     about: "timestamp, ranstr and Idempotency-Key",
     violations: [
-      stamped(1),
-      stamped(1_795_319_350_000),
-      stamped("1"),
+      withTimestamp(1),
+      withTimestamp(1_795_319_350_000),
+      withTimestamp("1"),
       { field: "ranstr", rule: "used_once" },
       refusedFor(readIdempotencyKey(""), "Idempotency-Key"),
       { field: "Idempotency-Key", rule: "key_of_one_request" },
@@ -98,7 +98,7 @@ const CHOSEN: Group[] = [
       create({ title: "" }),
       create({ sbs: "" }),
       create({ ip: "localhost" }),
-      sent("add_kf", { chat_id: "900220" }),
+      violationOf("add_kf", { chat_id: "900220" }),
       create({ sender_type: 4 }),
       create({ metadata: [] }),
       create({ metadata: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`key${i}`, ""])) }),
@@ -129,7 +129,7 @@ const ofOperations = (): Violation[] =>
   DOCUMENTED.flatMap(({ operation, documentation: { probes } }) => [
     ...Object.values(operation.refusals).map(({ violation }) => violation({ named: UNFIT, leftOut: LEFT_OUT })),
     ...Object.entries(probes?.() ?? {}).flatMap(([field, { outside }]) =>
-      outside.map((value) => sent(operation.wireName, { [field]: value })),
+      outside.map((value) => violationOf(operation.wireName, { [field]: value })),
     ),
   ]);
 

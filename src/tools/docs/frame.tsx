@@ -8,13 +8,13 @@ export interface Assets {
   js: string;
 }
 
-interface Entry {
+interface MenuEntry {
   path: string;
   label: string;
 }
 
 /** The sections of the header. */
-const SECTIONS: Entry[] = [
+const SECTIONS: MenuEntry[] = [
   { path: "", label: "Overview" },
   { path: "integrating", label: "Integrating" },
   { path: "receiving", label: "Receiving events" },
@@ -24,7 +24,7 @@ const SECTIONS: Entry[] = [
 ];
 
 /** The groups of pages in the side bar. The pages of the last two groups are only in English. */
-const GROUPS: { label: string; entries: Entry[]; onlyEnglish?: boolean }[] = [
+const GROUPS: { label: string; entries: MenuEntry[]; onlyEnglish?: boolean }[] = [
   {
     label: "Call",
     entries: [

@@ -103,7 +103,7 @@ export function frontPage(texts: Texts, readme: string): Page {
 /** The block of commands in a README that begins with the given text. @throws Error when there is none */
 function commandsOf(readme: string, beginning: string): string {
   const blocks = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
-  const found = blocks.find((block) => block.startsWith(beginning));
-  if (found === undefined) throw new Error(`a README has no commands that begin with ${beginning}`);
-  return found;
+  const commandBlock = blocks.find((block) => block.startsWith(beginning));
+  if (commandBlock === undefined) throw new Error(`a README has no commands that begin with ${beginning}`);
+  return commandBlock;
 }

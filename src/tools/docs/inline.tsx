@@ -20,8 +20,8 @@ const Paragraphs = ({ text }: { text: string }) => raw(inline.parse(text, { asyn
 /** A description from openapi.json. Without a Chinese translation it is in English, and marked as English for screen readers. */
 export function Described({ texts, text }: { texts: Texts; text: string | undefined }) {
   if (text === undefined) return null;
-  const said = texts.find(text);
-  if (said !== undefined) return <Paragraphs text={said} />;
+  const chineseText = texts.find(text);
+  if (chineseText !== undefined) return <Paragraphs text={chineseText} />;
   return (
     <div lang="en">
       <Paragraphs text={text} />

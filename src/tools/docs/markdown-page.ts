@@ -3,7 +3,7 @@ import { headingsOf, type Page, plainText } from "./page.ts";
 import { type Language, linkTo, type Texts } from "./texts.ts";
 
 /** A file of the repository that is also a page of the docs. */
-export interface Source {
+export interface MarkdownSource {
   /** The page's address after `/docs/`. */
   page: string;
   /** The path of its file from the project's folder. */
@@ -26,7 +26,7 @@ const ENGLISH = [
 ];
 
 /** Every page of docs/ and the client's README. test/tools/docs/pages.test.ts names a file of docs/ that is missing here. */
-export const SOURCES: readonly Source[] = [
+export const SOURCES: readonly MarkdownSource[] = [
   ...TRANSLATED.map((page) => ({ page, file: `docs/${page}.md`, chinese: `docs/zh/${page}.md` })),
   ...ENGLISH.map((page) => ({ page, file: `docs/${page}.md` })),
   { page: "client", file: "src/client/README.md" },
@@ -59,12 +59,12 @@ export function headingsBy(read: Files["read"]): Files["headings"] {
  * @param parts HTML for the parts between the markers `made: NAME` in the file. Other parts stay as they are written
  * @throws Error when a Chinese page has other headings than the English one
  */
-export function markdownPage(source: Source, texts: Texts, files: Files, parts: Record<string, string>): Page {
+export function markdownPage(source: MarkdownSource, texts: Texts, files: Files, parts: Record<string, string>): Page {
   const { language } = texts;
   const file = language === "zh" ? (source.chinese ?? source.file) : source.file;
   const markdown = files.read(file);
   const ids = idsOf(source, file, files);
-  const html = renderMarkdown(prepared(markdown, parts), {
+  const html = renderMarkdown(withParts(markdown, parts), {
     link: (href) => addressOf(href, file, language, files),
     idOf: (heading, anchor) => ids.byHeading[heading]?.id ?? anchor,
   });
@@ -81,21 +81,22 @@ export function markdownPage(source: Source, texts: Texts, files: Files, parts: 
 }
 
 /** A file's headings get the ids of its English page, so that a reader who changes the language stays in the same section. */
-function idsOf({ file: englishFile }: Source, file: string, { headings }: Files) {
-  const own = headings(file);
-  if (file === englishFile) return { byHeading: own.map(({ anchor, title }) => ({ id: anchor, anchor, title })) };
+function idsOf({ file: englishFile }: MarkdownSource, file: string, { headings }: Files) {
+  const ownHeadings = headings(file);
+  if (file === englishFile)
+    return { byHeading: ownHeadings.map(({ anchor, title }) => ({ id: anchor, anchor, title })) };
   const english = headings(englishFile);
   const outline = (all: Anchor[]) => all.map(({ depth }) => depth).join(" ");
-  if (outline(own) !== outline(english)) {
-    throw new Error(`${file} has other headings than ${englishFile}: ${outline(own)} and ${outline(english)}`);
+  if (outline(ownHeadings) !== outline(english)) {
+    throw new Error(`${file} has other headings than ${englishFile}: ${outline(ownHeadings)} and ${outline(english)}`);
   }
   return {
-    byHeading: own.map(({ anchor, title }, index) => ({ id: english[index]?.anchor ?? anchor, anchor, title })),
+    byHeading: ownHeadings.map(({ anchor, title }, index) => ({ id: english[index]?.anchor ?? anchor, anchor, title })),
   };
 }
 
 /** The Markdown without the links to the other language and the list of contents, which the frame has. `parts` become placeholders. */
-function prepared(markdown: string, parts: Record<string, string>): string {
+function withParts(markdown: string, parts: Record<string, string>): string {
   return markdown
     .replace(/^(?:English \| \[|\[English\]\().*\n/m, "")
     .replace(/(?:^(?:\d+\.|-) \[[^\]]+\]\(#[^)]+\).*\n){4,}/m, "")

@@ -1,6 +1,6 @@
 import { Marked, type Token } from "marked";
 import { escapeHtml } from "./page.ts";
-import { fillable } from "./placeholders.ts";
+import { fillableHtml } from "./placeholders.ts";
 
 /** Makes the anchor of a heading as GitHub does. A repeated name gets a number. */
 function slugger(): (title: string) => string {
@@ -30,16 +30,16 @@ export function anchorsOf(markdown: string): Anchor[] {
   const slug = slugger();
   return lexer.lexer(markdown).flatMap((token) => {
     if (token.type !== "heading") return [];
-    const title = plain(token.tokens ?? []);
+    const title = plainText(token.tokens ?? []);
     return [{ depth: Number(token.depth), anchor: slug(title), title }];
   });
 }
 
 /** The shown text of inline tokens. */
-const plain = (tokens: Token[]): string =>
+const plainText = (tokens: Token[]): string =>
   tokens
     .map((token) =>
-      "tokens" in token && token.tokens ? plain(token.tokens) : "text" in token ? token.text : token.raw,
+      "tokens" in token && token.tokens ? plainText(token.tokens) : "text" in token ? token.text : token.raw,
     )
     .join("");
 
@@ -57,7 +57,7 @@ export function renderMarkdown(markdown: string, { link, idOf }: Rendering): str
   const marked = new Marked({
     renderer: {
       heading({ depth, tokens }) {
-        const id = idOf(heading++, slug(plain(tokens)));
+        const id = idOf(heading++, slug(plainText(tokens)));
         if (depth === 1) return "";
         return `<h${depth} id="${escapeHtml(id)}">${this.parser.parseInline(tokens)} ${anchorLink(id)}</h${depth}>\n`;
       },
@@ -92,7 +92,7 @@ const anchorLink = (id: string) => `<a class="anchor" href="#${escapeHtml(id)}" 
 export function codeBlock(text: string, language = ""): string {
   const wraps = ["json", "http", ""].includes(language) ? ' class="wrap"' : "";
   // Without a tabindex, the keyboard cannot reach a block that scrolls sideways.
-  return `<pre tabindex="0"${wraps}><code>${fillable(dimComments(text.trimEnd(), language))}</code></pre>\n`;
+  return `<pre tabindex="0"${wraps}><code>${fillableHtml(dimComments(text.trimEnd(), language))}</code></pre>\n`;
 }
 
 const COMMENT: Record<string, RegExp> = {

@@ -1,5 +1,5 @@
 import { markdownTable } from "./markdown-table.ts";
-import { goalOf, type Measured, NUMBERS, type NumberName, shown, shownResult } from "./numbers.ts";
+import { goalOf, type Measured, NUMBERS, type NumberName, numberText, shownResult } from "./numbers.ts";
 import {
   DOLLARS_PER_GB,
   DOLLARS_PER_MILLION_LINES,
@@ -11,7 +11,7 @@ import {
   PRICES,
   QUEUE_OPERATIONS_PER_MILLION,
   RATES,
-  type Used,
+  type UsedAmounts,
 } from "./prices.ts";
 
 /** The largest database that D1 allows. */
@@ -27,7 +27,7 @@ const RESERVE = 4;
 const DOLLARS_BESIDES = 0.3;
 
 const NAMES = Object.keys(NUMBERS) as NumberName[];
-const grouped = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 0 });
+const groupedDigits = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 0 });
 const dollars = (value: number) => `$${value.toFixed(2)}`;
 const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
 
@@ -46,7 +46,7 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
       `one database takes less than ${RESERVE} times the ${PLANNED} creates/s that docs/scale.md advises`,
     );
 
-  const used: Used = {
+  const used: UsedAmounts = {
     requests: 1,
     cpuMs: value("cpu.create"),
     rowsWritten: value("rows.written") + value("rows.pruned"),
@@ -77,12 +77,12 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
   const eventDollars = sum(eventParts.map(([, cost]) => cost));
 
   const months = RATES.map((rate) => dollarsAMonth(used, rate));
-  const together = (month: ReturnType<typeof dollarsAMonth>) => grouped(sum(Object.values(month)));
+  const dollarsTogether = (month: ReturnType<typeof dollarsAMonth>) => groupedDigits(sum(Object.values(month)));
   const storage = (gigabytes: number) =>
-    `${grouped(gigabytes)} GB, ${grouped(Math.ceil(gigabytes / GIGABYTES))}, $${grouped(Math.max(0, gigabytes - INCLUDED_GB) * DOLLARS_PER_GB)} a month`;
+    `${groupedDigits(gigabytes)} GB, ${groupedDigits(Math.ceil(gigabytes / GIGABYTES))}, $${groupedDigits(Math.max(0, gigabytes - INCLUDED_GB) * DOLLARS_PER_GB)} a month`;
 
   return {
-    ...Object.fromEntries(NAMES.map((name) => [name, shown(name, value(name))])),
+    ...Object.fromEntries(NAMES.map((name) => [name, numberText(name, value(name))])),
     measured,
     planned: `${PLANNED} creates/s`,
     reserve: String(RESERVE),
@@ -92,7 +92,7 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
     "million-events": dollars(eventDollars),
     "queue-price": dollars(QUEUE_OPERATIONS_PER_MILLION),
     "log-price": dollars(DOLLARS_PER_MILLION_LINES),
-    "free-creates": grouped(100_000 / used.rowsWritten),
+    "free-creates": groupedDigits(100_000 / used.rowsWritten),
     numbers: markdownTable(
       ["part", "measurement", "goal", "result"],
       NAMES.map((name) => [
@@ -110,12 +110,12 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
       ],
     ),
     month: markdownTable(
-      ["$ a month, at so many creates a second", ...RATES.map(grouped)],
+      ["$ a month, at so many creates a second", ...RATES.map(groupedDigits)],
       [
-        ["Workers Paid", ...months.map(({ subscription }) => grouped(subscription))],
-        ...KINDS.map((kind) => [PRICES[kind].name, ...months.map((month) => grouped(month[kind]))]),
-        ["**together**", ...months.map((month) => `**${together(month)}**`)],
-        ["with `NONCES` not bound", ...RATES.map((rate) => together(dollarsAMonth(withoutNonces, rate)))],
+        ["Workers Paid", ...months.map(({ subscription }) => groupedDigits(subscription))],
+        ...KINDS.map((kind) => [PRICES[kind].name, ...months.map((month) => groupedDigits(month[kind]))]),
+        ["**together**", ...months.map((month) => `**${dollarsTogether(month)}**`)],
+        ["with `NONCES` not bound", ...RATES.map((rate) => dollarsTogether(dollarsAMonth(withoutNonces, rate)))],
       ],
     ),
     prices: markdownTable(
@@ -124,7 +124,7 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
         ...Object.values(PRICES).map(({ name, perMillion, included }) => [
           `a million ${name}`,
           perMillion < 0.01 ? String(perMillion) : perMillion.toFixed(2),
-          `${grouped(included / 1e6)} million`,
+          `${groupedDigits(included / 1e6)} million`,
         ]),
         ["a GB of D1, a month", DOLLARS_PER_GB.toFixed(2), `${INCLUDED_GB} GB`],
       ],
@@ -132,8 +132,8 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
     storage: markdownTable(
       ["creates/s", "homes for the creates", ...KEPT.map((days) => `${days} days kept: GB, homes, storage`)],
       RATES.map((rate) => [
-        grouped(rate),
-        grouped(Math.ceil(rate / PLANNED)),
+        groupedDigits(rate),
+        groupedDigits(Math.ceil(rate / PLANNED)),
         ...KEPT.map((days) => storage((rate * days * DAY_S * bytes) / 1e9)),
       ]),
     ),

@@ -1,5 +1,5 @@
 /** A number that `npm run bench` measures. */
-interface Described {
+interface DescribedNumber {
   what: string;
   unit: keyof typeof UNITS | "";
   /** The goal: the least or the most. A number without a goal is only reported. */
@@ -64,12 +64,12 @@ export const NUMBERS = {
   },
   "size.minified": { what: "the whole Worker, minified", unit: "KiB" },
   "size.gzipped": { what: "the whole Worker, minified and gzipped", unit: "KiB" },
-} as const satisfies Record<string, Described>;
+} as const satisfies Record<string, DescribedNumber>;
 
 export type NumberName = keyof typeof NUMBERS;
 
 /** A result. For a median, `low` and `high` are the results of the lowest and the highest start. */
-export interface Result {
+export interface BenchResult {
   value: number;
   low?: number;
   high?: number;
@@ -79,31 +79,31 @@ export interface Result {
 export interface Measured {
   /** The date and the machine. */
   measured: string;
-  results: Record<NumberName, Result>;
+  results: Record<NumberName, BenchResult>;
 }
 
-const described = (name: NumberName): Described => NUMBERS[name];
+const describedNumber = (name: NumberName): DescribedNumber => NUMBERS[name];
 
 /** A value as the pages write it, with its unit. */
-export function shown(name: NumberName, value: number): string {
-  const { unit } = described(name);
+export function numberText(name: NumberName, value: number): string {
+  const { unit } = describedNumber(name);
   return unit === "" ? String(value) : UNITS[unit](value);
 }
 
 /** A result with its range. */
-export function shownResult(name: NumberName, { value, low, high }: Result): string {
-  if (low === undefined || high === undefined) return shown(name, value);
-  const bare = (end: number) => shown(name, end).split(" ")[0];
-  return `${shown(name, value)} (${bare(low)} to ${bare(high)})`;
+export function shownResult(name: NumberName, { value, low, high }: BenchResult): string {
+  if (low === undefined || high === undefined) return numberText(name, value);
+  const withoutUnit = (end: number) => numberText(name, end).split(" ")[0];
+  return `${numberText(name, value)} (${withoutUnit(low)} to ${withoutUnit(high)})`;
 }
 
 export function goalOf(name: NumberName): string {
-  const { least, most } = described(name);
-  if (least !== undefined) return `≥ ${shown(name, least)}`;
-  return most === undefined ? "" : `≤ ${shown(name, most)}`;
+  const { least, most } = describedNumber(name);
+  if (least !== undefined) return `≥ ${numberText(name, least)}`;
+  return most === undefined ? "" : `≤ ${numberText(name, most)}`;
 }
 
-export function isMet(name: NumberName, { value }: Result): boolean {
-  const { least = -Infinity, most = Infinity } = described(name);
+export function isMet(name: NumberName, { value }: BenchResult): boolean {
+  const { least = -Infinity, most = Infinity } = describedNumber(name);
   return value >= least && value <= most;
 }

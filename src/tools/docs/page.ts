@@ -16,13 +16,13 @@ export interface Page {
   /** Whether the page may send nothing to any server. Such a page has no search box. */
   sealed?: boolean;
   /** Places of the page that the search finds in addition to its sections. */
-  places?: Place[];
+  places?: SearchPlace[];
   /** The address of a script that only this page loads. */
   script?: string;
 }
 
 /** A place that is found by its title, such as an error. */
-export interface Place {
+export interface SearchPlace {
   /** The id of its heading or of its row. */
   id: string;
   title: string;

@@ -11,7 +11,7 @@ const PLACEHOLDERS: [text: string, attribute: string][] = [
 const AGENT = "10411";
 
 /** HTML of code with its placeholders marked. */
-export function fillable(html: string): string {
+export function fillableHtml(html: string): string {
   const marked = PLACEHOLDERS.reduce(
     (text, [placeholder, attribute]) => text.replaceAll(placeholder, `<span ${attribute}>${placeholder}</span>`),
     html,

@@ -11,7 +11,7 @@ export const PRICES = {
   kvWrites: { name: "KV writes", perMillion: 5, included: 1e6 },
 } as const;
 
-export type Used = Record<keyof typeof PRICES, number>;
+export type UsedAmounts = Record<keyof typeof PRICES, number>;
 
 export const KINDS = Object.keys(PRICES) as (keyof typeof PRICES)[];
 
@@ -30,15 +30,15 @@ export const RATES = [1, 100, 10_000];
 const SECONDS_A_MONTH = 30 * 86_400;
 
 /** The price of a million requests with this usage. The included amounts are not subtracted. */
-export const dollarsPerMillion = (used: Partial<Used>): number =>
+export const dollarsPerMillion = (used: Partial<UsedAmounts>): number =>
   KINDS.reduce((sum, kind) => sum + (used[kind] ?? 0) * PRICES[kind].perMillion, 0);
 
 /** The price of a month of 30 days, split by kind of usage, for `perSecond` requests per second that each use `used`. */
-export function dollarsAMonth(used: Used, perSecond: number): Used & { subscription: number } {
+export function dollarsAMonth(used: UsedAmounts, perSecond: number): UsedAmounts & { subscription: number } {
   const requests = perSecond * SECONDS_A_MONTH;
   const bill = KINDS.map((kind) => {
     const { perMillion, included } = PRICES[kind];
     return [kind, (Math.max(0, used[kind] * requests - included) / 1e6) * perMillion] as const;
   });
-  return { ...(Object.fromEntries(bill) as Used), subscription: DOLLARS_A_MONTH };
+  return { ...(Object.fromEntries(bill) as UsedAmounts), subscription: DOLLARS_A_MONTH };
 }

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../openapi/json-schema.ts";
 import { type Texts, textsOf } from "./texts.ts";
 
-type T = Texts["t"];
+type Translate = Texts["t"];
 
 /** Schemas by the names that `$ref` uses. */
 export type Components = Record<string, JsonSchema>;
@@ -24,8 +24,8 @@ const alternatives = (schema: JsonSchema): JsonSchema[] => [
 ];
 
 /** The type of a schema's values in a few words: `string`, `array of integers`, `integer or null`. */
-export function typeText(t: T, given: JsonSchema, components: Components): string {
-  const schema = resolve(given, components);
+export function typeText(t: Translate, schemaOrRef: JsonSchema, components: Components): string {
+  const schema = resolve(schemaOrRef, components);
   const { type, items } = schema;
   if (Array.isArray(type)) return [...new Set(type.map((each) => t(String(each))))].join(t(" or "));
   if (type === "array") {
@@ -38,27 +38,29 @@ export function typeText(t: T, given: JsonSchema, components: Components): strin
   return schema.const === undefined ? "" : t(typeof schema.const === "number" ? "integer" : typeof schema.const);
 }
 
-const grouped = (number: number) => (number > 9_999 ? number.toLocaleString("en") : String(number));
+const groupedDigits = (number: number) => (number > 9_999 ? number.toLocaleString("en") : String(number));
 
 /** The rules of a schema in words, one text each: `1 to 64 characters`. */
-export function ruleTexts(t: T, given: JsonSchema, components: Components): string[] {
-  const schema = resolve(given, components);
-  const of = (name: string) => (typeof schema[name] === "number" ? Number(schema[name]) : undefined);
+export function ruleTexts(t: Translate, schemaOrRef: JsonSchema, components: Components): string[] {
+  const schema = resolve(schemaOrRef, components);
+  const numberOf = (name: string) => (typeof schema[name] === "number" ? Number(schema[name]) : undefined);
   const range = (least: number | undefined, most: number | undefined, what: string) => {
     if (most === undefined) return least ? [t(`at least {0} ${what}`, least)] : [];
-    return [least ? t(`{0} to {1} ${what}`, least, grouped(most)) : t(`at most {0} ${what}`, grouped(most))];
+    return [
+      least ? t(`{0} to {1} ${what}`, least, groupedDigits(most)) : t(`at most {0} ${what}`, groupedDigits(most)),
+    ];
   };
-  const [least, most] = [of("minimum"), of("maximum")];
+  const [least, most] = [numberOf("minimum"), numberOf("maximum")];
   const rules = [
     ...(onlyValue(schema) === undefined ? [] : [t("always {0}", code(onlyValue(schema)))]),
     ...(Array.isArray(schema.enum) && schema.enum.length > 1
       ? [t("one of {0}", schema.enum.map(code).join(t(", ")))]
       : []),
-    ...range(of("minLength"), of("maxLength"), "characters"),
-    ...range(of("minItems"), of("maxItems"), "items"),
-    ...range(of("minProperties"), of("maxProperties"), "pairs"),
+    ...range(numberOf("minLength"), numberOf("maxLength"), "characters"),
+    ...range(numberOf("minItems"), numberOf("maxItems"), "items"),
+    ...range(numberOf("minProperties"), numberOf("maxProperties"), "pairs"),
     ...(least !== undefined && most !== undefined && most < Number.MAX_SAFE_INTEGER
-      ? [t("{0} to {1}", grouped(least), grouped(most))]
+      ? [t("{0} to {1}", groupedDigits(least), groupedDigits(most))]
       : []),
     // No text says that a count or an id is not negative, because readers know it.
     ...(isReadable(schema.pattern) ? [t("like {0}", code(schema.pattern))] : []),
@@ -75,13 +77,13 @@ export function ruleTexts(t: T, given: JsonSchema, components: Components): stri
 const isReadable = (pattern: unknown) => typeof pattern === "string" && pattern.length <= 50;
 
 /** The values that the items of a list may have. */
-function ofItems(t: T, { items }: JsonSchema, components: Components): string[] {
+function ofItems(t: Translate, { items }: JsonSchema, components: Components): string[] {
   const values = items === undefined ? undefined : resolve(items as JsonSchema, components).enum;
   return Array.isArray(values) ? [t("each one of {0}", values.map(code).join(t(", ")))] : [];
 }
 
 /** The rules of an object whose names the caller chooses. */
-function ofPairs(t: T, { propertyNames, additionalProperties }: JsonSchema): string[] {
+function ofPairs(t: Translate, { propertyNames, additionalProperties }: JsonSchema): string[] {
   const { pattern } = (propertyNames ?? {}) as JsonSchema;
   const { maxLength } = (additionalProperties ?? {}) as JsonSchema;
   return [
@@ -100,16 +102,16 @@ export interface Field {
 }
 
 /** The fields of a schema in order. The inner fields of a field follow it. */
-export function fieldsOf(given: JsonSchema, components: Components, prefix = ""): Field[] {
-  const schema = resolve(given, components);
+export function fieldsOf(schemaOrRef: JsonSchema, components: Components, prefix = ""): Field[] {
+  const schema = resolve(schemaOrRef, components);
   const required = new Set(schema.required ?? []);
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => [
     { name: prefix + name, schema: property, required: required.has(name) },
-    ...within(resolve(property, components), components, prefix + name),
+    ...nestedFields(resolve(property, components), components, prefix + name),
   ]);
 }
 
-function within(schema: JsonSchema, components: Components, name: string): Field[] {
+function nestedFields(schema: JsonSchema, components: Components, name: string): Field[] {
   if (schema.properties !== undefined) return fieldsOf(schema, components, `${name}.`);
   const objects = alternatives(schema).filter((each) => resolve(each, components).properties !== undefined);
   // When there are several forms, as for the data of events, each has a page of its own.
@@ -124,15 +126,24 @@ const onlyValue = ({ const: value, enum: values }: JsonSchema): unknown =>
   value ?? (Array.isArray(values) && values.length === 1 ? values[0] : undefined);
 
 /** The forms that a body may have, each with a name: `kind: site`, or the name of its schema. A single form has no name. */
-export function formsOf(given: JsonSchema, components: Components): { name?: string; schema: JsonSchema }[] {
-  const forms = alternatives(resolve(given, components)).map((each) => ({
+export function formsOf(schemaOrRef: JsonSchema, components: Components): { name?: string; schema: JsonSchema }[] {
+  const forms = alternatives(resolve(schemaOrRef, components)).map((each) => ({
     schema: resolve(each, components),
     component: String(each.$ref ?? "").slice(REF.length),
   }));
-  if (forms.length === 0 || forms.some(({ schema }) => schema.properties === undefined)) return [{ schema: given }];
+  if (forms.length === 0 || forms.some(({ schema }) => schema.properties === undefined))
+    return [{ schema: schemaOrRef }];
   return forms.map(({ schema, component }) => {
-    const told = Object.entries(schema.properties ?? {}).find(([, property]) => onlyValue(property) !== undefined);
-    return { schema, name: told === undefined ? component : `${told[0]}: ${String(onlyValue(told[1]))}` };
+    const constantProperty = Object.entries(schema.properties ?? {}).find(
+      ([, property]) => onlyValue(property) !== undefined,
+    );
+    return {
+      schema,
+      name:
+        constantProperty === undefined
+          ? component
+          : `${constantProperty[0]}: ${String(onlyValue(constantProperty[1]))}`,
+    };
   });
 }
 
@@ -140,14 +151,14 @@ export function formsOf(given: JsonSchema, components: Components): { name?: str
 const UNKNOWN = "…";
 
 /** A value that a schema describes. It consists of the schema's examples. */
-export function exampleOf(given: JsonSchema, components: Components): unknown {
-  const schema = resolve(given, components);
+export function exampleOf(schemaOrRef: JsonSchema, components: Components): unknown {
+  const schema = resolve(schemaOrRef, components);
   if (schema.example !== undefined) return schema.example;
   if (Array.isArray(schema.examples)) return schema.examples[0];
   if (schema.const !== undefined) return schema.const;
   if (Array.isArray(schema.enum)) return schema.enum[0];
-  const [first] = alternatives(schema);
-  if (first !== undefined && schema.properties === undefined) return exampleOf(first, components);
+  const [firstAlternative] = alternatives(schema);
+  if (firstAlternative !== undefined && schema.properties === undefined) return exampleOf(firstAlternative, components);
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
   if (type === "array") return schema.items === undefined ? [] : [exampleOf(schema.items as JsonSchema, components)];
   if (type === "object") {
@@ -171,7 +182,7 @@ const ENGLISH = textsOf("en", {});
 export function rulesBeside(texts: Texts, { schema }: Field, components: Components): string[] {
   const { t } = texts;
   const english = String(schema.description ?? "").toLowerCase();
-  const said = (rule: string) => english.includes(rule.replace(/ (?:characters|items|pairs)$/, ""));
+  const isSaid = (rule: string) => english.includes(rule.replace(/ (?:characters|items|pairs)$/, ""));
   const inEnglish = ruleTexts(ENGLISH.t, schema, components);
-  return ruleTexts(t, schema, components).filter((_, index) => !said(inEnglish[index] ?? ""));
+  return ruleTexts(t, schema, components).filter((_, index) => !isSaid(inEnglish[index] ?? ""));
 }

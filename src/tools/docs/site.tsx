@@ -66,7 +66,7 @@ export function framedPages(pages: Page[], texts: Texts, assets: Assets): Record
     const folder = [LANGUAGES[texts.language].folder, page.path].filter((part) => part !== "").join("/");
     return [`${folder}/index.html`, framed(page, texts, assets)];
   });
-  const missing = [...texts.missing].map((english) => `  ${JSON.stringify(english)}: "",`);
+  const missing = [...texts.missingTexts].map((english) => `  ${JSON.stringify(english)}: "",`);
   if (missing.length > 0) throw new Error(`src/tools/docs/zh.json has no Chinese for\n${missing.join("\n")}`);
   return Object.fromEntries(files);
 }

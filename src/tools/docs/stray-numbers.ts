@@ -24,7 +24,11 @@ const TELLING = /^\$\d[\d,]*\.\d+$|^\d[\d,]*\.\d+ ms$|^\d{3,} bytes$/;
  */
 export function strayNumbers(page: string, numbers: Record<string, string>): string[] {
   const written = withoutMade(page);
-  const told = Object.values(numbers).filter((number) => TELLING.test(number) && written.includes(number));
+  const benchNumbers = Object.values(numbers).filter((number) => TELLING.test(number) && written.includes(number));
   const [, results = ""] = written.split(/^##? Numbers$/m);
-  return [...told, ...MEASURED.flatMap((number) => written.match(number) ?? []), ...(results.match(RESULTS) ?? [])];
+  return [
+    ...benchNumbers,
+    ...MEASURED.flatMap((number) => written.match(number) ?? []),
+    ...(results.match(RESULTS) ?? []),
+  ];
 }

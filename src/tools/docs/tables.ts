@@ -20,7 +20,7 @@ export interface TableInput {
   /** The texts of the bench's results, from number-tables.ts. */
   numbers: Record<string, string>;
   /** The text of a file of the repository, by its path from the project's folder. */
-  read: (path: string) => string;
+  readPage: (path: string) => string;
   /** The relative path from the page to the project's folder: `../`. */
   up: string;
 }
@@ -95,16 +95,16 @@ function fieldsTable(name: string, { texts, openapi }: TableInput): string {
 /** The description of a field and its rules, in one line. */
 function ruleOf(field: Field, texts: Texts, schemas: OpenApi["components"]["schemas"]): string {
   const { t } = texts;
-  const said = t(String(field.schema.description ?? ""))
+  const description = t(String(field.schema.description ?? ""))
     .split(/\n\n+/)
     .map((paragraph) => paragraph.replace(/\n- /, t(" ")).replaceAll(/\n- /g, t("; ")).replaceAll("\n", t(" ")));
   const rules = rulesBeside(texts, field, schemas).join(t("; "));
-  return [...said, ...(rules === "" ? [] : [capital(rules)])]
+  return [...description, ...(rules === "" ? [] : [capitalised(rules)])]
     .map((sentence) => (/[.。]$/.test(sentence) ? sentence : `${sentence}${t(".")}`))
     .join(t(" "));
 }
 
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function refusalsTable({ texts }: TableInput): string {
   const { t } = texts;
@@ -146,7 +146,7 @@ function programsTable(programs: readonly Program[], { texts, up }: TableInput):
 
 const LANGUAGE: Record<string, string> = { sh: "sh", py: "python" };
 
-function codeBlock(file: string, { read, texts }: TableInput): string {
+function codeBlock(file: string, { readPage: read, texts }: TableInput): string {
   const language = LANGUAGE[file.split(".").at(-1) ?? ""] ?? "";
   const title = CALLERS.find((program) => program.file === file)?.language ?? file;
   return `**${title}**${texts.t(":")}\n\n\`\`\`${language}\n${codeOf(read(`src/client/examples/${file}`))}\`\`\`\n`;

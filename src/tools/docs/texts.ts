@@ -15,26 +15,26 @@ export interface Texts {
   /** The address of a page in this language: `errors` is `/docs/zh/errors/`. */
   link: (page: string) => string;
   /** The English of all texts that were asked for. */
-  asked: Set<string>;
-  missing: Set<string>;
+  usedTexts: Set<string>;
+  missingTexts: Set<string>;
 }
 
 /** @param chinese the Chinese texts by their English ones; only the Chinese pages need them */
 export function textsOf(language: Language, chinese: Record<string, string>): Texts {
-  const asked = new Set<string>();
-  const missing = new Set<string>();
+  const usedTexts = new Set<string>();
+  const missingTexts = new Set<string>();
   const find = (english: string) => {
-    asked.add(english);
+    usedTexts.add(english);
     return language === "en" ? english : chinese[english];
   };
   return {
     language,
-    asked,
-    missing,
+    usedTexts,
+    missingTexts,
     find,
     t: (english, ...values) => {
       const text = find(english);
-      if (text === undefined) missing.add(english);
+      if (text === undefined) missingTexts.add(english);
       return (text ?? english).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? ""));
     },
     link: (page) => linkTo(language, page),
@@ -46,7 +46,7 @@ export const wholeTexts = (texts: Texts): Texts => ({
   ...texts,
   find(english) {
     const text = texts.find(english);
-    if (text === undefined) texts.missing.add(english);
+    if (text === undefined) texts.missingTexts.add(english);
     return text;
   },
 });

@@ -2,9 +2,9 @@ import type * as z from "zod/mini";
 import { APPID } from "../../core/credentials/resolve-credentials.ts";
 import { HOME_NAME } from "../../core/homes.ts";
 import { REQUEST_ID } from "../../core/request-id.ts";
-import type { AdminCall } from "../../operators/admin/call.ts";
+import type { AdminCall } from "../../operators/admin/admin-call.ts";
 import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../operators/admin/calls.ts";
-import type { CallDocumentation, Described, JsonSchema } from "../../operators/admin/words.ts";
+import type { CallDocumentation, DescribedSchema, JsonSchema } from "../../operators/admin/words.ts";
 import { header } from "./components.ts";
 import { jsonSchemaOf, responseSchemaOf } from "./json-schema.ts";
 import { problems } from "./problems.ts";
@@ -73,12 +73,12 @@ for (const call of ADMIN_CALLS) {
 }
 
 function addSchemas({ id, body, response }: AdminCall, words: CallDocumentation): void {
-  const wrong = (what: string) => new Error(`the ${what} of ${id} is not described as it is`);
-  if ((body === undefined) !== (words.body === undefined)) throw wrong("body");
-  if ((response === undefined) !== (words.response === undefined)) throw wrong("response");
+  const wrongDescription = (what: string) => new Error(`the ${what} of ${id} is not described as it is`);
+  if ((body === undefined) !== (words.body === undefined)) throw wrongDescription("body");
+  if ((response === undefined) !== (words.response === undefined)) throw wrongDescription("response");
   const parts = words.parts ?? [];
   const names = new Map<unknown, string>(parts.map(({ schema, name }) => [schema, name]));
-  const answer = (of: z.ZodMiniType, described: Described) =>
+  const answer = (of: z.ZodMiniType, described: DescribedSchema) =>
     add(described, () => responseSchemaOf(of, described, names));
   if (body && words.body) {
     const { fields = {} } = words.body;
@@ -89,16 +89,16 @@ function addSchemas({ id, body, response }: AdminCall, words: CallDocumentation)
 }
 
 /** @throws Error when two schemas have the same name, and for words that do not fit */
-function add({ name }: Described, make: () => JsonSchema): void {
+function add({ name }: DescribedSchema, make: () => JsonSchema): void {
   const known = adminSchemas[name];
-  const schema = named(name, make);
+  const schema = withCallName(name, make);
   if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema))
     throw new Error(`there are two schemas ${name}`);
   adminSchemas[name] = schema;
 }
 
 /** @throws Error with the name of the schema */
-function named<Made>(name: string, make: () => Made): Made {
+function withCallName<Made>(name: string, make: () => Made): Made {
   try {
     return make();
   } catch (error) {
@@ -115,7 +115,7 @@ function pathItem({ id, path }: AdminCall): PathItem {
   return parameters.length === 0 ? {} : { parameters };
 }
 
-function contentOf(media: string, { name }: Described) {
+function contentOf(media: string, { name }: DescribedSchema) {
   return { content: { [media]: { schema: { $ref: `#/components/schemas/${name}` } } } };
 }
 
@@ -132,7 +132,7 @@ function operation(call: AdminCall, { refusals = [], also, ...words }: CallDocum
     operationId: id,
     summary: words.summary,
     description: [words.description, whoMay(call)].filter(Boolean).join("\n\n"),
-    ...(query !== undefined && { parameters: named(id, () => queryParameters(query, words.query ?? {})) }),
+    ...(query !== undefined && { parameters: withCallName(id, () => queryParameters(query, words.query ?? {})) }),
     ...(words.body !== undefined && {
       requestBody: {
         required: bodyOptional === undefined,

@@ -16,7 +16,7 @@ export const string = (description: string, more: JsonSchema = {}): JsonSchema =
 export const orNull = (schema: JsonSchema): JsonSchema => ({ ...schema, type: [schema.type, "null"] });
 
 /** An object with exactly these fields, all required. */
-export const exactly = (properties: Record<string, JsonSchema>, more: JsonSchema = {}): JsonSchema => ({
+export const strictObject = (properties: Record<string, JsonSchema>, more: JsonSchema = {}): JsonSchema => ({
   type: "object",
   properties,
   required: Object.keys(properties),
@@ -68,7 +68,7 @@ export const header = (...names: (keyof typeof headers)[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 export const envelopeSchema = (data: JsonSchema): JsonSchema =>
-  exactly({
+  strictObject({
     code: integer("1 is success.", { const: 1 }),
     msg: string("Always `ok` on success.", { const: "ok" }),
     data,
@@ -100,7 +100,7 @@ function failure(code: SignedErrorCode) {
     headers: header("x-request-id", ...(MORE_HEADERS[code] ?? [])),
     content: {
       "application/json": {
-        schema: exactly({
+        schema: strictObject({
           code: integer("-1 is failure.", { const: -1 }),
           msg: string("The message, exactly as here.", { const: message }),
           data: string("Always empty on failure.", { const: "" }),

@@ -1,5 +1,5 @@
 import { adminPaths, adminSchemas } from "./admin-paths.ts";
-import { exactly, failureResponses, failures, header, headers, securitySchemes, string } from "./components.ts";
+import { failureResponses, failures, header, headers, securitySchemes, strictObject, string } from "./components.ts";
 import { eventSchemas, eventWebhooks } from "./event-webhooks.ts";
 import { problemResponses } from "./problems.ts";
 import { signedPaths, signedSchemas } from "./signed-operations.ts";
@@ -10,7 +10,7 @@ const VERSION = string("The version that serves: that of its package.json.");
 const FAULT = string("What an operator can mend, in a sentence. There only while there is something.");
 
 const health = (status: string[], directory: string[], more: object, required: string[]) =>
-  exactly(
+  strictObject(
     {
       status: string(
         "`degraded` when something is down, closed or wrong, and the directory answers; `down` when it does not. A part that is `off` does not change it.",

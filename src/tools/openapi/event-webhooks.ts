@@ -2,7 +2,7 @@ import { DOCUMENTED } from "../../core/operations/index.ts";
 import type { Documentation } from "../../core/operations/operation.ts";
 import { PING, SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING } from "../../core/store/event-schema.ts";
 import { eventName } from "../../operators/admin/events/event.ts";
-import { exactly, integer, orNull, string } from "./components.ts";
+import { integer, orNull, strictObject, string } from "./components.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
 /** The events that the service posts to webhooks. Most belong to operations: each accepted call writes an event. */
@@ -87,10 +87,10 @@ const nameOf = ({ type }: Event) => eventName(type);
 
 export const eventSchemas: Record<string, JsonSchema> = Object.fromEntries(
   EVENTS.flatMap((event) => [
-    [`${nameOf(event)}Data`, exactly({ seq: SEQ, ...event.properties })],
+    [`${nameOf(event)}Data`, strictObject({ seq: SEQ, ...event.properties })],
     [
       `${nameOf(event)}Event`,
-      exactly({
+      strictObject({
         type: string("What happened.", { const: event.type }),
         timestamp: string("When it happened, ISO 8601 in UTC.", { format: "date-time", examples: [AT] }),
         data: { $ref: `#/components/schemas/${nameOf(event)}Data` },

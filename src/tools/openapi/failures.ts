@@ -1,7 +1,7 @@
 import type { SignedErrorCode } from "../../core/errors.ts";
 import { DOCUMENTED } from "../../core/operations/index.ts";
 
-interface Cause {
+interface DocumentedCause {
   cause: string;
   cure: string;
 }
@@ -9,7 +9,7 @@ interface Cause {
 export interface DescribedRefusal {
   /** The heading of the refusal. */
   name: string;
-  causes: readonly Cause[];
+  causes: readonly DocumentedCause[];
 }
 
 /** The refusals of all operations. {@link FAILURES} adds the causes that only some operations have. */
@@ -138,7 +138,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
 type Documented = typeof DOCUMENTED;
 
 /** The causes from the rules of operations, in the order of the rules. Equal texts appear once. */
-function ownCauses(code: SignedErrorCode, documented: Documented): Cause[] {
+function ownCauses(code: SignedErrorCode, documented: Documented): DocumentedCause[] {
   const causes = documented.flatMap(({ operation, documentation }) =>
     Object.entries(documentation.refusals).filter(([name]) => operation.refusals[name]?.code === code),
   );

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import type { Described, JsonSchema, Words } from "../../operators/admin/words.ts";
+import type { DescribedSchema, JsonSchema, SchemaWords } from "../../operators/admin/words.ts";
 
-export type { JsonSchema, Words } from "../../operators/admin/words.ts";
+export type { JsonSchema, SchemaWords } from "../../operators/admin/words.ts";
 
 /**
  * Turns an object schema of an input into JSON Schema 2020-12. Rules in a `refine` are in its `params`. The default of a body's field
@@ -10,7 +10,7 @@ export type { JsonSchema, Words } from "../../operators/admin/words.ts";
  * @param io "output" for a query: its schema reads texts and gives integers, and OpenAPI describes the integers
  * @throws Error as {@link withWords} does
  */
-export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | "output" = "input"): JsonSchema {
+export function jsonSchemaOf(schema: z.ZodMiniType, words: SchemaWords, io: "input" | "output" = "input"): JsonSchema {
   const json = convert(schema, io, ({ zodSchema, jsonSchema }) => {
     for (const params of refineParams(zodSchema)) addRule(jsonSchema, params);
     // The pattern repeats the format, and generators of test data understand formats better.
@@ -34,7 +34,7 @@ export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | 
  */
 export function responseSchemaOf(
   schema: z.ZodMiniType,
-  { fields = {}, whole }: Described,
+  { fields = {}, whole }: DescribedSchema,
   parts: ReadonlyMap<unknown, string>,
 ): JsonSchema {
   const json = convert(schema, "output", ({ zodSchema, jsonSchema }) => {
@@ -60,7 +60,7 @@ function convert(schema: z.ZodMiniType, io: "input" | "output", override: Overri
 }
 
 /** Adds the words to the fields. @throws Error for words of a missing field, and for a field without a description */
-function withWords(json: JsonSchema, words: Words): JsonSchema {
+function withWords(json: JsonSchema, words: SchemaWords): JsonSchema {
   const fields = json.properties ?? {};
   const described = merge(json, Object.keys(words).length === 0 ? {} : { properties: words });
   for (const name of Object.keys(fields)) {
@@ -74,22 +74,24 @@ function withWords(json: JsonSchema, words: Words): JsonSchema {
 /** Puts keywords of words in place of a schema's own. Words under `properties` and `items` belong to the inner schemas. */
 function merge(schema: JsonSchema, words: JsonSchema): JsonSchema {
   const merged: JsonSchema = { ...schema };
-  for (const [keyword, said] of Object.entries(words)) {
-    const own = schema[keyword] as JsonSchema | undefined;
-    if (said === undefined) delete merged[keyword];
-    else if (keyword === "properties" && own !== undefined) merged[keyword] = mergeEach(own, said as Words);
-    else if (keyword === "items" && own !== undefined) merged[keyword] = merge(own, said as JsonSchema);
-    else merged[keyword] = said;
+  for (const [keyword, wordsOfKeyword] of Object.entries(words)) {
+    const ownSchema = schema[keyword] as JsonSchema | undefined;
+    if (wordsOfKeyword === undefined) delete merged[keyword];
+    else if (keyword === "properties" && ownSchema !== undefined)
+      merged[keyword] = mergeEach(ownSchema, wordsOfKeyword as SchemaWords);
+    else if (keyword === "items" && ownSchema !== undefined)
+      merged[keyword] = merge(ownSchema, wordsOfKeyword as JsonSchema);
+    else merged[keyword] = wordsOfKeyword;
   }
   return merged;
 }
 
-function mergeEach(properties: JsonSchema, words: Words): Record<string, JsonSchema> {
+function mergeEach(properties: JsonSchema, words: SchemaWords): Record<string, JsonSchema> {
   const merged = { ...properties } as Record<string, JsonSchema>;
-  for (const [name, said] of Object.entries(words)) {
-    const own = merged[name];
-    if (own === undefined) throw new Error(`the schema has no field ${name}`);
-    merged[name] = merge(own, said);
+  for (const [name, wordsOfProperty] of Object.entries(words)) {
+    const ownSchema = merged[name];
+    if (ownSchema === undefined) throw new Error(`the schema has no field ${name}`);
+    merged[name] = merge(ownSchema, wordsOfProperty);
   }
   return merged;
 }

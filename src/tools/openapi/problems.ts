@@ -1,5 +1,5 @@
 import { NAME_RULE } from "../../core/fields.ts";
-import { exactly, header, integer, string } from "./components.ts";
+import { header, integer, strictObject, string } from "./components.ts";
 
 /** The problem details of the admin API: RFC 9457. */
 const PROBLEMS = {
@@ -107,7 +107,7 @@ function problem(status: ProblemStatus) {
     type: "array",
     description: "One entry for each bad field.",
     minItems: 1,
-    items: exactly({
+    items: strictObject({
       field: string("Its name; empty when the body as a whole is meant."),
       message: string("The rule that it broke."),
     }),
@@ -133,7 +133,7 @@ function problem(status: ProblemStatus) {
     content: {
       "application/problem+json": {
         schema: {
-          ...exactly({
+          ...strictObject({
             ...fields,
             ...(status === 400 && { errors: named }),
             ...([403, 409].includes(status) && { reason }),

@@ -3,7 +3,7 @@ import { DOCUMENTED } from "../../core/operations/index.ts";
 import type { Documentation, Operation } from "../../core/operations/operation.ts";
 import { freshnessSchema } from "../../core/signed/check-freshness.ts";
 import { envelopeSchema, failures, header, string } from "./components.ts";
-import { type JsonSchema, jsonSchemaOf, type Words } from "./json-schema.ts";
+import { type JsonSchema, jsonSchemaOf, type SchemaWords } from "./json-schema.ts";
 
 const SIGNED_EXAMPLE = {
   appid: "42d7c13c16e7ed0479f2418eb8894310",
@@ -18,7 +18,7 @@ const APPID = string("The application identifier that the operator issued.", {
   examples: [SIGNED_EXAMPLE.appid],
 });
 
-const FRESHNESS_WORDS: Words = {
+const FRESHNESS_WORDS: SchemaWords = {
   timestamp: {
     description:
       "When the request was made, in Unix seconds; at most 300 s off, unless the operator set another tolerance. Otherwise the answer is 401. What is not an integer is 400.",
@@ -65,7 +65,7 @@ const idempotencyKey = {
   example: "order-20260617-0042",
 };
 
-const answered = (data: JsonSchema, value: unknown, ...more: Parameters<typeof header>) => ({
+const acceptedAnswer = (data: JsonSchema, value: unknown, ...more: Parameters<typeof header>) => ({
   description: "Done, and stored as a whole.",
   headers: header("x-request-id", "idempotency-replayed", ...more),
   content: { "application/json": { schema: envelopeSchema(data), example: { code: 1, msg: "ok", data: value } } },
@@ -114,7 +114,11 @@ const pathOf = (operation: Operation, documentation: Documentation) => {
       description,
       requestBody: body(operation, documentation),
       responses: {
-        200: answered(answer.schema, answer.example, ...(operation.leavesOut ? (["x-ignored-agents"] as const) : [])),
+        200: acceptedAnswer(
+          answer.schema,
+          answer.example,
+          ...(operation.leavesOut ? (["x-ignored-agents"] as const) : []),
+        ),
         ...failures(...new Set([...COMMON_REFUSALS, ...codes])),
       },
     },

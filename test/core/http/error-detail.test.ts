@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { beforeAll, describe, expect, it } from "vitest";
-import { fail } from "../../../src/core/http/envelope.ts";
+import { answerRefusal } from "../../../src/core/http/envelope.ts";
 import type { App } from "../../../src/core/http/request-context.ts";
 import { refused } from "../../../src/core/result.ts";
 import { replacing } from "../../support/replacing.ts";
@@ -114,7 +114,7 @@ describe("x-error-detail", () => {
     const app = new Hono<App>();
     app.all("/:open", (c) => {
       c.set("trace", { requestId: "id" });
-      return fail(c, c.req.param("open") === "open" ? { ...refusal, tell: true } : refusal);
+      return answerRefusal(c, c.req.param("open") === "open" ? { ...refusal, tellViolations: true } : refusal);
     });
     const detailOf = async (path: string) => (await app.request(path, {}, {})).headers.get("x-error-detail");
     expect(await detailOf("/held-back")).toBeNull();

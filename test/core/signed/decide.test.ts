@@ -33,7 +33,7 @@ it("asks no closed home, also for a caller whose record another request has foun
       lifetime: { runtime, waitUntil, answerBy: runtime.elapsed() + 5_000 },
     },
     { appid, siteId, home, secretVersion: "version", events: false, source: "isolate", credentials },
-    { operation, asked: { input: {}, bound: {} }, ranstr: "r", idempotencyKey: null, staleAt: NOW + 900 },
+    { operation, operationInput: { input: {}, bound: {} }, ranstr: "r", idempotencyKey: null, staleAt: NOW + 900 },
   );
   await expect(decided).rejects.toMatchObject({ code: "unavailable", context: { reason: "home_closed" } });
 });

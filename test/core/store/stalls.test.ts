@@ -30,7 +30,7 @@ function twoHomes() {
     ]),
   };
   const stalls = new Stalls({ elapsed: () => now });
-  const guarded = stalls.guard(config);
+  const guarded = stalls.guardDatabases(config);
   return {
     reached,
     guarded,
@@ -158,5 +158,5 @@ describe("a database is open to all", () => {
 
 it("guards a setting's databases once", () => {
   const { stalls, config, guarded } = twoHomes();
-  expect(stalls.guard(config)).toBe(guarded);
+  expect(stalls.guardDatabases(config)).toBe(guarded);
 });

@@ -6,9 +6,9 @@ import { selectWebhook } from "../../../src/operators/store/home/read-webhooks.t
 import { selectRecents } from "../../../src/operators/store/home/recent-deliveries.ts";
 import {
   type RedeliveredStatus,
-  type Redelivering,
+  type RedeliveryFilter,
   renewDeliveries,
-} from "../../../src/operators/store/home/redeliveries.ts";
+} from "../../../src/operators/store/home/redeliver-many.ts";
 import { DeliveringWorker, fillDeliveries, setDeliveries } from "../../support/deliveries.ts";
 import { newWebhook, type TestWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
@@ -151,7 +151,7 @@ describe("a step of sending again", () => {
       .bind(NOW, webhook.siteId)
       .run();
   });
-  const step = (status: RedeliveredStatus[], more: Partial<Redelivering> = {}) => ({
+  const step = (status: RedeliveredStatus[], more: Partial<RedeliveryFilter> = {}) => ({
     status,
     since: undefined,
     until: NOW,
@@ -161,7 +161,7 @@ describe("a step of sending again", () => {
   });
   const author = { actor: "admin-api", now: NOW, requestId: "a call", who: null, address: null } as const;
   const runtime = runtimeAt(() => NOW * 1000);
-  const ofStep = async (wanted: Redelivering, isDry = true, of = webhook) => {
+  const ofStep = async (wanted: RedeliveryFilter, isDry = true, of = webhook) => {
     const { db, ran } = watched();
     const done = await renewDeliveries(runtime, db, of, wanted, author, isDry);
     return { done, ran, read: ran.reduce((sum, { read }) => sum + read, 0) };

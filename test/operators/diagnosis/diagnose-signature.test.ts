@@ -74,7 +74,7 @@ describe("a signature that the server accepts", () => {
       `0x${right}`,
     ]) {
       const { signature: read } = await diagnose(BODY, signature);
-      expect([signature, read.faults.length === 0]).toEqual([signature, violationOfShape(signature) === undefined]);
+      expect([signature, read.mistakes.length === 0]).toEqual([signature, violationOfShape(signature) === undefined]);
     }
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isAtLeast, ROLES, type Role } from "../../../src/operators/access/role.ts";
-import type { AdminCall } from "../../../src/operators/admin/call.ts";
+import type { AdminCall } from "../../../src/operators/admin/admin-call.ts";
 import { ADMIN_CALLS } from "../../../src/operators/admin/calls.ts";
 import { CALLS, prepared, read } from "../../support/admin-calls.ts";
 import { newToken } from "../../support/new-token.ts";

@@ -206,7 +206,7 @@ describe("a change of a webhook", () => {
     const { world, webhookId, change } = await start();
     const { commitLate } = await change("late", { status: "enabled" });
     const cause = { lastStatus: 410, lastCause: "status", lastSeq: 1 } as const;
-    const failure = { failedAt: NOW, ...cause, gone: true, slow: 0, usedUp: [] };
+    const failure = { failedAt: NOW, ...cause, isGone: true, slow: 0, usedUp: [] };
     await inOneBatch(
       env.DB,
       judge(env.DB, { siteId: world.siteId, webhookId, url: URL, ...failure }, null, NOW, "evt_1"),

@@ -49,10 +49,10 @@ async function costOf(world: World, gone: number) {
   });
   await patchSite(world, { retention_days: 1 });
   const now = createdAt(gone) + DAY;
-  const limits = { chunkRows: 1_000, left: 900, sessionEventTypes: [], callRules: CALL_RULES };
+  const limits = { chunkRows: 1_000, statementsLeft: 900, sessionEventTypes: [], callRules: CALL_RULES };
   const run = { runtime: systemRuntime, now, keptUntil: 0, journalKeptUntil: 0, auditKeptUntil: 0, ...limits };
   for await (const count of pruneSessions(run, db, { home: HOME })) removed += count;
-  expect(900 - run.left).toBe(statements);
+  expect(900 - run.statementsLeft).toBe(statements);
   await patchSite(world, { retention_days: null });
   return { removed, read, written, statements };
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { issueApp } from "../../../src/operators/services/apps.ts";
 import { addWebhook } from "../../../src/operators/services/webhooks.ts";
 import { selectSite } from "../../../src/operators/store/directory/sites.ts";
-import { STATEMENTS_PER_BATCH } from "../../../src/operators/store/home/old-sessions.ts";
+import { STATEMENTS_OF_REMOVAL_BATCH } from "../../../src/operators/store/home/old-sessions.ts";
 import { countEvents, selectUncounted } from "../../../src/operators/store/usage/count-events.ts";
 import { closing } from "../../support/closing.ts";
 import { HOMES, seedCustomer } from "../../support/customers.ts";
@@ -101,7 +101,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
     let isFirst = true;
     // Another run removes the first sessions after this run has found them.
     const batch = async <T>(statements: D1PreparedStatement[]) => {
-      if (statements.length === STATEMENTS_PER_BATCH && isFirst) {
+      if (statements.length === STATEMENTS_OF_REMOVAL_BATCH && isFirst) {
         isFirst = false;
         await databaseOf(home).batch(statements);
       }

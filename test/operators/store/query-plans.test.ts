@@ -244,7 +244,7 @@ describe("the query plans of operators' calls", () => {
         await newWebhook(world);
         await world.chatId();
         const at = await site(ctx, world);
-        await readTimeline(ctx, { site: at, stored: await readSession(ctx, { site: at, chatId: 2 }) });
+        await readTimeline(ctx, { site: at, storedSession: await readSession(ctx, { site: at, chatId: 2 }) });
       },
     ],
     [

@@ -1,5 +1,5 @@
 /** The command with a fake simulation, for its tests. */
-import type { Defect } from "../defect.ts";
+import type { Defect } from "../planted-defect.ts";
 import { main } from "./main.ts";
 
 const defect = (name: string): Defect => ({

@@ -1,5 +1,5 @@
 import type { Code } from "../bundle.ts";
-import type { Defect } from "../defect.ts";
+import type { Defect } from "../planted-defect.ts";
 import type { Violation } from "../run.ts";
 import type { Asked, Parts } from "./main.ts";
 import { counted, grouped } from "./report.ts";

@@ -1,7 +1,7 @@
 import { openSync, writeSync } from "node:fs";
 import { UsageError } from "../../../src/tools/cli/known-options.ts";
 import type { bundle } from "../bundle.ts";
-import type { Defect } from "../defect.ts";
+import type { Defect } from "../planted-defect.ts";
 import { findDefects } from "./find-defects.ts";
 import { type Command, readCommand, USAGE } from "./options.ts";
 import { BrokenRun, Stopped } from "./threads.ts";

@@ -1,165 +1,165 @@
-import { type Defect, one } from "../defect.ts";
+import { type Defect, oneEditDefect } from "../planted-defect.ts";
 
 /** Defects of leases, attempts, results, shares, the health of webhooks and what is told of it. */
 export const DELIVERY_DEFECTS: Defect[] = [
-  one(
+  oneEditDefect(
     "newest-due-first",
     "The delivery that became due last is attempted first.",
     "src/events/store/deliveries.ts",
-    "ORDER BY ${due.nextAttemptAt}, ${due.seq}",
-    "ORDER BY ${due.nextAttemptAt} DESC, ${due.seq}",
+    "ORDER BY ${dueDelivery.nextAttemptAt}, ${dueDelivery.seq}",
+    "ORDER BY ${dueDelivery.nextAttemptAt} DESC, ${dueDelivery.seq}",
   ),
-  one(
+  oneEditDefect(
     "claims-without-cap",
     "Any number of attempts are in flight to one webhook.",
     "src/events/store/deliveries.ts",
-    "ELSE ${number(MOST_IN_FLIGHT)} END - attempts)",
-    "ELSE ${number(MOST_IN_FLIGHT)} END)",
+    "ELSE ${numberLiteral(MOST_IN_FLIGHT)} END - attempts)",
+    "ELSE ${numberLiteral(MOST_IN_FLIGHT)} END)",
   ),
-  one(
+  oneEditDefect(
     "short-leases",
     "The lease of a slow attempt ends too early, so the attempt is begun again.",
     "src/events/store/deliveries.ts",
     "export const LEASE_SECONDS = 60;",
     "export const LEASE_SECONDS = 10;",
   ),
-  one(
+  oneEditDefect(
     "failure-without-claim",
     "A failure is recorded over results that others have recorded since.",
     "src/events/store/deliveries.ts",
     "each.value ->> 'status' = 'delivered' AND ${deliveries.status} <> 'delivered'",
     "true",
   ),
-  one(
+  oneEditDefect(
     "failing-take-all-places",
     "Failing webhooks take all places of a run.",
     "src/events/budget.ts",
     "const SUSPECT_PART = 1 / 3;",
     "const SUSPECT_PART = 1;",
   ),
-  one(
+  oneEditDefect(
     "new-take-all-places",
     "Webhooks that have delivered nothing yet take all places of a run.",
     "src/events/store/deliveries.ts",
     "OR ${webhooks.slow} IS NOT 0)",
     "OR ${webhooks.slow} IS 1)",
   ),
-  one(
+  oneEditDefect(
     "no-sweep",
     "A delivery whose message the queue lost is never sent.",
     "src/events/sweep.ts",
     "await notifyQueue(tools, notices);",
     "await notifyQueue(tools, notices.slice(0, 0));",
   ),
-  one(
+  oneEditDefect(
     "retries-left-to-the-sweep",
     "The queue is not notified of the next attempt.",
     "src/events/target.ts",
     "!(target.retries || wait",
     "!((target.retries && false) || wait",
   ),
-  one(
+  oneEditDefect(
     "gone-leaves-the-rest",
     "When the Worker disables a webhook, its pending deliveries stay pending.",
     "src/events/store/webhook-health.ts",
     "    ended: endPending(db, { siteId, id: webhookId }),\n",
     "    ended: undefined && endPending(db, { siteId, id: webhookId }),\n",
   ),
-  one(
+  oneEditDefect(
     "fails-for-ever",
     "A success does not reset failing_since.",
     "src/events/health-of.ts",
-    "failedAt: succeeded ? null : now",
-    "failedAt: succeeded && 0 ? null : now",
+    "failedAt: hasSucceeded ? null : now",
+    "failedAt: hasSucceeded && 0 ? null : now",
   ),
-  one(
+  oneEditDefect(
     "disabling-tells-nobody",
     "The site's other webhooks are not told of one that the Worker disables.",
     "src/events/store/webhook-health.ts",
     "    ...tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }),\n",
     '    ...(eventId === "" ? tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }) : {}),\n',
   ),
-  one(
+  oneEditDefect(
     "failing-is-told-each-minute",
     "The sweep tells of a failing webhook again and again.",
     "src/events/store/webhook-events.ts",
     "AND ${webhooks.failingToldAt} IS NULL",
     "AND coalesce(${webhooks.failingToldAt}, 0) < ${now}",
   ),
-  one(
+  oneEditDefect(
     "nine-attempts",
     "A delivery is tried once more than documented.",
     "src/events/schedule.ts",
     "36_000, 43_200];",
     "36_000, 43_200, 60];",
   ),
-  one(
+  oneEditDefect(
     "redelivers-what-is-under-way",
     "Redelivering takes the lease from an attempt in flight.",
-    "src/operators/store/home/redelivery.ts",
+    "src/operators/store/home/redeliver-one.ts",
     "CASE WHEN ${inFlight} THEN deliveries",
     "CASE WHEN 0 AND ${inFlight} THEN deliveries",
   ),
-  one(
+  oneEditDefect(
     "one-site-takes-all-places",
     "A site gets all places of a run while another waits.",
     "src/events/budget.ts",
     "const SITE_PART = 1 / 2;",
     "const SITE_PART = 1;",
   ),
-  one(
+  oneEditDefect(
     "last-attempt-buries-the-redelivery",
     "The failure of a last attempt ends a delivery that was sent again meanwhile.",
     "src/events/store/deliveries.ts",
     "UPDATE ${deliveries} SET status = CASE WHEN ${SENT_AGAIN} THEN 'pending' ELSE each.value ->> 'status' END,",
     "UPDATE ${deliveries} SET status = each.value ->> 'status',",
   ),
-  one(
+  oneEditDefect(
     "old-url-judges-the-new-one",
     "The answer of a webhook's old URL counts for its new one.",
     "src/events/store/webhook-health.ts",
     "${webhooks.id} = ${v.webhookId} AND ${webhooks.url} = ${v.url}`;",
     "${webhooks.id} = ${v.webhookId}`;",
   ),
-  one(
+  oneEditDefect(
     "disabling-leaves-the-revision",
     "A change that was read before the Worker disabled the webhook enables it again.",
     "src/events/store/webhook-health.ts",
     "disabled_at = ${v.now}, revision = revision + 1,",
     "disabled_at = ${v.now},",
   ),
-  one(
+  oneEditDefect(
     "events-without-deliveries",
     "The batch of a site with events leaves the deliveries out.",
     "src/core/operations/define-operation.ts",
     "deliveries: request.events === 1 ?",
     "deliveries: request.events === 2 ?",
   ),
-  one(
+  oneEditDefect(
     "late-success-needs-its-lease",
     "A success counts only while its attempt has the lease.",
     "src/events/store/deliveries.ts",
     "  AND (${deliveries.lease} = each.value ->> 'lease'\n    OR (each.value ->> 'status' = 'delivered' AND ${deliveries.status} <> 'delivered'))`;",
     "  AND ${deliveries.lease} = each.value ->> 'lease'`;",
   ),
-  one(
+  oneEditDefect(
     "url-changes-nothing-in-flight",
     "The failure of an attempt at a webhook's old URL takes one of the eight of its new one.",
     "src/operators/store/home/webhooks.ts",
     "? renewInFlight(db, key, author.now, unchanged)",
     "? renewInFlight(db, key, 0 * author.now, unchanged)",
   ),
-  one(
+  oneEditDefect(
     "enabled-while-it-ends",
     "A webhook is enabled while deliveries from before are still pending.",
     "src/operators/store/home/webhooks.ts",
     "isEnabling ? notExists(pending) : undefined,",
     "isEnabling && 0 ? notExists(pending) : undefined,",
   ),
-  one(
+  oneEditDefect(
     "sent-again-by-each-try",
     "A second try of a call sends the same events once more.",
-    "src/operators/store/home/redeliveries.ts",
+    "src/operators/store/home/redeliver-many.ts",
     "${auditRow(v)} IS NULL",
     "(${auditRow(v)} IS NULL OR 1)",
   ),

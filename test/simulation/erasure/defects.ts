@@ -1,4 +1,4 @@
-import { type Defect, one } from "../defect.ts";
+import { type Defect, oneEditDefect } from "../planted-defect.ts";
 
 const ERASE_CUSTOMER = "src/operators/services/erase-customer.ts";
 const ERASE_STEP = "src/operators/store/home/erase-step.ts";
@@ -9,7 +9,7 @@ const DELETE_SITE = "src/operators/services/delete-site.ts";
 
 /** Defects of erasing customers. */
 const ERASING: Defect[] = [
-  one(
+  oneEditDefect(
     "erase-without-receipt-in-kv",
     "The receipt of an erasure is not written into KV.",
     "src/operators/store/kv-erasures.ts",
@@ -42,21 +42,21 @@ const ERASING: Defect[] = [
       },
     ],
   },
-  one(
+  oneEditDefect(
     "erased-delivery-keeps-its-lease",
     "Erasing sets the deliveries of a person's events to skipped, but leaves the lease with an attempt that is in flight.",
     ERASE_STEP,
     "THEN 'skipped' ELSE status END, next_attempt_at = NULL, claim = NULL",
     "THEN 'skipped' ELSE status END, next_attempt_at = NULL",
   ),
-  one(
+  oneEditDefect(
     "erase-takes-newer-sessions",
     "An erasure takes sessions that were opened after it began.",
     ERASE_STEP,
     "const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };",
     "const chosen = { siteId, externalId, after: 0, until: until + 99, limit: SESSIONS_PER_STEP };",
   ),
-  one(
+  oneEditDefect(
     "erasure-ends-below-its-new-end",
     "A step of an erasure does not look whether the erasure's highest id is still the one that it was read with.",
     ERASE_STEP,
@@ -79,21 +79,21 @@ const ERASING: Defect[] = [
       },
     ],
   },
-  one(
+  oneEditDefect(
     "settling-erases-nobody",
     "Settling a restored home does not erase again.",
     ERASE_AGAIN,
     "if (first !== undefined && !done.has(nameOf(first))) due.push",
     "if (first !== undefined && done.has(nameOf(first))) due.push",
   ),
-  one(
+  oneEditDefect(
     "first-part-says-where-the-erasure-ended",
     "Erasing again after a restore takes the highest id from the first part of the receipt, not from the part with the highest one.",
     ERASE_AGAIN,
     "const until = Math.max(...parts.flatMap((part) => (part.hash === hash ? (part.until ?? []) : [])));",
     "const until = believed[0]?.until ?? 0;",
   ),
-  one(
+  oneEditDefect(
     "erase-misses-an-event-in-between",
     "The event of a call that came between the search for events and the step keeps its data.",
     "src/operators/store/home/chosen-sessions.ts",
@@ -116,7 +116,7 @@ const ERASING: Defect[] = [
       },
     ],
   },
-  one(
+  oneEditDefect(
     "erase-gives-ids-again",
     "The floor does not rise when a site's newest session goes.",
     ERASE_STEP,
@@ -127,63 +127,63 @@ const ERASING: Defect[] = [
 
 /** Defects of keeping sessions for so long, and of the ends of sites. */
 const AGEING: Defect[] = [
-  one(
+  oneEditDefect(
     "longer-retention-comes-too-late",
     "A batch of the cron job asks only whether the site has a retention, not whether it is the one that was read.",
     OLD_SESSIONS,
     "AND (${homeSites.retentionDays} = ${v.retentionDays}",
     "AND (${homeSites.retentionDays} IS NOT NULL",
   ),
-  one(
+  oneEditDefect(
     "retention-gives-seqs-again",
     "The floor of seqs does not rise when a site's newest event goes.",
     OLD_SESSIONS,
     "AND ${homeSites.eventSeqFloor} < (SELECT",
     "AND ${homeSites.eventSeqFloor} > (SELECT",
   ),
-  one(
+  oneEditDefect(
     "retention-forgets-who-is-next",
     "No site is found whose oldest session is too old.",
     "src/operators/store/pruning/prune-sessions.ts",
     "${keptUntil} <= ${run.now}",
     "${keptUntil} <= ${run.now} - 9e9",
   ),
-  one(
+  oneEditDefect(
     "end-of-an-open-site",
     "A site ends that is open.",
     SITE_DELETIONS,
     'eq(homeSites.name, name), eq(homeSites.status, "closed"));',
     "eq(homeSites.name, name));",
   ),
-  one(
+  oneEditDefect(
     "cron-ends-a-site-that-nobody-kept",
     "The cron goes on with a site's deletion that its home has begun, although the directory does not know of it.",
     "src/operators/store/pruning/prune-deleted-sites.ts",
     'if (site?.home !== deletion.home || site.status !== "deleting") return false;',
     "if (site?.home !== deletion.home) return false;",
   ),
-  one(
+  oneEditDefect(
     "end-without-receipt-in-kv",
     "KV does not learn that a site ends.",
     DELETE_SITE,
     "await fromKv(ctx)(() => writeSiteDeletion(config.credentials, home, { ...deletion, hash }));",
     "void [hash, fromKv, writeSiteDeletion];",
   ),
-  one(
+  oneEditDefect(
     "end-before-the-directory-knows",
     "Apps and webhooks go before the directory knows that the site ends.",
     DELETE_SITE,
     "  await keepDeletion(runtime, config.directory, deletion, now, answerBy);\n  await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);\n",
     "  await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);\n  await keepDeletion(runtime, config.directory, deletion, now, answerBy);\n",
   ),
-  one(
+  oneEditDefect(
     "settling-ends-no-site",
     "A restored home keeps the sites that have ended.",
     "src/operators/services/delete-again.ts",
-    "await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);\n      again++;",
+    "await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);\n      deletedAgain++;",
     "void [stopSite, authorOf];",
   ),
-  one(
+  oneEditDefect(
     "retention-keeps-customers",
     "Who has no session left stays as long as the site has any session.",
     OLD_SESSIONS,

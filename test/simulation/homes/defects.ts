@@ -1,15 +1,15 @@
-import { type Defect, one } from "../defect.ts";
+import { type Defect, oneEditDefect } from "../planted-defect.ts";
 
 /** Defects of homes: closed, restored, and reconciled. */
 export const HOME_DEFECTS: Defect[] = [
-  one(
+  oneEditDefect(
     "lift-by-floor-only",
     "Reconciling a restored home skips ids above the floor, and ignores sessions with higher ids.",
     "src/operators/store/reconciliations.ts",
     "const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;",
     "const highest = sql`${homeSites.chatIdFloor}`;",
   ),
-  one(
+  oneEditDefect(
     "restored-home-without-sites",
     "A restored home does not get its lost sites back.",
     "src/operators/services/homes.ts",
@@ -22,22 +22,22 @@ export const HOME_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/operators/store/copy-sites.ts",
-        find: 'chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")} - ${skip})`,',
+        find: 'chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excludedColumn("chat_id_floor")} - ${skip})`,',
         replace: "",
       },
       {
         file: "src/operators/services/homes.ts",
-        find: "const remembered = begunAt === undefined ? await recall(ctx, db, reconciliation) : NOTHING;",
+        find: "const remembered = begunAt === undefined ? await recallTokens(ctx, db, reconciliation) : NOTHING;",
         replace: "const remembered = NOTHING;",
       },
     ],
   },
-  one(
+  oneEditDefect(
     "restored-directory-without-routes",
     "A restored directory does not get the routes of the other homes back.",
     "src/operators/store/copy-sites.ts",
-    `.innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),`,
-    `.innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, ''))),`,
+    `.innerJoin(sites, and(eq(sites.id, rowField("siteId")), eq(sites.home, home))),`,
+    `.innerJoin(sites, and(eq(sites.id, rowField("siteId")), eq(sites.home, ''))),`,
   ),
   {
     name: "lift-not-in-directory",
@@ -55,7 +55,7 @@ export const HOME_DEFECTS: Defect[] = [
       },
     ],
   },
-  one(
+  oneEditDefect(
     "settling-lifts-again",
     "The same reconciliation sent again skips ids again.",
     "src/operators/store/reconciliations.ts",
@@ -68,63 +68,63 @@ export const HOME_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/operators/store/copy-sites.ts",
-        find: "name: newer(homeSites.revision, homeSites.name),",
+        find: "name: newerValue(homeSites.revision, homeSites.name),",
         replace: 'name: excluded("name"),',
       },
       {
         file: "src/operators/store/copy-sites.ts",
-        find: "status: newer(homeSites.revision, homeSites.status),",
+        find: "status: newerValue(homeSites.revision, homeSites.status),",
         replace: 'status: excluded("status"),',
       },
     ],
   },
-  one(
+  oneEditDefect(
     "reopen-too-early",
     "reopen_after allows opening a restored home before old requests are stale.",
     "src/operators/services/homes.ts",
     "const reopenAfter = at + NONCE_SECONDS;",
     "const reopenAfter = at + 300;",
   ),
-  one(
+  oneEditDefect(
     "directory-open-under-restore",
     "Sites and apps are made while the directory may be under restore.",
     "src/operators/services/service-context.ts",
     "if (config.closedHomes.has(MAIN_HOME)) throw",
     "if (config.closedHomes.has('')) throw",
   ),
-  one(
+  oneEditDefect(
     "floor-falls-with-the-newest-session",
     "When the newest session of a site goes, the site's floor becomes that session's id, also when the floor is higher already.",
     "src/operators/store/home/chosen-sessions.ts",
     " AND ${homeSites.chatIdFloor} < ${v.lastChatId} AND ${condition}",
     " AND ${condition}",
   ),
-  one(
+  oneEditDefect(
     "change-before-settling-opens-the-site",
     "A change of a site in a restored home starts from the home's own row even when the directory's copy is newer, but gets a revision above both.",
     "src/operators/store/home/sites.ts",
-    "  const isOlder = before.revision < known.revision;\n  const { name, status, retentionDays } = isOlder ? known : before;",
+    "  const isOlder = before.revision < knownSite.revision;\n  const { name, status, retentionDays } = isOlder ? knownSite : before;",
     "  const { name, status, retentionDays } = before;",
   ),
-  one(
+  oneEditDefect(
     "home-noted-as-copied-too-early",
     "Settling main notes that a home is copied after its sites came, before its routes and ended sites have come.",
     "src/operators/services/homes.ts",
     "    await copyRoutesToDirectory(directory, name, other);\n    await keepDeletionsOf(ctx, name, other);\n    await noteCopied(directory, reconciliationId, name, now);",
     "    await noteCopied(directory, reconciliationId, name, now);\n    await copyRoutesToDirectory(directory, name, other);\n    await keepDeletionsOf(ctx, name, other);",
   ),
-  one(
+  oneEditDefect(
     "kv-is-believed-to-know-every-site",
     "Settling main skips the 100 site ids of reserve only when KV knows no site id at all.",
     "src/operators/store/reconciliations.ts",
     "max(coalesce(site_id_floor, ${highestSite + SKIPPED_SITES}), ${newestSite} + ${SKIPPED_SITES})",
     "max(${highestSite}, ${newestSite} + ${highestSite > 0 ? 0 : SKIPPED_SITES})",
   ),
-  one(
+  oneEditDefect(
     "settling-undoes-change",
     "Reconciling a restored home undoes changes of operators since the restore.",
     "src/operators/store/home/sites.ts",
-    "revision: Math.max(before.revision, known.revision) + 1,",
+    "revision: Math.max(before.revision, knownSite.revision) + 1,",
     "revision: before.revision + 1,",
   ),
 ];

@@ -1,17 +1,17 @@
-import { type Defect, one } from "../defect.ts";
+import { type Defect, oneEditDefect } from "../planted-defect.ts";
 
 const OWNERS = "src/operators/store/home/secret-owners.ts";
 
 /** Defects of operators' calls: late tries, and changes of which only a part is done. */
 export const OPERATOR_DEFECTS: Defect[] = [
-  one(
+  oneEditDefect(
     "site-late-try",
     "A late try of a PATCH of a site undoes a later one.",
     "src/operators/store/home/sites.ts",
-    "and(named, eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed)",
-    "and(named, allowed)",
+    "      eq(homeSites.revision, before.revision),\n      eq(homeSites.events, before.events),\n      allowed,",
+    "      allowed,",
   ),
-  one(
+  oneEditDefect(
     "site-opened-before-home",
     "The directory opens a site before its home has it.",
     "src/operators/services/sites.ts",
@@ -21,75 +21,75 @@ export const OPERATOR_DEFECTS: Defect[] = [
   if (!(await insertHomeSite(runtime, homeDatabase(config, home), row, authorOf(ctx)))) throw idTaken(site);
   return done;`,
   ),
-  one(
+  oneEditDefect(
     "webhook-late-try",
     "A late try of a PATCH of a webhook undoes a later one.",
     "src/operators/store/home/webhooks.ts",
     "eq(webhooks.revision, before.revision),\n      isEnabling ? notExists(pending) : undefined,",
     "sql`${webhooks.revision} + 0 * ${before.revision} >= 0`,\n      isEnabling ? notExists(pending) : undefined,",
   ),
-  one(
+  oneEditDefect(
     "rotate-lost-update",
     "Of two rotations at the same time, the secret of one is lost.",
     OWNERS,
     ".set(change).where(isUnchanged(owners, before))",
     ".set(change).where(and(isOwner(owners, before), OWNERS[owners].mayRotate))",
   ),
-  one(
+  oneEditDefect(
     "end-overlap-of-newer",
     "A late try to end an overlap ends that of a newer rotation.",
     OWNERS,
     ".set(none).where(isUnchanged(owners, before))",
     ".set(none).where(and(isOwner(owners, before), table.previousVersion, OWNERS[owners as Owners].mayRotate))",
   ),
-  one(
+  oneEditDefect(
     "unanswered-try-is-forgotten",
     "A change that meets another operator's newer change begins anew, although a try of it got no answer and may have been made before.",
     "src/operators/store/change-row.ts",
     "if (isMade || unanswered > 0) throw changedMeanwhile();",
     "if (isMade) throw changedMeanwhile();",
   ),
-  one(
+  oneEditDefect(
     "confirming-an-agent-stops-nothing",
     "A change of an agent that keeps its values gives it no new revision.",
     "src/operators/store/home/agents.ts",
     ".set({ name, status, revision: before.revision + 1 })",
     ".set({ name, status, revision: before.revision + Number(name !== before.name || status !== before.status) })",
   ),
-  one(
+  oneEditDefect(
     "renaming-turns-events-off-again",
     "A change of a site does not look whether its events were turned on since it was read, and writes back what it read.",
     "src/operators/store/home/sites.ts",
-    "eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed);",
-    "eq(homeSites.revision, before.revision), allowed);",
+    "      eq(homeSites.events, before.events),\n      allowed,",
+    "      allowed,",
   ),
-  one(
+  oneEditDefect(
     "new-webhook-comes-back",
     "A late try of the call that added a webhook brings it back after its deletion.",
     "src/operators/store/home/webhooks.ts",
     ", not(wasAdded), ",
     ", ",
   ),
-  one(
+  oneEditDefect(
     "ending-site-is-changed",
     "A late change of a site is made although its end has begun since.",
     "src/operators/store/home/sites.ts",
-    "const named = and(eq(homeSites.siteId, known.siteId), notExists(endOf(db, known)));",
-    "const named = and(eq(homeSites.siteId, known.siteId), undefined);",
+    "const isSite = and(eq(homeSites.siteId, knownSite.siteId), notExists(endOf(db, knownSite)));",
+    "const isSite = and(eq(homeSites.siteId, knownSite.siteId), undefined);",
   ),
-  one(
+  oneEditDefect(
     "rotate-forgets-its-own",
     "A rotation whose answer D1 lost does not know its own secret.",
     "src/operators/services/rotation.ts",
-    "if (mine !== undefined && stored.version === mine.change.version)",
-    `if (mine !== undefined && stored.version === "")`,
+    "if (mine !== undefined && storedSecrets.version === mine.change.version)",
+    `if (mine !== undefined && storedSecrets.version === "")`,
   ),
-  one(
+  oneEditDefect(
     "app-before-route",
     "An app is made before its route.",
     "src/operators/services/apps.ts",
     "const route = { appid, siteId, reservation: runtime.uuid(), name };",
-    `await insertApp(runtime, db, app, found.revision, authorOf(ctx), answerBy);
+    `await insertApp(runtime, db, app, homeSite.revision, authorOf(ctx), answerBy);
     const route = { appid, siteId, reservation: runtime.uuid(), name };`,
   ),
   {
@@ -108,18 +108,18 @@ export const OPERATOR_DEFECTS: Defect[] = [
       },
     ],
   },
-  one(
+  oneEditDefect(
     "redelivery-is-logged-twice",
     "A second try of sending one event again looks for its own audit row only in the newest row of the site.",
-    "src/operators/store/home/redelivery.ts",
+    "src/operators/store/home/redeliver-one.ts",
     "ORDER BY id DESC LIMIT 100) WHERE request_id = ${requestId} AND action",
     "ORDER BY id DESC LIMIT 1) WHERE request_id = ${requestId} AND action",
   ),
-  one(
+  oneEditDefect(
     "site-copied-first",
     "The directory accepts a late copy that is older than its own.",
     "src/operators/store/directory/sites.ts",
-    "and(eq(sites.id, id), lt(sites.revision, copy.revision), hasNotEnded)",
+    "and(eq(sites.id, id), lt(sites.revision, copy.revision), notEndedCondition)",
     "eq(sites.id, id)",
   ),
   {
@@ -138,7 +138,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
       },
     ],
   },
-  one(
+  oneEditDefect(
     "deleted-token-leaves-no-row",
     "Deleting a token deletes its row at once, instead of marking it for a day.",
     "src/operators/store/directory/admin-tokens.ts",

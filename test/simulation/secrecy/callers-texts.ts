@@ -1,4 +1,4 @@
-import type { Wire } from "../world/call.ts";
+import type { WireRequest } from "../world/call.ts";
 
 /** Texts shorter than this may stand in a sentence by chance. */
 const SHORTEST = 4;
@@ -7,7 +7,7 @@ const SHORTEST = 4;
 const HEADERS = ["idempotency-key", "x-chat-signature", "x-request-id"];
 
 /** The texts that a caller has put into a call, but for the appid. Numbers are no texts, even in quotes. */
-export function callersTexts({ headers, body }: Wire): Set<string> {
+export function callersTexts({ headers, body }: WireRequest): Set<string> {
   const found = new Set<string>(HEADERS.map((name) => headers[name] ?? ""));
   const add = (value: unknown, isField: boolean) => {
     if (typeof value === "string") found.add(value);

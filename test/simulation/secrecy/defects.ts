@@ -1,4 +1,4 @@
-import { type Defect, one } from "../defect.ts";
+import { type Defect, oneEditDefect } from "../planted-defect.ts";
 
 /** Defects that show a secret or a person. */
 export const SECRECY_DEFECTS: Defect[] = [
@@ -18,25 +18,25 @@ export const SECRECY_DEFECTS: Defect[] = [
       },
     ],
   },
-  one(
+  oneEditDefect(
     "kv-record-with-an-open-secret",
     "The record of a new app in KV has its secret unsealed.",
     "src/operators/services/apps.ts",
-    "publishApp(ctx, { siteId, appid, home, version, secret: sealed, events: found.events, ...fresh });",
-    "publishApp(ctx, { siteId, appid, home, version, secret, events: found.events, ...fresh });",
+    "publishApp(ctx, { siteId, appid, home, version, secret: sealed, events: homeSite.events, ...fresh });",
+    "publishApp(ctx, { siteId, appid, home, version, secret, events: homeSite.events, ...fresh });",
   ),
-  one(
+  oneEditDefect(
     "journal-quotes-the-signature",
     "A refused call goes to the journal with its signature.",
     "src/operators/http/journal-refusals.ts",
     "detail: detail?.slice(0, LONGEST_DETAIL) ?? null,",
     'detail: c.req.header("x-chat-signature") ?? detail?.slice(0, LONGEST_DETAIL) ?? null,',
   ),
-  one(
+  oneEditDefect(
     "log-names-the-erased",
     "The log says whom an operator erases.",
     "src/operators/services/erase-customer.ts",
-    "  if (begun === undefined) throw customerUnknown();\n",
-    "  if (begun === undefined) throw customerUnknown();\n  ctx.telemetry.warn({ warning: `erasing ${externalId}` });\n",
+    "  if (begunErasure === undefined) throw customerUnknown();\n",
+    "  if (begunErasure === undefined) throw customerUnknown();\n  ctx.telemetry.warn({ warning: `erasing ${externalId}` });\n",
   ),
 ];

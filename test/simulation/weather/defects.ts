@@ -1,4 +1,4 @@
-import { type Defect, one } from "../defect.ts";
+import { type Defect, oneEditDefect } from "../planted-defect.ts";
 
 const RUN_BATCH = "src/core/store/run-batch.ts";
 const STALLS = "src/core/store/stalls.ts";
@@ -18,27 +18,27 @@ export const WEATHER_DEFECTS: Defect[] = [
       },
       {
         file: "src/core/signed/decide.ts",
-        find: "const request = { ...claim, siteId, secretVersion, events: Number(events) };\n  const batch = (attempt: number) => operation.batch(db, request, asked, attempt);",
+        find: "const request = { ...claim, siteId, secretVersion, events: Number(events) };\n  const batch = (attempt: number) => operation.batch(db, request, operationInput, attempt);",
         replace:
-          "const request = { ...claim, siteId, secretVersion, events: Number(events) };\n  const batch = (attempt: number) =>\n    operation.batch(db, attempt < 100 ? request : { ...request, ranstr: request.ranstr + attempt }, asked, attempt);",
+          "const request = { ...claim, siteId, secretVersion, events: Number(events) };\n  const batch = (attempt: number) =>\n    operation.batch(db, attempt < 100 ? request : { ...request, ranstr: request.ranstr + attempt }, operationInput, attempt);",
       },
     ],
   },
-  one(
+  oneEditDefect(
     "disconnected-surely-not-done",
     "A call whose connection was closed counts as refused by D1, although it may be done, and is answered as an internal error.",
     RUN_BATCH,
     "SQLITE_(ERROR|",
     "client disconnected|SQLITE_(ERROR|",
   ),
-  one(
+  oneEditDefect(
     "stalled-home-tried-by-all",
     "A home that gives no answers gets the tries of all requests, and not one at a time.",
     STALLS,
     "silence.probeUntil = now + TRY_LIMIT_MS;",
     "silence.probeUntil = now;",
   ),
-  one(
+  oneEditDefect(
     "stalled-after-an-answer",
     "An answer of a home does not end that it counts as stalled.",
     STALLS,

@@ -11,7 +11,7 @@ export const ROLES = ["honest", "attacker", "operator", "cron", "queue"] as cons
 export type Role = (typeof ROLES)[number];
 
 /** An HTTP request as it goes over the wire. */
-export interface Wire {
+export interface WireRequest {
   method: string;
   path: string;
   /** Lower-case names. */
@@ -38,7 +38,7 @@ export interface Trip {
 export class Call implements Task {
   readonly name: string;
   readonly role: Role;
-  readonly wire: Wire;
+  readonly wire: WireRequest;
   /** The location where it enters the platform. */
   readonly edge: string;
   alive = true;
@@ -72,7 +72,7 @@ export class Call implements Task {
   /** How many promises of its `waitUntil` are pending. */
   leftOver = 0;
 
-  constructor(name: string, role: Role, wire: Wire, edge: string) {
+  constructor(name: string, role: Role, wire: WireRequest, edge: string) {
     this.name = name;
     this.role = role;
     this.wire = wire;

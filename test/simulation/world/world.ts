@@ -4,7 +4,7 @@ import { EPOCH, type ProgramImage } from "../machine/program.ts";
 import { Scheduler } from "../machine/scheduler.ts";
 import type { Change } from "../platform/database.ts";
 import { drawWeather, type Weather } from "../weather/weather.ts";
-import { type Answer, Call, type Role, type Wire } from "./call.ts";
+import { type Answer, Call, type Role, type WireRequest } from "./call.ts";
 import { Cloud } from "./cloud/cloud.ts";
 import { NetworkError } from "./cloud/network.ts";
 import { firstSettings } from "./cloud/settings.ts";
@@ -144,7 +144,7 @@ export class World {
     this.seen[what] = (this.seen[what] ?? 0) + 1;
   }
 
-  newCall(role: Role, wire: Wire, edge: string): Call {
+  newCall(role: Role, wire: WireRequest, edge: string): Call {
     const call = new Call(`${role}#${++this.#calls}`, role, wire, edge);
     this.say(() => [
       call.name,

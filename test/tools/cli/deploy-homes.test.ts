@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { bindingOfHome } from "../../../src/core/homes.ts";
-import { createDatabases, type Place } from "../../../src/tools/cli/create-databases.ts";
+import { createDatabases, type DatabasePlace } from "../../../src/tools/cli/create-databases.ts";
 import { main } from "../../../src/tools/cli/deploy.ts";
 import type { Io } from "../../../src/tools/cli/io.ts";
 import type { Database } from "../../../src/tools/cli/migrate.ts";
@@ -264,7 +264,7 @@ describe("new databases", () => {
   const home = (name: string) => ({ binding: bindingOfHome(name), database_name: `db-${name}` });
 
   it("a new database is made at the place of the options, or at the place that its home is named after", async () => {
-    const create = (databases: Database[], place: Place) => {
+    const create = (databases: Database[], place: DatabasePlace) => {
       const creating = async (_: string[], io: Io) => {
         await createDatabases(databases, place, ["--env", ""], io);
         return 0;

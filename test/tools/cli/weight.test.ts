@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { countWeight } from "../../../src/tools/cli/count-weight.ts";
 import { main } from "../../../src/tools/cli/weight.ts";
-import { committedRows, settle, withTable } from "../../../src/tools/cli/weight-table.ts";
+import { committedRows, settleWeights, withTable } from "../../../src/tools/cli/weight-table.ts";
 import { runMain } from "../../support/run-main.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "weight-test-"));
@@ -117,7 +117,7 @@ describe("the table", () => {
 
   /** The page after a count, with the count's errors. */
   function after(page: string, weights: ReturnType<typeof counted>, reasons: ReadonlyMap<string, string>) {
-    const { rows, faults } = settle(committedRows(page), weights, reasons);
+    const { rows, faults } = settleWeights(committedRows(page), weights, reasons);
     return { page: withTable(page, rows), faults };
   }
   const started = after(PAGE, counted(1000, 100), because("It is new.")).page;

@@ -20,6 +20,6 @@ describe("the glossary of x-error-detail", () => {
       expect([violation, meaning]).not.toEqual([violation, expect.stringMatching(/\{\d\}|^$/)]);
       if (language === "zh") expect(meaning).toMatch(/\p{Script=Han}/u);
     }
-    expect([...texts.missing]).toEqual([]);
+    expect([...texts.missingTexts]).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { DOCUMENTED } from "../../../src/core/operations/index.ts";
 import type { Operation } from "../../../src/core/operations/operation.ts";
 import { freshnessSchema } from "../../../src/core/signed/check-freshness.ts";
 import { readIdempotencyKey } from "../../../src/core/signed/idempotency-key.ts";
-import type { AdminCall } from "../../../src/operators/admin/call.ts";
+import type { AdminCall } from "../../../src/operators/admin/admin-call.ts";
 import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../../src/operators/admin/calls.ts";
 import { customerExportSchema } from "../../../src/operators/services/customers.ts";
 import { reconcileSchema } from "../../../src/operators/services/homes.ts";

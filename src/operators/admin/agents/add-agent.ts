@@ -1,5 +1,5 @@
 import { type Agent, createAgents, newAgentSchema } from "../../services/agents.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, newName } from "../words.ts";
 import { agent, agentSchema } from "./agent.ts";
 

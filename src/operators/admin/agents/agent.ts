@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { AGENT_STATUSES } from "../../services/agents.ts";
-import { name, type Part } from "../words.ts";
+import { type NamedSchema, name } from "../words.ts";
 
 export const agentSchema = z.object({ id: z.int(), name: z.string(), status: z.enum(AGENT_STATUSES) });
 
-export const agent = (): Part => ({
+export const agent = (): NamedSchema => ({
   name: "Agent",
   schema: agentSchema,
   fields: {

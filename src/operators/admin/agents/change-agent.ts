@@ -1,7 +1,7 @@
 import { pathId } from "../../http/path-id.ts";
 import { agentChangeSchema, changeAgent } from "../../services/agents.ts";
 import { agentUnknown } from "../../services/refusals.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, newName } from "../words.ts";
 import { agent, agentSchema } from "./agent.ts";
 

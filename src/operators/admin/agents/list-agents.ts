@@ -1,6 +1,6 @@
 import { listAgents } from "../../services/agents.ts";
 import { pageQuerySchema } from "../../services/page.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { pageSchema } from "../page.ts";
 import { type CallDocumentation, ID_CURSOR, page, pageQuery } from "../words.ts";
 import { agent, agentSchema } from "./agent.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { AdminContext } from "../env.ts";
 import { version } from "../rotation.ts";
-import { appid, type JsonSchema, name, type Part, time } from "../words.ts";
+import { appid, type JsonSchema, type NamedSchema, name, time } from "../words.ts";
 
 /** The appid in the path. It may be an appid without an app. */
 export const appidOf = (c: AdminContext): string => c.req.param("appid") ?? "";
@@ -15,7 +15,7 @@ export const appSchema = z.object({
   created_at: z.int(),
 });
 
-export const app = (): Part => ({
+export const app = (): NamedSchema => ({
   name: "App",
   schema: appSchema,
   fields: {

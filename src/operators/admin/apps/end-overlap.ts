@@ -1,6 +1,6 @@
 import { endOverlap } from "../../services/app-secrets.ts";
 import { endOverlapSchema } from "../../services/rotation.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { endedOverlap, endedOverlapSchema, overlapEnd } from "../rotation.ts";
 import type { CallDocumentation } from "../words.ts";
 import { appidOf } from "./app.ts";

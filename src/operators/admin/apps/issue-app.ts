@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { issueApp, issueAppSchema } from "../../services/apps.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { version } from "../rotation.ts";
 import { appid, type CallDocumentation, newName } from "../words.ts";
 import { appName, appSecret } from "./app.ts";

@@ -1,6 +1,6 @@
 import { APPID, listApps } from "../../services/apps.ts";
 import { pageQuerySchema } from "../../services/page.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { pageSchema } from "../page.ts";
 import { type CallDocumentation, page, pageQuery } from "../words.ts";
 import { app, appSchema } from "./app.ts";

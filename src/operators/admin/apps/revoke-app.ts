@@ -1,5 +1,5 @@
 import { deleteApp } from "../../services/apps.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import type { CallDocumentation } from "../words.ts";
 import { appidOf } from "./app.ts";
 

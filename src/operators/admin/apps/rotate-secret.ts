@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { rotateSecret } from "../../services/app-secrets.ts";
 import { rotationSchema } from "../../services/rotation.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { rotated, rotatedSchema, rotation, rotationOf } from "../rotation.ts";
 import { appid, type CallDocumentation } from "../words.ts";
 import { appidOf, appSecret } from "./app.ts";

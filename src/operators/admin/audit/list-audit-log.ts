@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
 import { ACTORS, AUDIT_ACTIONS, auditQuerySchema, listAuditLog, WHO_KINDS } from "../../services/audit.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { homesPageSchema } from "../page.ts";
 import {
   type CallDocumentation,
   homeName,
   homesDown,
-  type Part,
+  type NamedSchema,
   page,
   pageQuery,
   queryTime,
@@ -42,7 +42,7 @@ export default adminCall(
   (c, { query: { site_id: siteId, ...query } }) => listAuditLog(c.var.ctx, { siteId, ...query }),
 );
 
-const entry = (): Part => ({
+const entry = (): NamedSchema => ({
   name: "AuditEntry",
   schema: entrySchema,
   fields: {

@@ -1,5 +1,5 @@
 import { SESSION_PROPERTIES } from "../../services/sessions.ts";
-import { type JsonSchema, REQUEST_ID_EXAMPLE, time, type Words } from "../words.ts";
+import { type JsonSchema, REQUEST_ID_EXAMPLE, type SchemaWords, time } from "../words.ts";
 
 export const sbs = (): JsonSchema => ({
   description:
@@ -16,7 +16,7 @@ export const sbs = (): JsonSchema => ({
 });
 
 /** A session with everything that is stored about it. */
-export const exportedSession = (): Words => {
+export const exportedSession = (): SchemaWords => {
   const { customer: _, participants: __, messages: ___, ...ofSession } = SESSION_PROPERTIES;
   return {
     ...ofSession,

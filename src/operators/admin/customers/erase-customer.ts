@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { receiptData, receiptSchema } from "../../http/customer-data.ts";
 import { customerErasureSchema } from "../../services/customers.ts";
 import { eraseCustomer } from "../../services/erase-customer.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, count, REQUEST_ID_EXAMPLE, time } from "../words.ts";
 import { sbs } from "./customer-words.ts";
 

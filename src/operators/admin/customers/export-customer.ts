@@ -1,6 +1,6 @@
 import { exportData, exportSchema } from "../../http/customer-data.ts";
 import { customerExportSchema, exportCustomer } from "../../services/customers.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, ID_CURSOR, time } from "../words.ts";
 import { exportedSession, sbs } from "./customer-words.ts";
 

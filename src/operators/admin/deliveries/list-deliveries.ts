@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { DELIVERY_STATUSES, deliveryQuerySchema, listDeliveries } from "../../services/events.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { eventId, eventType, seq, TYPES } from "../events/event.ts";
 import { pageSchema } from "../page.ts";
 import { webhookIdOf } from "../webhooks/webhook.ts";

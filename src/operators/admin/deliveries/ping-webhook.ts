@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { pingWebhook } from "../../services/events.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { eventId } from "../events/event.ts";
 import { webhookIdOf } from "../webhooks/webhook.ts";
 import type { CallDocumentation } from "../words.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { show } from "../../http/show.ts";
 import { redeliverEvents, redeliveringSchema } from "../../services/events.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { webhookIdOf } from "../webhooks/webhook.ts";
 import { type CallDocumentation, count, TIME, time } from "../words.ts";
 
@@ -26,8 +26,8 @@ export default adminCall(
     response: stepSchema,
   },
   async (c, { site, body: { after_seq: afterSeq, dry_run: dryRun, ...wanted } }) => {
-    const which = { site, webhookId: webhookIdOf(c) };
-    const step = await redeliverEvents(c.var.ctx, { ...which, ...wanted, afterSeq, dryRun });
+    const webhookOfPath = { site, webhookId: webhookIdOf(c) };
+    const step = await redeliverEvents(c.var.ctx, { ...webhookOfPath, ...wanted, afterSeq, dryRun });
     return dryRun ? c.json(show(stepSchema, step)) : step;
   },
 );

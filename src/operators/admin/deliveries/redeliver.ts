@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { pathId } from "../../http/path-id.ts";
 import { redeliver } from "../../services/events.ts";
 import { eventUnknown } from "../../services/refusals.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { eventId, seq } from "../events/event.ts";
 import { webhookIdOf } from "../webhooks/webhook.ts";
 import type { CallDocumentation } from "../words.ts";

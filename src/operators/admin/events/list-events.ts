@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { eventQuerySchema, listEvents } from "../../services/events.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, pageQuery, time } from "../words.ts";
 import { eventId, eventName, eventType, seq, TYPES } from "./event.ts";
 

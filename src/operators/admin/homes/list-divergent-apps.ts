@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { DIVERGENT_CURSOR, listDivergentApps } from "../../services/divergent-apps.ts";
 import { pageQuerySchema } from "../../services/page.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { homesPageSchema } from "../page.ts";
 import { appid, type CallDocumentation, homesDown, page, pageQuery, siteId } from "../words.ts";
 import { homeOf } from "./home-of.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { listHomes } from "../../services/homes.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, count, homeName } from "../words.ts";
 
 const homeSchema = z.object({ name: z.string(), sites: z.int(), status: z.enum(["open", "closed", "down"]) });

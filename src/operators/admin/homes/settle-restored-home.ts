@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { reconcileHome, reconcileSchema } from "../../services/homes.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { tokenSchema, tokenWords } from "../tokens/token.ts";
 import { type CallDocumentation, count, homesDown, time } from "../words.ts";
 import { homeOf } from "./home-of.ts";

@@ -28,11 +28,11 @@ export async function findOrTell<Found>(
     return await find(requestId);
   } catch (error) {
     if (!isRefusedFor(error, "call_unknown")) throw error;
-    const { around, homesDown, ...known } = await callsAround(c.var.ctx, { requestId, site });
-    const members = show(aroundSchema, { ...known, around: around.map(onTheWire) });
-    const told = { ...error.context, detail: DETAILS[known.time], members };
-    if (homesDown.length === 0) throw new ServiceError(error.code, told);
-    const detail = `${told.detail} These homes do not answer, and theirs are missing: ${homesDown.join(", ")}.`;
-    throw new ServiceError(error.code, { ...told, detail, homesDown });
+    const { around, homesDown, ...found } = await callsAround(c.var.ctx, { requestId, site });
+    const members = show(aroundSchema, { ...found, around: around.map(onTheWire) });
+    const errorContext = { ...error.context, detail: DETAILS[found.time], members };
+    if (homesDown.length === 0) throw new ServiceError(error.code, errorContext);
+    const detail = `${errorContext.detail} These homes do not answer, and theirs are missing: ${homesDown.join(", ")}.`;
+    throw new ServiceError(error.code, { ...errorContext, detail, homesDown });
   }
 }

@@ -1,5 +1,5 @@
 import { findRefusal } from "../../services/find-call.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, siteId } from "../words.ts";
 import { findOrTell, refusalOfSiteSchema } from "./around.ts";
 import { onTheWire, refusal } from "./refusal.ts";

@@ -1,5 +1,5 @@
 import { listRefusals, refusalQuerySchema } from "../../services/journal.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { pageSchema } from "../page.ts";
 import { type CallDocumentation, page, pageQuery, queryTime } from "../words.ts";
 import { onTheWire, refusal, refusalSchema } from "./refusal.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { show } from "../../http/show.ts";
 import { findCall } from "../../services/find-call.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, time } from "../words.ts";
 import { findOrTell } from "./around.ts";
 import { caller, onTheWire, operation, refusal, refusalSchema } from "./refusal.ts";
@@ -27,12 +27,12 @@ export default adminCall(
     response: z.xor([refusedSchema, acceptedSchema]),
   },
   async (c, { site }) => {
-    const found = await findOrTell(c, site, (requestId) => findCall(c.var.ctx, { site, requestId }));
-    if (found.refusal === undefined) {
-      const { sessionId: chatId, ...accepted } = onTheWire(found.accepted);
+    const foundCall = await findOrTell(c, site, (requestId) => findCall(c.var.ctx, { site, requestId }));
+    if (foundCall.refusal === undefined) {
+      const { sessionId: chatId, ...accepted } = onTheWire(foundCall.accepted);
       return c.json(show(acceptedSchema, { ...accepted, chatId }));
     }
-    return c.json(show(refusedSchema, { ...onTheWire(found.refusal), chatId: found.sessionId ?? undefined }));
+    return c.json(show(refusedSchema, { ...onTheWire(foundCall.refusal), chatId: foundCall.sessionId ?? undefined }));
   },
 );
 

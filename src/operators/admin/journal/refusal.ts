@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { OPERATIONS, REFUSAL_REASONS, type Refusal, wireNameOf } from "../../services/journal.ts";
-import { type JsonSchema, REQUEST_ID_EXAMPLE, time, type Words } from "../words.ts";
+import { type JsonSchema, REQUEST_ID_EXAMPLE, type SchemaWords, time } from "../words.ts";
 
 export const refusalSchema = z.object({
   request_id: z.string(),
@@ -32,7 +32,7 @@ export const operation = (): JsonSchema => ({
   examples: ["create_gd"],
 });
 
-export const refusal = (): Words => ({
+export const refusal = (): SchemaWords => ({
   request_id: {
     description: "The `x-request-id` of the call's answer. Ids sort by time.",
     examples: [REQUEST_ID_EXAMPLE],

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { resealSecrets } from "../../services/reseal-secrets.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { appid, type CallDocumentation, count, homesDown } from "../words.ts";
 
 export default adminCall(

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { listSessions, SESSION_PROPERTIES, SESSION_STATUSES, sessionQuerySchema } from "../../services/sessions.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { pageSchema } from "../page.ts";
 import { type CallDocumentation, ID_CURSOR, page, pageQuery, time } from "../words.ts";
 

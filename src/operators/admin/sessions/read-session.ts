@@ -3,7 +3,7 @@ import { pathId } from "../../http/path-id.ts";
 import { sessionFields, sessionShape } from "../../http/session-data.ts";
 import { sessionUnknown } from "../../services/refusals.ts";
 import { readSession, SESSION_PROPERTIES } from "../../services/sessions.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import type { CallDocumentation } from "../words.ts";
 
 const participantSchema = z.object({ agent_id: z.int(), added_by: z.int() });

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { changeSite, siteChangeSchema } from "../../services/sites.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import type { CallDocumentation } from "../words.ts";
 import { firstChatId, leavesEvents, newSiteName, retentionDays, site, siteSchema } from "./site.ts";
 

@@ -1,7 +1,7 @@
 import { HOME_NAME } from "../../../core/homes.ts";
 import { noteHome } from "../../http/context.ts";
 import { createSite, newSiteSchema } from "../../services/sites.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import type { CallDocumentation } from "../words.ts";
 import { firstChatId, newSiteName, site, siteSchema } from "./site.ts";
 

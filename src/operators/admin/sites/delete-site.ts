@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { deleteSite, siteDeletionSchema } from "../../services/delete-site.ts";
 import { areKeptByOperator } from "../../services/erase-customer.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, newName, siteId } from "../words.ts";
 import { deletionId } from "./site.ts";
 
@@ -22,8 +22,8 @@ export default adminCall(
   },
   async (c, { site, body: { name } }) => {
     const { id: deletionId, siteId, hash } = await deleteSite(c.var.ctx, { site, name });
-    const kept = areKeptByOperator(c.var.ctx) ? [{ deletionId, siteId, hash }] : undefined;
-    return { deletionId, deletions: kept };
+    const deletionsToKeep = areKeptByOperator(c.var.ctx) ? [{ deletionId, siteId, hash }] : undefined;
+    return { deletionId, deletions: deletionsToKeep };
   },
 );
 

@@ -2,9 +2,9 @@ import * as z from "zod/mini";
 import { customerData, customerSchema, exportedSessionSchema, sessionData } from "../../http/customer-data.ts";
 import { show } from "../../http/show.ts";
 import { type ExportedSite, exportSite, siteExportQuerySchema } from "../../services/export-site.ts";
+import { adminCall } from "../admin-call.ts";
 import { agent, agentSchema } from "../agents/agent.ts";
 import { appName, appSchema, revokedAt } from "../apps/app.ts";
-import { adminCall } from "../call.ts";
 import { exportedSession } from "../customers/customer-words.ts";
 import { appid, type CallDocumentation, type JsonSchema, time } from "../words.ts";
 import { createdAt, site, siteEntrySchema } from "./site.ts";
@@ -29,21 +29,21 @@ const LINES = {
   end: z.object({ kind: z.enum(["end"]), next: z.nullable(z.string()) }),
 };
 
-function linesOf({ site, agents, apps, sessions: found, next }: ExportedSite): object[] {
-  const customerOf = new Map(found.customers.map((customer) => [customer.firstChatId, customer]));
-  const joined = Map.groupBy(found.participants, ({ sessionId }) => sessionId);
-  const said = Map.groupBy(found.messages, ({ sessionId }) => sessionId);
+function linesOf({ site, agents, apps, sessions: exportedSessions, next }: ExportedSite): object[] {
+  const customerOf = new Map(exportedSessions.customers.map((customer) => [customer.firstChatId, customer]));
+  const joined = Map.groupBy(exportedSessions.participants, ({ sessionId }) => sessionId);
+  const messagesBySession = Map.groupBy(exportedSessions.messages, ({ sessionId }) => sessionId);
   return [
     ...(site === undefined ? [] : [show(LINES.site, { kind: "site", ...site })]),
     ...agents.map((agent) => show(LINES.agent, { kind: "agent", ...agent })),
     ...apps.map((app) => show(LINES.app, { kind: "app", ...app })),
-    ...found.sessions.flatMap((session) => {
+    ...exportedSessions.sessions.flatMap((session) => {
       const { id, customerExternalId: sbs } = session;
       const customer = customerOf.get(id);
       const { kind, ...data } = sessionData({
         ...session,
         participants: joined.get(id) ?? [],
-        messages: said.get(id) ?? [],
+        messages: messagesBySession.get(id) ?? [],
       });
       return [
         ...(customer === undefined ? [] : [show(LINES.customer, { kind: "customer", ...customerData(customer) })]),

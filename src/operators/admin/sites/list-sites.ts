@@ -1,6 +1,6 @@
 import { pageQuerySchema } from "../../services/page.ts";
 import { listSites } from "../../services/sites.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { pageSchema } from "../page.ts";
 import { type CallDocumentation, ID_CURSOR, page, pageQuery } from "../words.ts";
 import { createdAt, site, siteEntrySchema } from "./site.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { readDeletion, SITE_TABLES } from "../../services/delete-site.ts";
 import { hasEnded, readRetention } from "../../services/sites.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, count, time } from "../words.ts";
 import { createdAt, deletionId, leavesEvents, retentionDays, site, siteEntrySchema } from "./site.ts";
 
@@ -35,9 +35,9 @@ export default adminCall(
   },
   async (c, { site }) => {
     const { ctx } = c.var;
-    const found = await readDeletion(ctx, { site });
+    const deletion = await readDeletion(ctx, { site });
     // A restored directory may not know that the site has ended.
-    const isThere = !hasEnded(site) && found?.deletion.doneAt == null;
+    const isThere = !hasEnded(site) && deletion?.deletion.doneAt == null;
     const { events, ...retention } = isThere ? await readRetention(ctx, { site }) : NO_SETTINGS;
     return {
       ...site,
@@ -45,7 +45,9 @@ export default adminCall(
       retentionDays: retention.days,
       oldestSessionAt: retention.oldestAt,
       sessionsToGo: retention.older,
-      deletion: found ? { ...found.deletion, deletionId: found.deletion.id, remaining: found.remaining } : null,
+      deletion: deletion
+        ? { ...deletion.deletion, deletionId: deletion.deletion.id, remaining: deletion.remaining }
+        : null,
     };
   },
 );

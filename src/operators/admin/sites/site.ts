@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ENDED_STATUSES, SITE_STATUSES } from "../../services/sites.ts";
-import { homeName, type JsonSchema, name, newName, type Part, siteId, time } from "../words.ts";
+import { homeName, type JsonSchema, type NamedSchema, name, newName, siteId, time } from "../words.ts";
 
 /** Only the site's home knows its settings, so lists of sites leave them out. */
 export const siteSchema = z.object({
@@ -26,7 +26,7 @@ export const site = () =>
         examples: ["open"],
       },
     },
-  }) satisfies Part;
+  }) satisfies NamedSchema;
 
 export const createdAt = (): JsonSchema => time("When it was created.");
 

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ROLES } from "../../access/role.ts";
 import { TOKEN_NAME_RULE } from "../../services/token-names.ts";
 import { createToken, newTokenSchema } from "../../services/tokens.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, newName } from "../words.ts";
 import { tokenWords } from "./token.ts";
 

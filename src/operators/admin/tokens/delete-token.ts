@@ -1,5 +1,5 @@
 import { deleteToken } from "../../services/tokens.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import type { CallDocumentation } from "../words.ts";
 
 export default adminCall(

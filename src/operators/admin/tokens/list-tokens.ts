@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { pageQuerySchema } from "../../services/page.ts";
 import { listTokens } from "../../services/tokens.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { pageSchema } from "../page.ts";
 import { type CallDocumentation, page, pageQuery, time } from "../words.ts";
 import { tokenSchema, tokenWords } from "./token.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ROLES } from "../../access/role.ts";
-import { time, type Words } from "../words.ts";
+import { type SchemaWords, time } from "../words.ts";
 
 /** The fields of an existing token in every answer. */
 export const tokenSchema = z.object({
@@ -22,4 +22,4 @@ export const tokenWords = () =>
     site_id: { description: "The one site that it opens; null for all.", minimum: 1, examples: [1] },
     created_at: time("When it was made."),
     expires_at: time("When it stops; null for never."),
-  }) satisfies Words;
+  }) satisfies SchemaWords;

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { metricsQuerySchema, readMetricFamilies } from "../../services/metrics.ts";
 import { OPENMETRICS_TYPE, openMetrics } from "../../usage/openmetrics.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import type { CallDocumentation } from "../words.ts";
 
 export default adminCall(

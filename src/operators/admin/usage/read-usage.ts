@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { REFUSAL_REASONS } from "../../services/journal.ts";
 import { outcomeName, readUsage, usageQuerySchema } from "../../services/usage.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { onTheWire, operation } from "../journal/refusal.ts";
 import { appid, type CallDocumentation, queryTime, TIME, time } from "../words.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { addWebhook, newWebhookSchema } from "../../services/webhooks.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import type { CallDocumentation } from "../words.ts";
 import { eventTypes, newUrl, webhook, webhookSchema, webhookSecret } from "./webhook.ts";
 

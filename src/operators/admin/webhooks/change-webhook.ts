@@ -1,5 +1,5 @@
 import { changeWebhook, webhookChangeSchema } from "../../services/webhooks.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import type { CallDocumentation } from "../words.ts";
 import { eventTypes, newUrl, webhook, webhookIdOf, webhookSchema } from "./webhook.ts";
 

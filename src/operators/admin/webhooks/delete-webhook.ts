@@ -1,5 +1,5 @@
 import { deleteWebhook } from "../../services/webhooks.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import type { CallDocumentation } from "../words.ts";
 import { webhookIdOf } from "./webhook.ts";
 

@@ -1,6 +1,6 @@
 import { endOverlapSchema } from "../../services/rotation.ts";
 import { endWebhookOverlap } from "../../services/webhook-secrets.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { endedOverlap, endedOverlapSchema, overlapEnd } from "../rotation.ts";
 import type { CallDocumentation } from "../words.ts";
 import { webhookIdOf } from "./webhook.ts";

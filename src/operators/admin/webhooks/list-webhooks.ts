@@ -1,5 +1,5 @@
 import { listWebhooks } from "../../services/webhooks.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { pageSchema } from "../page.ts";
 import { type CallDocumentation, page } from "../words.ts";
 import { webhook, webhookSchema } from "./webhook.ts";

@@ -1,6 +1,6 @@
 import { rotationSchema } from "../../services/rotation.ts";
 import { rotateWebhookSecret } from "../../services/webhook-secrets.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import { rotated, rotatedSchema, rotation, rotationOf } from "../rotation.ts";
 import type { CallDocumentation } from "../words.ts";
 import { webhookIdOf, webhookSecret } from "./webhook.ts";

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { EVENT_TYPES, FAILURE_CAUSES, MOST_COUNTED, WEBHOOK_STATUSES } from "../../services/webhooks.ts";
 import type { AdminContext } from "../env.ts";
 import { version } from "../rotation.ts";
-import { type JsonSchema, type Part, time } from "../words.ts";
+import { type JsonSchema, type NamedSchema, time } from "../words.ts";
 
 /** The webhook's id in the path. The webhook may not exist. */
 export const webhookIdOf = (c: AdminContext): string => c.req.param("webhook_id") ?? "";
@@ -45,7 +45,7 @@ export const webhookSecret = (): JsonSchema => ({
   examples: ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazRJh9QYjb8="],
 });
 
-const counted = (which: string): JsonSchema => ({
+const countSchema = (which: string): JsonSchema => ({
   description: `How many deliveries ${which}, up to ${MOST_COUNTED}.`,
   minimum: 0,
   maximum: MOST_COUNTED,
@@ -87,8 +87,8 @@ export const webhook = () =>
           "The same with the start of what was answered, as the delivery has it: null once the delivery is gone, was sent again or lost its data.",
         examples: ["HTTP 500: oops"],
       },
-      pending: counted("are pending"),
-      failed: counted("failed"),
+      pending: countSchema("are pending"),
+      failed: countSchema("failed"),
       oldest_pending_at: time(
         "When the event of the oldest pending delivery happened, among those counted; null without one.",
       ),
@@ -96,4 +96,4 @@ export const webhook = () =>
       previous_expires_at: time("Until when the previous secret signs too; null when there is none."),
       created_at: time("When it was added."),
     },
-  }) satisfies Part;
+  }) satisfies NamedSchema;

@@ -1,6 +1,6 @@
 import { type AgentList, MOST_LISTED_AGENTS } from "../../services/agent-list.ts";
-import type { Filled } from "../forms/messages.ts";
-import { Faults, Field, Form } from "../parts/form.tsx";
+import type { FilledForm } from "../forms/messages.ts";
+import { Field, Form, FormErrors } from "../parts/form.tsx";
 import type { View } from "../view.ts";
 import { BadLines } from "./bad-lines.tsx";
 
@@ -10,21 +10,21 @@ export const KEPT_LIST_LENGTH = 120_000;
 /** The height of the list's field in lines: at first, and when the list is shown again. */
 const ROWS = { first: 6, again: 16 };
 
-interface Shown {
+interface ShownForm {
   view: View;
   path: string;
-  filled: Filled | undefined;
+  filled: FilledForm | undefined;
   /** The pasted list, when it is shown again because some of its lines are wrong. */
   list: AgentList | undefined;
 }
 
 /** The two forms that add agents. After a list with wrong lines, only the form that corrects them is shown. */
-export function AddAgents({ view, path, filled, list }: Shown) {
+export function AddAgents({ view, path, filled, list }: ShownForm) {
   const { t } = view;
   const isList = filled?.values.lines !== undefined;
   return (
     <>
-      <Faults view={view} filled={filled} labels={{ name: t("Name"), id: "ID", lines: t("Add many") }} />
+      <FormErrors view={view} filled={filled} labels={{ name: t("Name"), id: "ID", lines: t("Add many") }} />
       <div class={isList ? "part" : "two"}>
         {!isList && <AddOne view={view} path={path} filled={filled} />}
         <section class="card">
@@ -40,7 +40,7 @@ export function AddAgents({ view, path, filled, list }: Shown) {
   );
 }
 
-function AddOne({ view, path, filled }: Omit<Shown, "list">) {
+function AddOne({ view, path, filled }: Omit<ShownForm, "list">) {
   const { t } = view;
   const { values = {}, errors = {} } = filled ?? {};
   return (
@@ -63,7 +63,7 @@ function AddOne({ view, path, filled }: Omit<Shown, "list">) {
   );
 }
 
-function Paste({ view, path, filled }: Omit<Shown, "list">) {
+function Paste({ view, path, filled }: Omit<ShownForm, "list">) {
   const { t } = view;
   const { values = {}, errors = {} } = filled ?? {};
   return (
@@ -90,7 +90,7 @@ function Paste({ view, path, filled }: Omit<Shown, "list">) {
 }
 
 /** A form with the wrong lines to correct. The right lines are sent with them. */
-function Correct({ view, path, list, filled }: Shown & { list: AgentList }) {
+function Correct({ view, path, list, filled }: ShownForm & { list: AgentList }) {
   const { t } = view;
   const { agents, bad } = list;
   return (
@@ -127,7 +127,7 @@ function Correct({ view, path, list, filled }: Shown & { list: AgentList }) {
   );
 }
 
-function CutOff({ view, filled }: Pick<Shown, "view" | "filled">) {
+function CutOff({ view, filled }: Pick<ShownForm, "view" | "filled">) {
   if (filled?.values.lines?.length !== KEPT_LIST_LENGTH) return null;
   return <p class="error">{view.t("The list is too long to come back whole: its end is cut off here.")}</p>;
 }

@@ -4,11 +4,11 @@ import { agentUnknown } from "../../services/refusals.ts";
 import type { Site } from "../../services/sites.ts";
 import { consolePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
-import { entered, formAction } from "../forms/form-action.ts";
-import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
+import { enteredFields, formAction } from "../forms/form-action.ts";
+import { doneLocation, type FilledForm, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Faults, Field, Form } from "../parts/form.tsx";
+import { Field, Form, FormErrors } from "../parts/form.tsx";
 import { rowId } from "./agent-table.tsx";
 
 /** Answers the form that renames an agent, and the menus of the list that disable or enable an agent. */
@@ -20,8 +20,8 @@ export async function postAgent(c: PageContext, site: Site): Promise<Response> {
   const row = { path: list, id: rowId(id) };
   return formAction(c, form, {
     values: { name: name ?? "", back: list },
-    entered: entered(c.var.view, agentChangeSchema.safeParse({ name, status })),
-    page: (again) => agentPage(c, site, again),
+    entered: enteredFields(c.var.view, agentChangeSchema.safeParse({ name, status })),
+    page: (filledForm) => agentPage(c, site, filledForm),
     draft: name === undefined ? row : undefined,
     list,
     work: async (change) => {
@@ -31,24 +31,24 @@ export async function postAgent(c: PageContext, site: Site): Promise<Response> {
   });
 }
 
-export async function agentPage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
+export async function agentPage(c: PageContext, site: Site, filledForm?: FilledForm): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const id = pathId(c, "id", agentUnknown);
   const agent = await findAgent(c.var.ctx, { site, id });
   const path = `/console/sites/${site.id}/agents/${id}`;
-  const list = consolePath(again?.values.back ?? c.req.query("back"), `/console/sites/${site.id}/agents`);
+  const list = consolePath(filledForm?.values.back ?? c.req.query("back"), `/console/sites/${site.id}/agents`);
   const body = (
     <>
-      <Faults view={view} filled={again} labels={{ name: t("Name") }} />
+      <FormErrors view={view} filled={filledForm} labels={{ name: t("Name") }} />
       <section class="card">
         <Form view={view} action={path}>
           <input type="hidden" name="back" value={list} />
           <Field
             label={t("Name")}
             name="name"
-            value={again?.values.name ?? agent.name}
-            error={again?.errors.name ?? again?.errors.status ?? again?.errors[""]}
+            value={filledForm?.values.name ?? agent.name}
+            error={filledForm?.errors.name ?? filledForm?.errors.status ?? filledForm?.errors[""]}
             required
             maxlength={100}
           />
@@ -63,5 +63,9 @@ export async function agentPage(c: PageContext, site: Site, again?: Filled): Pro
     </>
   );
   const page = { title: t("Rename agent {0}", id), site: { ...site, tab: "agents" as const }, back: path, body };
-  return showPage(c, { ...page, filled: again && { path, values: again.values } }, isRefused(again) ? 400 : 200);
+  return showPage(
+    c,
+    { ...page, filled: filledForm && { path, values: filledForm.values } },
+    isRefused(filledForm) ? 400 : 200,
+  );
 }

@@ -2,7 +2,7 @@ import type { AgentList } from "../../services/agent-list.ts";
 import { searchAgents } from "../../services/agents.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { type Filled, isRefused } from "../forms/messages.ts";
+import { type FilledForm, isRefused } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Filter, filteredPath } from "../parts/filter.tsx";
 import { Field, Fold } from "../parts/form.tsx";
@@ -13,11 +13,11 @@ import { AgentTable } from "./agent-table.tsx";
 
 const STATUSES = ["normal", "disabled"] as const;
 
-/** @param again the form to show again, with the list that was pasted */
+/** @param filledForm the form to show again, with the list that was pasted */
 export async function agentsPage(
   c: PageContext,
   site: Site,
-  again?: { filled: Filled; list?: AgentList },
+  filledForm?: { filled: FilledForm; list?: AgentList },
 ): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
@@ -39,15 +39,15 @@ export async function agentsPage(
   const body = (
     <>
       <div class="above">
-        <Fold view={view} action={path} label={t("Add agents")} open={again !== undefined || hasNone}>
-          <AddAgents view={view} path={path} filled={again?.filled} list={again?.list} />
+        <Fold view={view} action={path} label={t("Add agents")} open={filledForm !== undefined || hasNone}>
+          <AddAgents view={view} path={path} filled={filledForm?.filled} list={filledForm?.list} />
         </Fold>
         {!hasNone && (
           <Filter
             view={view}
             path={path}
-            asked={query}
-            on={on
+            parameters={query}
+            filtersInForce={on
               .filter(({ value }) => value !== "")
               .map(({ name, ...each }) => ({ ...each, without: filteredPath(path, query, name) }))}
           >
@@ -66,9 +66,9 @@ export async function agentsPage(
       <More view={view} path={path} query={query} cursor={agents.nextCursor} />
     </>
   );
-  const { values = {} } = again?.filled ?? {};
+  const { values = {} } = filledForm?.filled ?? {};
   const page = { title: t("Agents"), site: { ...site, tab: "agents" as const }, back: path, body };
-  return showPage(c, { ...page, filled: again && { path, values } }, isRefused(again?.filled) ? 400 : 200);
+  return showPage(c, { ...page, filled: filledForm && { path, values } }, isRefused(filledForm?.filled) ? 400 : 200);
 }
 
 function NoAgents(props: { view: PageContext["var"]["view"]; path: string; isFiltered: boolean; hasMore: boolean }) {

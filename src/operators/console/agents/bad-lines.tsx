@@ -8,7 +8,7 @@ const SHOWN_LINE_LENGTH = 120;
 /** The bad lines of a list of agents, each with its fault. */
 export function BadLines({ view, bad }: { view: View; bad: BadLine[] }) {
   if (bad.length === 0) return null;
-  const more = bad.length - SHOWN_LINES;
+  const hiddenCount = bad.length - SHOWN_LINES;
   return (
     <ul class="lines" tabindex={0} aria-label={view.t("Lines that cannot be used")}>
       {bad.slice(0, SHOWN_LINES).map(({ line, text, problem }) => (
@@ -18,7 +18,7 @@ export function BadLines({ view, bad }: { view: View; bad: BadLine[] }) {
           {lineText(view, problem)}
         </li>
       ))}
-      {more > 0 && <li>{view.t("And {0} more.", more)}</li>}
+      {hiddenCount > 0 && <li>{view.t("And {0} more.", hiddenCount)}</li>}
     </ul>
   );
 }

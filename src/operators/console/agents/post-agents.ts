@@ -3,7 +3,7 @@ import { checkAgentList, importAgents, MOST_LISTED_AGENTS } from "../../services
 import { checkAgents, createAgents, newAgentSchema } from "../../services/agents.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { entered, formAction } from "../forms/form-action.ts";
+import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { KEPT_LIST_LENGTH } from "./add-agents.tsx";
@@ -22,7 +22,7 @@ function addOne(c: PageContext, site: Site, form: Record<string, string>): Promi
   const values = { id, name: name.trim() };
   return formAction(c, form, {
     values,
-    entered: entered(view, newAgentSchema.safeParse({ ...values, id: /^\s*\d+\s*$/.test(id) ? Number(id) : id })),
+    entered: enteredFields(view, newAgentSchema.safeParse({ ...values, id: /^\s*\d+\s*$/.test(id) ? Number(id) : id })),
     page: (filled) => agentsPage(c, site, { filled }),
     look: (agent) => checkAgents(ctx, { site, agents: [agent] }),
     refused: (error) =>

@@ -1,9 +1,9 @@
 import { isRefusedFor } from "../../../core/errors.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { type Filled, isRefused } from "../forms/messages.ts";
+import { type FilledForm, isRefused } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
-import { AskLink, Faults } from "../parts/form.tsx";
+import { AskLink, FormErrors } from "../parts/form.tsx";
 import { Time } from "../parts/parts.tsx";
 import { OverlapCard } from "../secrets/overlap-card.tsx";
 import { RotateCard } from "../secrets/rotate-card.tsx";
@@ -26,22 +26,26 @@ export async function appPageOrMissing(c: PageContext, site: Site): Promise<Resp
 
 /** The app that the path names, for the pages of its secret. @throws ServiceError `not_found` */
 export async function secretOwnerOf(c: PageContext, site: Site): Promise<ShownSecretOwner> {
-  return { ...(await appOf(c, site)), page: (again) => appPage(c, site, again) };
+  return { ...(await appOf(c, site)), page: (filledForm) => appPage(c, site, filledForm) };
 }
 
-async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Response> {
+async function appPage(c: PageContext, siteOfPath: Site, filledForm?: FilledForm): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
-  const { app, ...owner } = await appOf(c, named);
+  const { app, ...owner } = await appOf(c, siteOfPath);
   const { site, path, isActive } = owner;
   const [uses, calls, next] = await Promise.all([
-    readLastUses(c, named, app.appid),
-    readAppCalls(c, named, app.appid),
+    readLastUses(c, siteOfPath, app.appid),
+    readAppCalls(c, siteOfPath, app.appid),
     isActive ? owner.next?.() : undefined,
   ]);
   const body = (
     <>
-      <Faults view={view} filled={again} labels={{ overlap_seconds: t("Overlap"), ends: t("Which secret stops") }} />
+      <FormErrors
+        view={view}
+        filled={filledForm}
+        labels={{ overlap_seconds: t("Overlap"), ends: t("Which secret stops") }}
+      />
       {isActive && <OverlapCard view={view} owner={owner} use={oldSecretUse(view, uses, app.appid)} />}
       <section class="card">
         <dl class="facts">
@@ -69,7 +73,7 @@ async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Res
       {next}
       {isActive && (
         <>
-          <RotateCard view={view} owner={owner} again={again} />
+          <RotateCard view={view} owner={owner} filledForm={filledForm} />
           <p>
             <AskLink view={view} href={`${path}/revoke`}>
               {t("Revoke this app…")}
@@ -79,10 +83,10 @@ async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Res
       )}
     </>
   );
-  const filled = again && { path: `${path}/rotate`, values: again.values };
+  const filled = filledForm && { path: `${path}/rotate`, values: filledForm.values };
   return showPage(
     c,
     { title: app.name, site, appid: app.appid, back: path, body, filled },
-    isRefused(again) ? 400 : 200,
+    isRefused(filledForm) ? 400 : 200,
   );
 }

@@ -2,11 +2,11 @@ import { isRefusedFor } from "../../../core/errors.ts";
 import { checkAppid, issueApp, issueAppSchema, listApps } from "../../services/apps.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { entered, formAction } from "../forms/form-action.ts";
-import { type Filled, isRefused } from "../forms/messages.ts";
+import { enteredFields, formAction } from "../forms/form-action.ts";
+import { type FilledForm, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Faults, Field, Fold, Form } from "../parts/form.tsx";
+import { Field, Fold, Form, FormErrors } from "../parts/form.tsx";
 import { More } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/new-secret-page.tsx";
 import { AppTable } from "./app-table.tsx";
@@ -20,8 +20,8 @@ export async function postApp(c: PageContext, site: Site): Promise<Response> {
   const input = { name, ...(appid && { appid }), ...(secret && { secret }) };
   return formAction(c, form, {
     values: { name, appid },
-    entered: entered(view, issueAppSchema.safeParse(input)),
-    page: (again) => appsPage(c, site, again),
+    entered: enteredFields(view, issueAppSchema.safeParse(input)),
+    page: (filledForm) => appsPage(c, site, filledForm),
     look: async () => appid !== "" && checkAppid(ctx, { site, appid }),
     refused: (error) => (isRefusedFor(error, "appid_taken") ? { appid: view.t("This appid is taken.") } : undefined),
     list: path,
@@ -32,7 +32,7 @@ export async function postApp(c: PageContext, site: Site): Promise<Response> {
   });
 }
 
-export async function appsPage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
+export async function appsPage(c: PageContext, site: Site, filledForm?: FilledForm): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const path = `/console/sites/${site.id}/apps`;
@@ -40,12 +40,17 @@ export async function appsPage(c: PageContext, site: Site, again?: Filled): Prom
     listApps(c.var.ctx, { site, cursor: c.req.query("cursor"), limit: 50 }),
     readLastUses(c, site),
   ]);
-  const { values = {}, errors = {} } = again ?? {};
+  const { values = {}, errors = {} } = filledForm ?? {};
   const imports = Boolean(values.appid || errors.appid || errors.secret);
   const body = (
     <>
-      <Faults view={view} filled={again} labels={{ name: t("Name"), secret: t("Secret") }} />
-      <Fold view={view} action={path} label={t("Issue an app")} open={again !== undefined || apps.items.length === 0}>
+      <FormErrors view={view} filled={filledForm} labels={{ name: t("Name"), secret: t("Secret") }} />
+      <Fold
+        view={view}
+        action={path}
+        label={t("Issue an app")}
+        open={filledForm !== undefined || apps.items.length === 0}
+      >
         <section class="card">
           <Form view={view} action={path}>
             <Field
@@ -82,5 +87,5 @@ export async function appsPage(c: PageContext, site: Site, again?: Filled): Prom
     </>
   );
   const page = { title: t("Apps"), site: { ...site, tab: "apps" as const }, back: path, body };
-  return showPage(c, { ...page, filled: again && { path, values } }, isRefused(again) ? 400 : 200);
+  return showPage(c, { ...page, filled: filledForm && { path, values } }, isRefused(filledForm) ? 400 : 200);
 }

@@ -20,7 +20,7 @@ export const PROGRAMS = {
 export type Code = keyof typeof PROGRAMS;
 
 /** The settings that the programs read from the environment. The secret is read there too, but is not part of them. */
-export interface Settings {
+export interface ProgramSettings {
   baseUrl: string;
   appid: string;
   /** Undefined while the site has no enabled agent. */
@@ -30,11 +30,11 @@ export interface Settings {
 /** The path at which the docs serve a program's file unchanged. */
 export const programPath = ({ file }: Program): string => `/docs/examples/${file}`;
 
-const settingsText = ({ baseUrl, appid, agentId }: Settings, secret: string): string =>
+const settingsText = ({ baseUrl, appid, agentId }: ProgramSettings, secret: string): string =>
   [`BASE_URL=${baseUrl}`, `APPID=${appid}`, ...(secret ? [secret] : []), `AGENT_ID=${agentId ?? "…"}`].join(" ");
 
 /** Commands that fetch and run a program. They read the secret from the keyboard, so that the shell's history does not hold it. */
-export const commandsOf = (program: Program, settings: Settings): string =>
+export const commandsOf = (program: Program, settings: ProgramSettings): string =>
   [
     `curl -O ${settings.baseUrl}${programPath(program)}`,
     // One line, because a shell that runs pasted lines one by one would read the next line as the secret.
@@ -44,7 +44,11 @@ export const commandsOf = (program: Program, settings: Settings): string =>
 const sources = new Map<string, string>();
 
 /** The source of a program, with the settings at its top. Undefined when the assets do not answer: then the page has the commands only. */
-export async function sourceOf(c: PageContext, program: Program, settings: Settings): Promise<string | undefined> {
+export async function sourceOf(
+  c: PageContext,
+  program: Program,
+  settings: ProgramSettings,
+): Promise<string | undefined> {
   const { file } = program;
   try {
     const answer = sources.has(file) ? undefined : await c.env.ASSETS?.fetch(new URL(programPath(program), c.req.url));

@@ -12,10 +12,10 @@ import { AskLink, Field, Form } from "../parts/form.tsx";
 import { Copyable, NoticeBox } from "../parts/parts.tsx";
 
 /** Asks before a reserved appid is released. The site has no such app, because its home did not answer or a restore removed the app. */
-export async function releasePage(c: PageContext, named: Site): Promise<Response> {
+export async function releasePage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const { site, appid, path, isMissing, isClosed } = await missingOf(c, named);
+  const { site, appid, path, isMissing, isClosed } = await missingOf(c, siteOfPath);
   if (!isMissing || isClosed) return c.redirect(path, 303);
   return askPage(c, site, {
     title: t("Release this appid?"),
@@ -30,7 +30,7 @@ export async function releasePage(c: PageContext, named: Site): Promise<Response
 
 export async function postRelease(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
-  const { appid, path } = keptOf(c, site);
+  const { appid, path } = keptAppidOf(c, site);
   const list = `/console/sites/${site.id}/apps`;
   return buttonAction(c, form, {
     draft: { path: `${path}/release` },
@@ -48,17 +48,17 @@ export async function postRelease(c: PageContext, site: Site): Promise<Response>
 }
 
 /** The appid that the path names, and the path of its page. */
-function keptOf(c: PageContext, named: Site) {
-  const site = { ...named, tab: "apps" as const };
+function keptAppidOf(c: PageContext, siteOfPath: Site) {
+  const site = { ...siteOfPath, tab: "apps" as const };
   const appid = c.req.param("appid") ?? "";
   return { site, appid, path: `/console/sites/${site.id}/apps/${appid}` };
 }
 
 /** @throws ServiceError `not_found` when the appid is not reserved for the site */
-async function missingOf(c: PageContext, named: Site) {
+async function missingOf(c: PageContext, siteOfPath: Site) {
   const { ctx } = c.var;
-  const kept = keptOf(c, named);
-  const { site, appid } = kept;
+  const keptAppid = keptAppidOf(c, siteOfPath);
+  const { site, appid } = keptAppid;
   const isMissing = await findApp(ctx, { site, appid }).then(
     () => false,
     (error) => {
@@ -67,13 +67,13 @@ async function missingOf(c: PageContext, named: Site) {
     },
   );
   const isClosed = [MAIN_HOME, site.home].some((home) => ctx.config.closedHomes.has(home));
-  return { ...kept, isMissing, isClosed };
+  return { ...keptAppid, isMissing, isClosed };
 }
 
-export async function missingAppPage(c: PageContext, named: Site): Promise<Response> {
+export async function missingAppPage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const { site, appid, path, isClosed } = await missingOf(c, named);
+  const { site, appid, path, isClosed } = await missingOf(c, siteOfPath);
   const body = (
     <>
       <NoticeBox kind="bad" title={t("This appid has no app")}>

@@ -8,12 +8,12 @@ import { askPage } from "../parts/ask-page.tsx";
 import { appOf } from "./app-of.tsx";
 import { LastUsedFact, readLastUses } from "./last-use.tsx";
 
-export async function revokePage(c: PageContext, named: Site): Promise<Response> {
+export async function revokePage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const { site, path, isActive, facts, app } = await appOf(c, named);
+  const { site, path, isActive, facts, app } = await appOf(c, siteOfPath);
   if (!isActive) return c.redirect(path, 303);
-  const uses = await readLastUses(c, named, app.appid);
+  const uses = await readLastUses(c, siteOfPath, app.appid);
   return askPage(c, site, {
     title: t("Revoke this app?"),
     text: t(

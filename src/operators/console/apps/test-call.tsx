@@ -3,10 +3,10 @@ import type { Site } from "../../services/sites.ts";
 import { signTestCall, TEST_CUSTOMER } from "../../services/test-call.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
-import { type Filled, isRefused } from "../forms/messages.ts";
+import { type FilledForm, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Faults, Field, Form } from "../parts/form.tsx";
+import { Field, Form, FormErrors } from "../parts/form.tsx";
 import { EmptyState } from "../parts/parts.tsx";
 import { refusedLocation } from "../secrets/end-overlap.tsx";
 import { appOf } from "./app-of.tsx";
@@ -16,16 +16,16 @@ import { resultLocation, type TestResult } from "./test-result.tsx";
 const MOST_OFFERED = 100;
 
 /** Asks before a test call, which opens a session. The page says what is stored and who becomes the responsible agent. */
-export async function testCallPage(c: PageContext, named: Site, again?: Filled): Promise<Response> {
+export async function testCallPage(c: PageContext, siteOfPath: Site, filledForm?: FilledForm): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
-  const { app, site, path, isActive } = await appOf(c, named);
+  const { app, site, path, isActive } = await appOf(c, siteOfPath);
   if (!isActive) return c.redirect(path, 303);
-  const { items } = await searchAgents(ctx, { site: named, status: "normal", limit: MOST_OFFERED });
+  const { items } = await searchAgents(ctx, { site: siteOfPath, status: "normal", limit: MOST_OFFERED });
   const action = `${path}/test`;
   const body = (
     <>
-      <Faults view={view} filled={again} labels={{ agent: t("Responsible agent") }} />
+      <FormErrors view={view} filled={filledForm} labels={{ agent: t("Responsible agent") }} />
       {items.length === 0 ? (
         <EmptyState title={t("No agent is enabled.")}>
           <span>{t("A session needs a responsible agent. Add or enable one first.")}</span>
@@ -57,8 +57,8 @@ export async function testCallPage(c: PageContext, named: Site, again?: Filled):
             <Field
               label={t("Responsible agent")}
               name="agent"
-              value={again?.values.agent}
-              error={again?.errors.agent}
+              value={filledForm?.values.agent}
+              error={filledForm?.errors.agent}
               options={items.map(({ id, name }) => [String(id), `${name} (${id})`])}
             />
             <div class="buttons">
@@ -72,24 +72,24 @@ export async function testCallPage(c: PageContext, named: Site, again?: Filled):
       )}
     </>
   );
-  const filled = again && { path: action, values: again.values };
+  const filled = filledForm && { path: action, values: filledForm.values };
   const page = { title: t("Send a test call"), site, back: action, body, filled };
-  return showPage(c, page, isRefused(again) ? 400 : 200);
+  return showPage(c, page, isRefused(filledForm) ? 400 : 200);
 }
 
 /** Answers the form of {@link testCallPage}: sends the call once, and redirects to the page with its result. */
-export async function postTestCall(c: PageContext, named: Site): Promise<Response> {
+export async function postTestCall(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { view } = c.var;
-  const { app, path, isActive } = await appOf(c, named);
+  const { app, path, isActive } = await appOf(c, siteOfPath);
   if (!isActive) return c.redirect(path, 303);
   const form = await readForm(c);
   const { agent = "", version = "" } = form;
   return formAction(c, form, {
     values: { agent },
     entered: /^[1-9]\d{0,15}$/.test(agent)
-      ? { input: { site: named, appid: app.appid, version, agentId: Number(agent) } }
+      ? { input: { site: siteOfPath, appid: app.appid, version, agentId: Number(agent) } }
       : { errors: { agent: view.t("Choose an agent.") } },
-    page: (again) => testCallPage(c, named, again),
+    page: (filledForm) => testCallPage(c, siteOfPath, filledForm),
     list: path,
     work: async (input) => {
       try {
@@ -101,9 +101,9 @@ export async function postTestCall(c: PageContext, named: Site): Promise<Respons
   });
 }
 
-type Wanted = Omit<Parameters<typeof signTestCall>[1], "words">;
+type TestCallInput = Omit<Parameters<typeof signTestCall>[1], "words">;
 
-async function send(c: PageContext, wanted: Wanted): Promise<TestResult> {
+async function send(c: PageContext, wanted: TestCallInput): Promise<TestResult> {
   const { ctx, isolate, sendSigned } = c.var;
   const { path, body, signature } = await signTestCall(ctx, { ...wanted, words: wordsOf(c) });
   const address = c.req.header("cf-connecting-ip");
@@ -125,7 +125,7 @@ async function send(c: PageContext, wanted: Wanted): Promise<TestResult> {
     requestId: answer.headers.get("x-request-id") ?? "",
     ms: Math.round(isolate.runtime.elapsed() - since),
     reason,
-    told: { detail: answer.headers.get("x-error-detail"), violations: violations ?? [] },
+    toldRefusal: { detail: answer.headers.get("x-error-detail"), violations: violations ?? [] },
   };
 }
 

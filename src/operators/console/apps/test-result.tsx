@@ -16,7 +16,7 @@ export interface TestResult {
   /** Undefined when the call was accepted. */
   reason: string | undefined;
   /** The detail and the violations of the answer, as in the journal. An address from an older release has none. */
-  told?: Pick<Refusal, "detail" | "violations">;
+  toldRefusal?: Pick<Refusal, "detail" | "violations">;
 }
 
 const purposeOf = (path: string, result: string) => ["test-call", path, result];
@@ -30,10 +30,10 @@ export async function resultLocation(c: PageContext, path: string, result: TestR
   return `${path}/test/result?${new URLSearchParams({ result: text, ticket })}`;
 }
 
-export async function testResultPage(c: PageContext, named: Site): Promise<Response> {
+export async function testResultPage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { view } = c.var;
   const { t, session, now } = view;
-  const { app, site, path } = await appOf(c, named);
+  const { app, site, path } = await appOf(c, siteOfPath);
   const text = c.req.query("result") ?? "";
   const end = session && (await ticketEnd(session, purposeOf(path, text), c.req.query("ticket") ?? "", now));
   if (end === undefined) return c.redirect(path, 303);
@@ -109,7 +109,7 @@ function Refused({ view, result }: { view: PageContext["var"]["view"]; result: T
       }
     >
       <p>{what}</p>
-      {refusalTexts(view, result.told ?? { detail: null, violations: null }).map((text) => (
+      {refusalTexts(view, result.toldRefusal ?? { detail: null, violations: null }).map((text) => (
         <p>{text}</p>
       ))}
       <p>{cure}</p>

@@ -14,10 +14,10 @@ import { throughText } from "./through-text.ts";
 export async function auditFile(c: PageContext, site?: Site): Promise<Response> {
   const { view, ctx } = c.var;
   const { t } = view;
-  const asked = readFilter(c);
+  const filterForm = readFilter(c);
   // The page shows what is wrong with the filter.
-  if (Object.keys(asked.errors).length > 0) return auditPage(c, site);
-  const { items, sites, searchedTo, homesDown } = await readAuditFile(ctx, { siteId: site?.id, ...asked.filter });
+  if (Object.keys(filterForm.errors).length > 0) return auditPage(c, site);
+  const { items, sites, searchedTo, homesDown } = await readAuditFile(ctx, { siteId: site?.id, ...filterForm.filter });
   const head = [
     t("When ({0})", view.timeZone),
     t("Who"),

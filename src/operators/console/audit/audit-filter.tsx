@@ -6,7 +6,7 @@ import { localTime, secondsOf, startsOf, type View } from "../view.ts";
 import { actionText } from "./action-text.ts";
 
 /** The filter above the audit log, as the reader filled it in. */
-export interface AskedFilter {
+export interface AuditFilterForm {
   fields: Record<"who" | "action" | "subject" | "since" | "until", string>;
   /** The faults of wrong fields, by name. */
   errors: Record<string, string>;
@@ -20,7 +20,7 @@ export interface AskedFilter {
   };
 }
 
-export function readFilter(c: PageContext): AskedFilter {
+export function readFilter(c: PageContext): AuditFilterForm {
   const { view } = c.var;
   const { t } = view;
   const errors: Record<string, string> = {};
@@ -52,32 +52,32 @@ export function readFilter(c: PageContext): AskedFilter {
 }
 
 /** The filter's form, and the filters in force. */
-export function AuditFilter({ view, path, asked }: { view: View; path: string; asked: AskedFilter }) {
+export function AuditFilter({ view, path, filterForm }: { view: View; path: string; filterForm: AuditFilterForm }) {
   const { t } = view;
-  const { fields, errors } = asked;
+  const { fields, errors } = filterForm;
   const actions = AUDIT_ACTIONS.map((each): [string, string] => [each, actionText(view, each)]);
-  const of = (name: keyof AskedFilter["fields"]) => ({ name, value: fields[name], error: errors[name] });
+  const fieldProps = (name: keyof AuditFilterForm["fields"]) => ({ name, value: fields[name], error: errors[name] });
   return (
     <Filter
       view={view}
       path={path}
-      asked={fields}
-      on={inForce(view, path, asked)}
+      parameters={fields}
+      filtersInForce={inForce(view, path, filterForm)}
       open={Object.keys(errors).length > 0}
     >
-      <Field label={t("Who")} {...of("who")} maxlength={MOST_CHARACTERS} />
-      <Field label={t("What")} {...of("action")} options={[["", t("Any")], ...actions]} />
-      <Field label={t("Subject")} {...of("subject")} maxlength={MOST_CHARACTERS} />
-      <Field label={t("From")} {...of("since")} type="datetime-local" />
-      <Field label={t("To")} {...of("until")} type="datetime-local" />
+      <Field label={t("Who")} {...fieldProps("who")} maxlength={MOST_CHARACTERS} />
+      <Field label={t("What")} {...fieldProps("action")} options={[["", t("Any")], ...actions]} />
+      <Field label={t("Subject")} {...fieldProps("subject")} maxlength={MOST_CHARACTERS} />
+      <Field label={t("From")} {...fieldProps("since")} type="datetime-local" />
+      <Field label={t("To")} {...fieldProps("until")} type="datetime-local" />
     </Filter>
   );
 }
 
-function inForce(view: View, path: string, { fields, filter }: AskedFilter): FilterInForce[] {
+function inForce(view: View, path: string, { fields, filter }: AuditFilterForm): FilterInForce[] {
   const { t } = view;
   const { who, action, subject, since, until } = filter;
-  const texts: [name: keyof AskedFilter["fields"], label: string, value: string | undefined][] = [
+  const texts: [name: keyof AuditFilterForm["fields"], label: string, value: string | undefined][] = [
     ["who", t("Who"), who],
     ["action", t("What"), action && actionText(view, action)],
     ["subject", t("Subject"), subject],
@@ -92,7 +92,15 @@ function inForce(view: View, path: string, { fields, filter }: AskedFilter): Fil
 const DAY = 86_400;
 
 /** Links to the entries of today, yesterday and the last week, in the reader's zone. They keep the other fields of the filter. */
-export function Days({ view, path, asked: { fields } }: { view: View; path: string; asked: AskedFilter }) {
+export function Days({
+  view,
+  path,
+  filterForm: { fields },
+}: {
+  view: View;
+  path: string;
+  filterForm: AuditFilterForm;
+}) {
   const { t, now, timeZone } = view;
   const { day: today } = startsOf(now, timeZone);
   const { day: yesterday } = startsOf(today - 1, timeZone);

@@ -15,14 +15,14 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
   const { view, ctx } = c.var;
   const { t } = view;
   const path = site ? `/console/sites/${site.id}/audit` : "/console/audit";
-  const asked = readFilter(c);
-  const isWrong = Object.keys(asked.errors).length > 0;
-  const wanted = { siteId: site?.id, ...asked.filter, cursor: c.req.query("cursor"), limit: SHOWN };
+  const filterForm = readFilter(c);
+  const isWrong = Object.keys(filterForm.errors).length > 0;
+  const wanted = { siteId: site?.id, ...filterForm.filter, cursor: c.req.query("cursor"), limit: SHOWN };
   const log = isWrong
     ? { items: [], nextCursor: null, homesDown: [], searchedTo: null }
     : await listAuditLog(ctx, wanted);
   const sites = site ? new Map([[site.id, site]]) : await sitesOfEntries(ctx, log.items);
-  const isFiltered = Object.values(asked.filter).some((value) => value !== undefined);
+  const isFiltered = Object.values(filterForm.filter).some((value) => value !== undefined);
   const isCutShort = log.searchedTo !== null && log.items.length < SHOWN;
   const searched = isCutShort ? t("Searched back to {0}.", view.time(log.searchedTo ?? 0)) : undefined;
   const empty = isWrong
@@ -40,18 +40,18 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
         </NoticeBox>
       )}
       <div class="days">
-        <Days view={view} path={path} asked={asked} />
-        <a href={filteredPath(`${path}.csv`, asked.fields)} download>
+        <Days view={view} path={path} filterForm={filterForm} />
+        <a href={filteredPath(`${path}.csv`, filterForm.fields)} download>
           <span class="wide">{t("Download as")} </span>CSV
         </a>
       </div>
-      <AuditFilter view={view} path={path} asked={asked} />
+      <AuditFilter view={view} path={path} filterForm={filterForm} />
       <AuditTable
         view={view}
         path={path}
         sites={sites}
         entries={log.items}
-        fields={asked.fields}
+        fields={filterForm.fields}
         ofSite={site !== undefined}
         empty={<EmptyState title={empty} />}
       />
@@ -59,7 +59,7 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
       <More
         view={view}
         path={path}
-        query={asked.fields}
+        query={filterForm.fields}
         cursor={log.nextCursor}
         next={searched && t("Search further back")}
       />

@@ -12,7 +12,7 @@ import { detailText } from "./detail-text.ts";
 import { subjectOf } from "./subject-link.ts";
 import { throughText } from "./through-text.ts";
 
-interface Rows {
+interface AuditRows {
   view: View;
   /** The path of the list. A name links to the list of all entries by its owner, and keeps the filter's fields. */
   path: string;
@@ -21,7 +21,7 @@ interface Rows {
 }
 
 /** The entries, one a row: who did what to what, and when. A button in each row shows the rest. */
-export function AuditTable(props: Rows & { entries: AuditLogEntry[]; ofSite: boolean; empty: Child }) {
+export function AuditTable(props: AuditRows & { entries: AuditLogEntry[]; ofSite: boolean; empty: Child }) {
   const { view, sites, entries, ofSite, empty } = props;
   const { t } = view;
   const head: Column[] = [
@@ -53,13 +53,13 @@ export function AuditTable(props: Rows & { entries: AuditLogEntry[]; ofSite: boo
   );
 }
 
-interface Cell {
+interface AuditCell {
   view: View;
   entry: AuditLogEntry;
 }
 
 /** The name of who made the entry. Only a token's name needs the word "Token": the other names show what they are. */
-function WhoDid({ view, path, fields, entry: { who } }: Rows & Cell) {
+function WhoDid({ view, path, fields, entry: { who } }: AuditRows & AuditCell) {
   if (who === null) return "–";
   return (
     <a class="clip" href={filteredPath(path, { ...fields, who: who.id })} title={view.t("What else they did")}>
@@ -69,7 +69,7 @@ function WhoDid({ view, path, fields, entry: { who } }: Rows & Cell) {
   );
 }
 
-function What({ view, sites, entry }: Rows & Cell) {
+function What({ view, sites, entry }: AuditRows & AuditCell) {
   // The subject shows the site's name already.
   const { name, ...others } = entry.details;
   const isSubject = entry.action.startsWith("site.") && name === (entry.siteId && sites.get(entry.siteId)?.name);
@@ -86,7 +86,7 @@ function What({ view, sites, entry }: Rows & Cell) {
   );
 }
 
-function SubjectOf({ view, sites, entry }: Rows & Cell) {
+function SubjectOf({ view, sites, entry }: AuditRows & AuditCell) {
   const { text, isId, href } = subjectOf(view, entry, entry.siteId === null ? undefined : sites.get(entry.siteId));
   const shown = isId ? <code>{text}</code> : <bdi>{text}</bdi>;
   return href === undefined ? (
@@ -111,7 +111,7 @@ function SiteOf({ siteId, site }: { siteId: number; site: Site | undefined }) {
 }
 
 /** The facts that few readers need, and the full text of what the table cuts off. The Worker's log has lines with the request id. */
-function MoreOf({ view, entry }: Cell) {
+function MoreOf({ view, entry }: AuditCell) {
   const { t } = view;
   const { actor, address, requestId, home, subject, at, action } = entry;
   const details = detailText(view, entry);

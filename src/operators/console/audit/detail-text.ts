@@ -133,7 +133,7 @@ function valueText(view: View, value: unknown): string {
 }
 
 function agentsText({ t }: View, ids: unknown[], names: unknown[]): string {
-  const named = ids.slice(0, MOST_NAMED).map((id, at) => `${id} ${names[at]}`);
-  const more = ids.length - named.length;
-  return [...named, ...(more > 0 ? [t("and {0} more", more)] : [])].join(t(", "));
+  const namedAgents = ids.slice(0, MOST_NAMED).map((id, at) => `${id} ${names[at]}`);
+  const unnamedCount = ids.length - namedAgents.length;
+  return [...namedAgents, ...(unnamedCount > 0 ? [t("and {0} more", unnamedCount)] : [])].join(t(", "));
 }

@@ -4,7 +4,7 @@ import { hasEnded, type Site } from "../../services/sites.ts";
 import type { View } from "../view.ts";
 
 /** What an entry of the audit log is about. */
-export interface Subject {
+export interface AuditSubject {
   text: string;
   /** Whether the text is an id and not a name. */
   isId: boolean;
@@ -16,18 +16,18 @@ export interface Subject {
 const ENDS: readonly AuditLogEntry["action"][] = ["webhook.deleted", "app.released", "token.deleted"];
 
 /** @param site the entry's site, as the directory stores it */
-export function subjectOf(view: View, entry: AuditLogEntry, site: Site | undefined): Subject {
+export function subjectOf(view: View, entry: AuditLogEntry, site: Site | undefined): AuditSubject {
   const { action, subject, siteId } = entry;
   const path = ENDS.includes(action) ? undefined : pathOf(entry, site);
   const href = path !== undefined && view.may(path, "GET") ? path : undefined;
-  if (action.startsWith("site.") && subject === String(siteId)) return { ...named(site, subject), href };
+  if (action.startsWith("site.") && subject === String(siteId)) return { ...textOfSubject(site, subject), href };
   const { ids } = entry.details;
   if (action === "agent.added" && subject === "" && Array.isArray(ids))
     return { text: view.t("{0} agents", ids.length), isId: false, href };
   return { text: subject || "–", isId: subject !== "" && !subject.includes("@"), href };
 }
 
-const named = (site: Site | undefined, subject: string): Omit<Subject, "href"> =>
+const textOfSubject = (site: Site | undefined, subject: string): Omit<AuditSubject, "href"> =>
   site !== undefined && isVisible(site.name) ? { text: site.name, isId: false } : { text: subject, isId: true };
 
 /** The path of the subject's page. A site that is ending or unfinished has only its own pages. */

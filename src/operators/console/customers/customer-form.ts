@@ -1,7 +1,7 @@
 import { isRefusedFor } from "../../../core/errors.ts";
 import { customerErasureSchema } from "../../services/customers.ts";
 import type { Site } from "../../services/sites.ts";
-import type { Entered } from "../forms/form-action.ts";
+import type { EnteredFields } from "../forms/form-action.ts";
 import type { View } from "../view.ts";
 
 /** The customer in an address and in the fields of a form. */
@@ -31,7 +31,7 @@ export function sbsOf({ sbs = "", customer }: Values): string {
 }
 
 /** Reads the customer of a sent form, as `formAction` needs it. */
-export function sentCustomer({ t }: View, form: Values): { values: Values; entered: Entered<{ sbs: string }> } {
+export function sentCustomer({ t }: View, form: Values): { values: Values; entered: EnteredFields<{ sbs: string }> } {
   const { sbs = "", customer } = form;
   const values: Values = customer === undefined ? { sbs } : { customer };
   const checked = customerErasureSchema.safeParse({ sbs: sbsOf(values) });

@@ -3,9 +3,9 @@ import { METADATA_AMONG, readCustomer, type ShownCustomer } from "../../services
 import { COUNT_LIMIT, listSessions } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import type { Filled } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
-import { Faults, Form } from "../parts/form.tsx";
+import { Form, FormErrors } from "../parts/form.tsx";
 import { Time } from "../parts/parts.tsx";
 import { More } from "../parts/table.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
@@ -17,14 +17,14 @@ import { ShownSbs } from "./shown-sbs.tsx";
 /**
  * Shows one customer and their sessions. Owners can also hand over or erase the customer's data here.
  *
- * @param again the form of this page to show again
+ * @param filledForm the form of this page to show again
  * @throws ServiceError `not_found`, reason `customer_unknown`
  */
 export async function customerPage(
   c: PageContext,
   site: Site,
   sbs: string,
-  again?: Filled & { path: string },
+  filledForm?: FilledForm & { path: string },
 ): Promise<Response> {
   const { view, ctx } = c.var;
   const { t } = view;
@@ -41,7 +41,7 @@ export async function customerPage(
         <span>{t("Customer")}</span>
         <ShownSbs sbs={sbs} />
       </p>
-      <Faults view={view} filled={again} labels={{}} />
+      <FormErrors view={view} filled={filledForm} labels={{}} />
       <div class="talk">
         <section class="part">
           <h2>{t("Sessions of this customer")}</h2>
@@ -58,7 +58,7 @@ export async function customerPage(
     heading: <bdi>{isVisible(customer.name) ? customer.name : showUnseen(sbs)}</bdi>,
     site: { ...site, tab: "customers" },
     back: `${path}?chat_id=${customer.last.id}`,
-    filled: again && { path: again.path, values: again.values },
+    filled: filledForm && { path: filledForm.path, values: filledForm.values },
     body,
   });
 }
@@ -112,7 +112,7 @@ function Facts({ view, site, customer }: { view: View; site: Site; customer: Sho
 const VALUES = 3;
 
 function Values({ view, values }: { view: View; values: string[] }) {
-  const more = values.length - VALUES;
+  const hiddenCount = values.length - VALUES;
   return (
     <>
       {values.slice(0, VALUES).map((value, at) => (
@@ -121,7 +121,7 @@ function Values({ view, values }: { view: View; values: string[] }) {
           <bdi>{value}</bdi>
         </>
       ))}
-      {more > 0 && ` ${view.t("and {0} more values", more)}`}
+      {hiddenCount > 0 && ` ${view.t("and {0} more values", hiddenCount)}`}
     </>
   );
 }

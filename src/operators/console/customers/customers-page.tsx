@@ -2,7 +2,7 @@ import { isVisible } from "../../../core/fields.ts";
 import { type CustomerRow, customerOf, latestCustomers } from "../../services/read-customer.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import type { Filled } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Field, Form } from "../parts/form.tsx";
 import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
@@ -18,12 +18,12 @@ const MOST_UNITS = 128;
 const SHOWN = 25;
 
 /** A sent form that is shown again. */
-export type SentAgain = Filled & { path: string };
+export type SentAgain = FilledForm & { path: string };
 
 /** Shows the latest customers, with a form that finds any of them; or the customer of the session that the address names. */
-export async function customersPage(c: PageContext, site: Site, again?: SentAgain): Promise<Response> {
+export async function customersPage(c: PageContext, site: Site, filledForm?: SentAgain): Promise<Response> {
   const { ctx } = c.var;
-  if (again !== undefined) return againPage(c, site, again);
+  if (filledForm !== undefined) return againPage(c, site, filledForm);
   const chatId = c.req.query("chat_id")?.trim() ?? "";
   if (chatId === "") return listPage(c, site, {});
   const sbs = /^[1-9]\d{0,14}$/.test(chatId) ? await customerOf(ctx, { site, chatId: Number(chatId) }) : undefined;
@@ -31,24 +31,28 @@ export async function customersPage(c: PageContext, site: Site, again?: SentAgai
 }
 
 /** The page after a form. With an error the field of the id is shown again, otherwise the customer's page. */
-async function againPage(c: PageContext, site: Site, again: SentAgain): Promise<Response> {
-  if (Object.keys(again.errors).length > 0) return listPage(c, site, { again });
+async function againPage(c: PageContext, site: Site, filledForm: SentAgain): Promise<Response> {
+  if (Object.keys(filledForm.errors).length > 0) return listPage(c, site, { filledForm });
   try {
-    return await customerPage(c, site, sbsOf(again.values), again);
+    return await customerPage(c, site, sbsOf(filledForm.values), filledForm);
   } catch (error) {
     const errors = unknownCustomer(c.var.view, error);
     if (errors === undefined) throw error;
-    return listPage(c, site, { again: { ...again, errors } });
+    return listPage(c, site, { filledForm: { ...filledForm, errors } });
   }
 }
 
 /** @param props `unknown`: a chat_id that the site does not have */
-async function listPage(c: PageContext, site: Site, props: { again?: SentAgain; unknown?: string }): Promise<Response> {
-  const { again, unknown } = props;
+async function listPage(
+  c: PageContext,
+  site: Site,
+  props: { filledForm?: SentAgain; unknown?: string },
+): Promise<Response> {
+  const { filledForm, unknown } = props;
   const { view, ctx } = c.var;
   const { t } = view;
   const path = customersPath(site);
-  const { values = {}, errors = {} } = again ?? {};
+  const { values = {}, errors = {} } = filledForm ?? {};
   const customers = await latestCustomers(ctx, { site, limit: SHOWN });
   const sbs = sbsOf(values);
   const isUnseen = isUnknown(view, errors) && hasUnseen(sbs);
@@ -56,7 +60,7 @@ async function listPage(c: PageContext, site: Site, props: { again?: SentAgain; 
   const body = (
     <>
       {unknown !== undefined && <NoticeBox kind="bad" title={t("This site has no session {0}", unknown)} />}
-      {again !== undefined && (
+      {filledForm !== undefined && (
         <NoticeBox kind="bad" title={t("No customer was found, and nothing was changed.")}>
           <p>
             <a href="#sbs">{t("Customer id (sbs)")}</a>: {error}
@@ -85,7 +89,7 @@ async function listPage(c: PageContext, site: Site, props: { again?: SentAgain; 
     </>
   );
   const page = { title: t("Customers"), site: { ...site, tab: "customers" as const }, back: path, body };
-  return showPage(c, { ...page, filled: again && { path: again.path, values } }, statusOf(view, errors));
+  return showPage(c, { ...page, filled: filledForm && { path: filledForm.path, values } }, statusOf(view, errors));
 }
 
 /** The field of a customer's id. No input can hold a control character, so an id with one is shown as text and sent in a hidden field. */

@@ -2,13 +2,13 @@ import { eraseCustomer } from "../../services/erase-customer.ts";
 import { findCustomer, findErasure, MOST_CHAT_IDS } from "../../services/find-customer.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { type Entered, formAction } from "../forms/form-action.ts";
-import type { Filled } from "../forms/messages.ts";
+import { type EnteredFields, formAction } from "../forms/form-action.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { isDraft } from "../forms/once.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
-import { Faults } from "../parts/form.tsx";
+import { FormErrors } from "../parts/form.tsx";
 import {
   customerPath,
   customersPath,
@@ -31,9 +31,9 @@ export async function postErase(c: PageContext, site: Site): Promise<Response> {
   const { path } = c.req;
   // A draft leads to the question again, and its box need not be ticked yet.
   const mustTick = isAsked && !(await isDraft(c, form));
-  const askOr = async (sbs: string, again?: Filled): Promise<Response> => {
+  const askOr = async (sbs: string, filledForm?: FilledForm): Promise<Response> => {
     try {
-      return await askPage(c, site, sbs, again);
+      return await askPage(c, site, sbs, filledForm);
     } catch (error) {
       const errors = unknownCustomer(view, error);
       if (errors === undefined) throw error;
@@ -44,11 +44,11 @@ export async function postErase(c: PageContext, site: Site): Promise<Response> {
   };
   return formAction(c, form, {
     values,
-    entered: mustTick ? ticked(c, form, customer.entered) : customer.entered,
-    page: (again) =>
-      isAsked && again.errors.sbs === undefined && "input" in customer.entered
-        ? askOr(customer.entered.input.sbs, again)
-        : customersPage(c, site, { path, ...again, values: customer.values }),
+    entered: mustTick ? requireTick(c, form, customer.entered) : customer.entered,
+    page: (filledForm) =>
+      isAsked && filledForm.errors.sbs === undefined && "input" in customer.entered
+        ? askOr(customer.entered.input.sbs, filledForm)
+        : customersPage(c, site, { path, ...filledForm, values: customer.values }),
     refused: (error) => unknownCustomer(view, error),
     ask: isAsked ? undefined : ({ sbs }) => askOr(sbs),
     list: customersPath(site),
@@ -56,23 +56,27 @@ export async function postErase(c: PageContext, site: Site): Promise<Response> {
   });
 }
 
-function ticked<Input>(c: PageContext, form: Record<string, string>, entered: Entered<Input>): Entered<Input> {
+function requireTick<Input>(
+  c: PageContext,
+  form: Record<string, string>,
+  entered: EnteredFields<Input>,
+): EnteredFields<Input> {
   if ("errors" in entered || form.sure !== undefined) return entered;
   return { errors: { sure: c.var.view.t("Tick it: this cannot be undone.") } };
 }
 
 /** Asks before a customer is erased, and shows what is stored now. @throws ServiceError as `findCustomer` does */
-async function askPage(c: PageContext, site: Site, sbs: string, again?: Filled): Promise<Response> {
+async function askPage(c: PageContext, site: Site, sbs: string, filledForm?: FilledForm): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
   const { name, chatIds } = await findCustomer(c.var.ctx, { site, sbs });
   const last = chatIds.at(-1);
   const count = new Intl.NumberFormat(view.language).format(chatIds.length);
-  const errors = again?.errors ?? {};
+  const errors = filledForm?.errors ?? {};
   const hidden = { customer: customerValue(sbs), asked: "yes" };
   const body = (
     <>
-      <Faults view={view} filled={again} labels={{ sure: t("Nobody can undo this") }} />
+      <FormErrors view={view} filled={filledForm} labels={{ sure: t("Nobody can undo this") }} />
       <Ask
         view={view}
         text={t(

@@ -107,11 +107,11 @@ function Progress({ view, path, erasure }: { view: View; path: string; erasure: 
     );
   }
   const isBegun = erasedSoFar.sessions > 0;
-  const left = new Intl.NumberFormat(view.language).format(remaining);
+  const remainingText = new Intl.NumberFormat(view.language).format(remaining);
   const mustKeep = receipts !== undefined && !isBegun;
   const title = mustKeep
     ? t("Nothing is erased yet: keep the receipts below first")
-    : t("It is not done: sessions left: {0}", left);
+    : t("It is not done: sessions left: {0}", remainingText);
   return (
     <NoticeBox kind="note" title={title}>
       <p>{t("It goes in steps. Press again until nothing is left; this page can be opened again at any time.")}</p>

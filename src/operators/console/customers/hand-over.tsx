@@ -37,12 +37,12 @@ export async function postExport(c: PageContext, site: Site): Promise<Response> 
   const { after, from = "0", part = "1" } = form;
   const number = /^\d{1,9}$/.test(part) ? Number(part) : 1;
   try {
-    if (after !== undefined) return await file(c, site, { sbs, after }, number);
-    const found = await findCustomer(ctx, { site, sbs, after: CHAT_ID.test(from) ? Number(from) : 0 });
-    const isWhole = from === "0" && found.chatIds.length <= SESSIONS_PER_FILE;
+    if (after !== undefined) return await customerFile(c, site, { sbs, after }, number);
+    const customer = await findCustomer(ctx, { site, sbs, after: CHAT_ID.test(from) ? Number(from) : 0 });
+    const isWhole = from === "0" && customer.chatIds.length <= SESSIONS_PER_FILE;
     return isWhole
-      ? await file(c, site, { sbs, after: "0" })
-      : await partsPage(c, site, found, { from, first: number });
+      ? await customerFile(c, site, { sbs, after: "0" })
+      : await partsPage(c, site, customer, { from, first: number });
   } catch (error) {
     const errors = unknownCustomer(view, error);
     if (errors === undefined) throw error;
@@ -51,7 +51,7 @@ export async function postExport(c: PageContext, site: Site): Promise<Response> 
 }
 
 /** @param part the number of the file, when there are several */
-async function file(
+async function customerFile(
   c: PageContext,
   site: Site,
   { sbs, after }: { sbs: string; after: string },

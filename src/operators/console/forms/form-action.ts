@@ -2,24 +2,24 @@ import { ServiceError } from "../../../core/errors.ts";
 import { type FieldIssue, fieldIssues } from "../../../core/fields.ts";
 import type { PageContext } from "../env.ts";
 import type { View } from "../view.ts";
-import { doneLocation, errorTexts, type Filled } from "./messages.ts";
+import { doneLocation, errorTexts, type FilledForm } from "./messages.ts";
 import { isDraft, once, type ShownOnce } from "./once.ts";
 
-type Form = Record<string, string>;
+type FormValues = Record<string, string>;
 
 /** The checked fields of a form: the input of the work, or the errors by field. */
-export type Entered<Input> = { input: Input } | { errors: Record<string, string> };
+export type EnteredFields<Input> = { input: Input } | { errors: Record<string, string> };
 
-type Checked<Input> =
+type CheckedFields<Input> =
   | { success: true; data: Input; error?: undefined }
   | { success: false; error: Parameters<typeof fieldIssues>[0] };
 
 /** The fields of a form after the check of their schema. Errors are in the reader's language. */
-export const entered = <Input>(view: View, checked: Checked<Input>): Entered<Input> =>
+export const enteredFields = <Input>(view: View, checked: CheckedFields<Input>): EnteredFields<Input> =>
   checked.success ? { input: checked.data } : { errors: errorTexts(view, fieldIssues(checked.error)) };
 
 /** The page after a form, and the id of the element to scroll to. */
-interface Place {
+interface PageAnchor {
   path: string;
   id?: string | undefined;
 }
@@ -27,11 +27,11 @@ interface Place {
 /** What {@link formAction} needs to know of a form with fields. */
 export interface FormAction<Input> {
   /** The fields to show again. Secrets are left out. */
-  values: Form;
-  entered: Entered<Input>;
-  page: (again: Filled) => Promise<Response>;
+  values: FormValues;
+  entered: EnteredFields<Input>;
+  page: (filledForm: FilledForm) => Promise<Response>;
   /** The page after a draft, for a form without a field to show again. */
-  draft?: Place | undefined;
+  draft?: PageAnchor | undefined;
   /** For a draft: throws the refusal that the work would throw. It writes nothing. */
   look?: (input: Input) => Promise<unknown>;
   /** Turns a refusal into errors by field, for the form that is shown again. Undefined for an error that has a page of its own. */
@@ -45,7 +45,11 @@ export interface FormAction<Input> {
 }
 
 /** Answers a form with fields. A form with errors, or a draft ({@link isDraft}), is shown again. Any other form is carried out once. */
-export async function formAction<Input>(c: PageContext, form: Form, action: FormAction<Input>): Promise<Response> {
+export async function formAction<Input>(
+  c: PageContext,
+  form: FormValues,
+  action: FormAction<Input>,
+): Promise<Response> {
   const { values, entered, page, draft, look, refused, ask, list, work } = action;
   if ("errors" in entered) return page({ values, errors: entered.errors });
   const { input } = entered;
@@ -70,7 +74,7 @@ export async function formAction<Input>(c: PageContext, form: Form, action: Form
 /** What {@link buttonAction} needs to know of a form with one button. */
 export interface ButtonAction {
   /** The page after a draft, which has the button. */
-  draft: Place;
+  draft: PageAnchor;
   /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
   list: string;
   /** Returns the path of the page after the form. */
@@ -78,12 +82,12 @@ export interface ButtonAction {
 }
 
 /** Answers a form without fields: carries it out once, unless it is a draft. */
-export async function buttonAction(c: PageContext, form: Form, action: ButtonAction): Promise<Response> {
+export async function buttonAction(c: PageContext, form: FormValues, action: ButtonAction): Promise<Response> {
   const { draft, list, work } = action;
   return (await isDraft(c, form)) ? leadToDraft(c, draft) : once(c, form, list, work);
 }
 
-const leadToDraft = async (c: PageContext, { path, id }: Place) =>
+const leadToDraft = async (c: PageContext, { path, id }: PageAnchor) =>
   c.redirect(await doneLocation(c, path, "draft", id), 303);
 
 /** The errors by field, when a service refused some fields. */

@@ -12,7 +12,7 @@ export function ruleText(view: View, message: string): string {
 }
 
 /** The values of a form that is shown again, and their errors. Without errors, the form is a draft. */
-export interface Filled {
+export interface FilledForm {
   values: Record<string, string>;
   errors: Record<string, string>;
 }
@@ -21,7 +21,7 @@ export interface Filled {
 export const errorTexts = (view: View, issues: { field: string; message: string }[]): Record<string, string> =>
   Object.fromEntries(issues.map(({ field, message }) => [field, ruleText(view, message)]));
 
-export const isRefused = (form: Filled | undefined): boolean => Object.keys(form?.errors ?? {}).length > 0;
+export const isRefused = (form: FilledForm | undefined): boolean => Object.keys(form?.errors ?? {}).length > 0;
 
 /** The result of a form, which the page after the form shows. */
 export type FormResult =
@@ -56,9 +56,9 @@ export async function doneLocation(
   const { session, now } = c.var.view;
   if (session === undefined) return path;
   const nonce = c.var.isolate.runtime.uuid().slice(0, 8);
-  const said = count === undefined ? done : `${done}_${count}`;
-  const ticket = await ticketFor(session, ["done", path.replace(/\?.*/, ""), said, nonce], now);
-  return withParameter(path, "done", `${said}.${nonce}.${ticket}`) + (id === undefined ? "" : `#${id}`);
+  const doneText = count === undefined ? done : `${done}_${count}`;
+  const ticket = await ticketFor(session, ["done", path.replace(/\?.*/, ""), doneText, nonce], now);
+  return withParameter(path, "done", `${doneText}.${nonce}.${ticket}`) + (id === undefined ? "" : `#${id}`);
 }
 
 /** How many shown results the cookie remembers. It is more than one, because a reader may have several tabs. */
@@ -94,8 +94,8 @@ export function showAgain(c: PageContext, location: string): void {
 /** The notice on the page that {@link doneLocation} led to. It is shown once, and not again after a reload or Back. */
 export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"; title: string } | undefined> {
   const { t, session, now, here } = c.var.view;
-  const [, said = "", nonce = "", ticket = ""] = /^(\w+)\.(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];
-  const [, done = "", count] = /^(\w+?)(?:_(\d+))?$/.exec(said) ?? [];
+  const [, doneText = "", nonce = "", ticket = ""] = /^(\w+)\.(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];
+  const [, done = "", count] = /^(\w+?)(?:_(\d+))?$/.exec(doneText) ?? [];
   const good: Partial<Record<FormResult, string>> = {
     site: t("The site was created."),
     revoked: t("The app was revoked."),
@@ -139,7 +139,7 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     webhook_ending: t("What was pending when it was disabled is still being ended. Try again in a few minutes."),
     draft: t("Nothing was changed: press it again."),
   };
-  const purpose = ["done", here.replace(/\?.*/, ""), said, nonce];
+  const purpose = ["done", here.replace(/\?.*/, ""), doneText, nonce];
   if (session === undefined || (await ticketEnd(session, purpose, ticket, now)) === undefined) return undefined;
   if (!isNew(c, nonce)) return undefined;
   const result = done as FormResult;

@@ -40,16 +40,16 @@ export async function once(
   if (view.session === undefined) throw new ServiceError("unauthorized", { reason: "not_signed_in" });
   const fields = Object.entries(form).sort(([a], [b]) => (a < b ? -1 : 1));
   const id = await sha256(JSON.stringify([c.req.path, fields]));
-  const begun = await beginForm(ctx, { id, sessionId: view.session.id, expiresAt: view.session.expiresAt }).catch(
+  const begunForm = await beginForm(ctx, { id, sessionId: view.session.id, expiresAt: view.session.expiresAt }).catch(
     (error) => {
       // Forms are stored in the directory, so the page of this error must not blame the site's home.
       c.var.trace.home = MAIN_HOME;
       throw error;
     },
   );
-  if (!begun.isFirst) {
-    if (begun.location !== undefined) showAgain(c, begun.location);
-    return c.redirect(begun.location ?? (await doneLocation(c, list, "not_known")), 303);
+  if (!begunForm.isFirst) {
+    if (begunForm.location !== undefined) showAgain(c, begunForm.location);
+    return c.redirect(begunForm.location ?? (await doneLocation(c, list, "not_known")), 303);
   }
   const working = finish(ctx, id, work);
   // A double click makes the browser abort the first request. waitUntil() lets its work end nevertheless.

@@ -60,9 +60,9 @@ export function FullCell({ view, fill }: { view: View; fill: HomeFill | undefine
   if (fill === undefined || fill.growth === null) return <>{t("Not known")}</>;
   const { fullAt, isFilling } = fill;
   if (fullAt === null) return <>{t("Never, at this rate")}</>;
-  const left = fullAt - view.now;
-  if (left > FAR_SECONDS) return <>{t("Not within 3 years")}</>;
-  const days = new Intl.NumberFormat(view.language).format(Math.max(0, Math.round(left / DAY)));
+  const secondsLeft = fullAt - view.now;
+  if (secondsLeft > FAR_SECONDS) return <>{t("Not within 3 years")}</>;
+  const days = new Intl.NumberFormat(view.language).format(Math.max(0, Math.round(secondsLeft / DAY)));
   const text = t("about {0}, in {1} days", dateText(view, fullAt), days);
-  return isFilling ? <Badge kind={left < 31 * DAY ? "bad" : "wait"} label={text} /> : text;
+  return isFilling ? <Badge kind={secondsLeft < 31 * DAY ? "bad" : "wait"} label={text} /> : text;
 }

@@ -13,8 +13,8 @@ export async function homesPage(c: PageContext): Promise<Response> {
   const { ctx } = c.var;
   const [homes, fills] = await Promise.all([listHomes(ctx), homeFill(ctx)]);
   const fillOf = (name: string) => fills.find(({ home }) => home === name);
-  const restored = (name: string) => `/console/homes/${name}/restored`;
-  const maySettle = view.may(restored(MAIN_HOME), "GET");
+  const restoredPath = (name: string) => `/console/homes/${name}/restored`;
+  const maySettle = view.may(restoredPath(MAIN_HOME), "GET");
   const number = new Intl.NumberFormat(view.language);
   const saidAt = Math.min(...fills.flatMap(({ at }) => (at === null ? [] : [at])));
   const body = (
@@ -45,7 +45,7 @@ export async function homesPage(c: PageContext): Promise<Response> {
           ...(maySettle
             ? [
                 ctx.config.homes.has(name) ? (
-                  <a href={restored(name)}>
+                  <a href={restoredPath(name)}>
                     {t("It was restored…")}
                     <span class="unseen"> {name}</span>
                   </a>

@@ -1,26 +1,26 @@
 import { fieldIssues } from "../../../core/fields.ts";
 import { type KeptDeletion, keptDeletionsSchema } from "../../services/delete-again.ts";
 import { type KeptReceipt, keptReceiptsSchema } from "../../services/erase-again.ts";
-import type { Entered } from "../forms/form-action.ts";
-import type { Filled } from "../forms/messages.ts";
+import type { EnteredFields } from "../forms/form-action.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { Field } from "../parts/form.tsx";
 import type { View } from "../view.ts";
 
 interface Props {
   view: View;
-  again: Filled | undefined;
+  filledForm: FilledForm | undefined;
   /** Whether the receipts are required: a deployment without KV stores none. With KV, the operator may have older receipts, or none. */
   isNeeded: boolean;
 }
 
 /** The receipts that the operator saved: of erasures, and of deleted sites. */
-interface Kept {
+interface PastedReceipts {
   receipts: KeptReceipt[];
   deletions: KeptDeletion[];
 }
 
 /** The field for the receipts that the operator saved from the pages of erasures and of deleted sites. */
-export function ReceiptsField({ view, again, isNeeded }: Props) {
+export function ReceiptsField({ view, filledForm, isNeeded }: Props) {
   const { t } = view;
   const hint = isNeeded
     ? t(
@@ -34,8 +34,8 @@ export function ReceiptsField({ view, again, isNeeded }: Props) {
       label={t("Receipts of erasures and deletions")}
       name="receipts"
       rows={6}
-      value={again?.values.receipts}
-      error={again?.errors.receipts}
+      value={filledForm?.values.receipts}
+      error={filledForm?.errors.receipts}
       hint={hint}
       code
     />
@@ -43,7 +43,7 @@ export function ReceiptsField({ view, again, isNeeded }: Props) {
   return isNeeded ? (
     field
   ) : (
-    <details class="fold" open={again?.values.receipts !== undefined}>
+    <details class="fold" open={filledForm?.values.receipts !== undefined}>
       <summary class="button">{t("Receipts from before KV was bound…")}</summary>
       {field}
     </details>
@@ -51,41 +51,41 @@ export function ReceiptsField({ view, again, isNeeded }: Props) {
 }
 
 /** Reads the receipts in a pasted text: one JSON list, or a list or a single receipt on each line. */
-export function pastedReceipts({ t }: View, text: string): Entered<Kept> {
-  const found: unknown[] = [];
-  const refused = (error: string) => ({ errors: { receipts: error } });
-  const whole = parsed(text);
-  if (whole !== undefined) found.push(...[whole.value].flat());
+export function pastedReceipts({ t }: View, text: string): EnteredFields<PastedReceipts> {
+  const entries: unknown[] = [];
+  const receiptsError = (error: string) => ({ errors: { receipts: error } });
+  const whole = parseLine(text);
+  if (whole !== undefined) entries.push(...[whole.value].flat());
   else {
     for (const [at, line] of text.split("\n").entries()) {
       if (line.trim() === "") continue;
-      const one = parsed(line);
-      if (one === undefined) return refused(t("Line {0} is not JSON. Was it cut off?", at + 1));
-      found.push(...[one.value].flat());
+      const parsedLine = parseLine(line);
+      if (parsedLine === undefined) return receiptsError(t("Line {0} is not JSON. Was it cut off?", at + 1));
+      entries.push(...[parsedLine.value].flat());
     }
   }
-  const kept: Kept = { receipts: [], deletions: [] };
-  for (const [at, one] of found.entries()) {
+  const pasted: PastedReceipts = { receipts: [], deletions: [] };
+  for (const [at, one] of entries.entries()) {
     const checked = isDeletion(one) ? keptDeletionsSchema.safeParse([one]) : keptReceiptsSchema.safeParse([one]);
     if (!checked.success) {
       const [, ...field] = (fieldIssues(checked.error)[0]?.field ?? "").split(".");
-      return refused(
+      return receiptsError(
         field.length === 0
           ? t("Number {0} is no receipt: paste it as it was shown.", at + 1)
           : t("Number {0} is not as it was shown: {1}", at + 1, field.join(".")),
       );
     }
     for (const each of checked.data) {
-      if ("deletion_id" in each) kept.deletions.push(each);
-      else kept.receipts.push(each);
+      if ("deletion_id" in each) pasted.deletions.push(each);
+      else pasted.receipts.push(each);
     }
   }
-  return { input: kept };
+  return { input: pasted };
 }
 
 const isDeletion = (one: unknown): boolean => typeof one === "object" && one !== null && "deletion_id" in one;
 
-function parsed(text: string): { value: unknown } | undefined {
+function parseLine(text: string): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) };
   } catch {

@@ -16,7 +16,7 @@ export const confirmPath = (home: string, lift: string, reconciliationId: string
 /** This is longer than the home must stay closed after its reconciliation, because the page says when to open the home. */
 const SHOWN_SECONDS = 7_200;
 
-const purposeOf = (home: string, told: string) => ["settled", home, told];
+const purposeOf = (home: string, resultText: string) => ["settled", home, resultText];
 
 /** The address of the page that shows the result to this console session only. */
 export async function reconciledLocation(
@@ -27,7 +27,7 @@ export async function reconciledLocation(
   const { session, now } = c.var.view;
   const path = pathOf(home);
   if (session === undefined) return path;
-  const told = [
+  const resultText = [
     sites,
     skippedBy,
     reopenAfter,
@@ -37,17 +37,17 @@ export async function reconciledLocation(
     erasures.left,
     sitesDeletedAgain,
   ].join("~");
-  return `${path}?settled=${told}.${await ticketFor(session, purposeOf(home, told), now, SHOWN_SECONDS)}`;
+  return `${path}?settled=${resultText}.${await ticketFor(session, purposeOf(home, resultText), now, SHOWN_SECONDS)}`;
 }
 
 /** The result in an address of {@link reconciledLocation}; undefined for any other address. */
 export async function reconciledOf(c: PageContext, home: string): Promise<Reconciled | undefined> {
   const { session, now } = c.var.view;
-  const [, told = "", ticket = ""] = /^([^.]+)\.(.*)$/.exec(c.req.query("settled") ?? "") ?? [];
-  if (session === undefined || (await ticketEnd(session, purposeOf(home, told), ticket, now)) === undefined) {
+  const [, resultText = "", ticket = ""] = /^([^.]+)\.(.*)$/.exec(c.req.query("settled") ?? "") ?? [];
+  if (session === undefined || (await ticketEnd(session, purposeOf(home, resultText), ticket, now)) === undefined) {
     return undefined;
   }
-  const [sites, skippedBy, reopenAfter, reconciliationId = "", homes = "", done, left, again] = told.split("~");
+  const [sites, skippedBy, reopenAfter, reconciliationId = "", homes = "", done, left, again] = resultText.split("~");
   const homesDown = homes === "" ? [] : homes.split(",");
   return {
     sites: Number(sites),

@@ -5,12 +5,12 @@ import { areKeptByOperator } from "../../services/erase-customer.ts";
 import { newReconciliationId, reconcileHome, reconcileSchema } from "../../services/homes.ts";
 import { homeUnknown } from "../../services/refusals.ts";
 import type { PageContext } from "../env.ts";
-import { entered, formAction } from "../forms/form-action.ts";
-import { errorTexts, type Filled, isRefused } from "../forms/messages.ts";
+import { enteredFields, formAction } from "../forms/form-action.ts";
+import { errorTexts, type FilledForm, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
-import { Faults, Field } from "../parts/form.tsx";
+import { Field, FormErrors } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import { pastedReceipts, ReceiptsField } from "./receipts-field.tsx";
 import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf } from "./reconciled.ts";
@@ -46,16 +46,17 @@ export async function postRestored(c: PageContext): Promise<Response> {
   const values = { lift, settling_id: reconciliationId, ...(form.receipts && { receipts: form.receipts }) };
   return formAction(c, form, {
     values,
-    entered: "errors" in receipts && checked.success ? receipts : entered(view, checked),
-    page: (again) => (checked.success ? confirmPage(c, home, skip, reconciliationId, again) : formPage(c, home, again)),
+    entered: "errors" in receipts && checked.success ? receipts : enteredFields(view, checked),
+    page: (filledForm) =>
+      checked.success ? confirmPage(c, home, skip, reconciliationId, filledForm) : formPage(c, home, filledForm),
     // A pasted text stays in its field only when the page is shown directly. A redirect would lose it.
     draft: form.receipts ? undefined : { path },
     list: path,
     work: async () => {
       noteHome(c, home);
-      const kept = "input" in receipts ? receipts.input : {};
+      const pastedReceipts = "input" in receipts ? receipts.input : {};
       try {
-        const done = await reconcileHome(c.var.ctx, { home, skip, reconciliationId, ...kept });
+        const done = await reconcileHome(c.var.ctx, { home, skip, reconciliationId, ...pastedReceipts });
         return reconciledLocation(c, home, done);
       } catch (error) {
         if (!isRefusedFor(error, "floors_unread")) throw error;
@@ -76,13 +77,13 @@ function homeOf(c: PageContext): string {
   return home;
 }
 
-async function formPage(c: PageContext, home: string, again?: Filled): Promise<Response> {
+async function formPage(c: PageContext, home: string, filledForm?: FilledForm): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const isClosed = view.closedHomes.has(home);
   const body = (
     <>
-      <Faults view={view} filled={again} labels={{ lift: t("Session numbers to skip (chat_id)") }} />
+      <FormErrors view={view} filled={filledForm} labels={{ lift: t("Session numbers to skip (chat_id)") }} />
       {!isClosed && (
         <NoticeBox kind="note" title={t("The home {0} is not closed", home)}>
           <p>
@@ -104,8 +105,8 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
           <Field
             label={t("Session numbers to skip (chat_id)")}
             name="lift"
-            value={again?.values.lift ?? DEFAULT_LIFT}
-            error={again?.errors.lift}
+            value={filledForm?.values.lift ?? DEFAULT_LIFT}
+            error={filledForm?.errors.lift}
             hint={t("More than any site can have given since the time that the home was restored to.")}
             required
             inputmode="numeric"
@@ -124,7 +125,7 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
   return showPage(
     c,
     { title: t("Restored home {0}", home), section: "homes", back: pathOf(home), body },
-    isRefused(again) ? 400 : 200,
+    isRefused(filledForm) ? 400 : 200,
   );
 }
 
@@ -134,7 +135,7 @@ async function confirmPage(
   home: string,
   lift: number,
   reconciliationId: string,
-  again?: Filled,
+  filledForm?: FilledForm,
   isUnread = false,
 ): Promise<Response> {
   const view = c.var.view;
@@ -149,7 +150,7 @@ async function confirmPage(
           )}
         />
       ) : (
-        <Faults view={view} filled={again} labels={{ receipts: t("Receipts of erasures and deletions") }} />
+        <FormErrors view={view} filled={filledForm} labels={{ receipts: t("Receipts of erasures and deletions") }} />
       )}
       <Ask
         view={view}
@@ -166,7 +167,7 @@ async function confirmPage(
         }
         action={pathOf(home)}
         hidden={{ lift: String(lift), settling_id: reconciliationId }}
-        fields={<ReceiptsField view={view} again={again} isNeeded={areKeptByOperator(c.var.ctx)} />}
+        fields={<ReceiptsField view={view} filledForm={filledForm} isNeeded={areKeptByOperator(c.var.ctx)} />}
         button={t("It was restored: skip now")}
         keep={t("Cancel")}
         back={pathOf(home)}
@@ -174,6 +175,6 @@ async function confirmPage(
     </>
   );
   const title = t("Was the home {0} restored?", home);
-  const filled = again && { path: pathOf(home), values: again.values };
-  return showPage(c, { title, section: "homes", filled, body }, isRefused(again) ? 400 : 200);
+  const filled = filledForm && { path: pathOf(home), values: filledForm.values };
+  return showPage(c, { title, section: "homes", filled, body }, isRefused(filledForm) ? 400 : 200);
 }

@@ -25,7 +25,7 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
   const { appid } = refusal ?? accepted;
   const list = `/console/sites/${site.id}/refusals`;
   const app = await findApp(ctx, { site, appid }).catch(withoutApp);
-  const found =
+  const callBody =
     refusal === undefined ? (
       <Accepted view={view} site={site} call={accepted} />
     ) : (
@@ -33,7 +33,7 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
     );
   const body = (
     <>
-      {found}
+      {callBody}
       {call.refusal && call.sessionId !== null && (
         <NoticeBox kind="note" title={view.t("It was done all the same: session {0}", call.sessionId)}>
           <p>

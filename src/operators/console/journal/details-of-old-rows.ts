@@ -1,5 +1,5 @@
 import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, type RuleName, type Violation } from "../../../core/rules.ts";
-import { quoted, type Reader, violationText } from "../violation-texts.ts";
+import { quoted, type Translator, violationText } from "../violation-texts.ts";
 
 /**
  * Reads the text of journal rows from before rows had `violations` (migration 0011). Nothing else may use this file. JOURNAL_DAYS keeps
@@ -21,7 +21,7 @@ const PATTERNS = (Object.entries(RULES) as [RuleName, (typeof RULES)[RuleName]][
   .sort((a, b) => a.places.length - b.places.length);
 
 /** The parts of an old detail in the reader's language, one text each. An unknown part is quoted. */
-export const textsOfOldRow = (reader: Reader, detail: string): string[] =>
+export const textsOfOldRow = (reader: Translator, detail: string): string[] =>
   detail
     .split("; ")
     .filter((part) => part !== "")
@@ -33,15 +33,15 @@ export const textsOfOldRow = (reader: Reader, detail: string): string[] =>
 function violationOfOldText(text: string): Violation | undefined {
   const sentence = ruleOf(text);
   if (sentence !== undefined) return sentence;
-  const [, field, said = ""] = /^([\w-]+): (.*)$/s.exec(text) ?? [];
+  const [, field, fieldRule = ""] = /^([\w-]+): (.*)$/s.exec(text) ?? [];
   if (field === undefined) return undefined;
-  const [, nobody, listed = ""] = /^(nobody to add: )?(.*)$/s.exec(said) ?? [];
+  const [, nobody, listed = ""] = /^(nobody to add: )?(.*)$/s.exec(fieldRule) ?? [];
   const agents = agentsOf(listed);
   if (agents !== undefined) return { field, rule: nobody === undefined ? "agents_fit" : "agent_to_add", agents };
-  const [, item, ofItem] = /^item (\d+) (.*)$/s.exec(said) ?? [];
-  const [, one, place, ofKey] = /^(one key|key (\d+)) (.*)$/s.exec(said) ?? [];
+  const [, item, ofItem] = /^item (\d+) (.*)$/s.exec(fieldRule) ?? [];
+  const [, one, place, ofKey] = /^(one key|key (\d+)) (.*)$/s.exec(fieldRule) ?? [];
   const [, bare = "", asString, mayBeLeftOut] =
-    /^(.*?)(, not a string)?(, or left out)?$/s.exec(ofItem ?? ofKey ?? said) ?? [];
+    /^(.*?)(, not a string)?(, or left out)?$/s.exec(ofItem ?? ofKey ?? fieldRule) ?? [];
   const broken = ruleOf(bare);
   return (
     broken && {
@@ -55,9 +55,9 @@ function violationOfOldText(text: string): Violation | undefined {
   );
 }
 
-function ruleOf(said: string): Pick<Violation, "rule" | "values"> | undefined {
+function ruleOf(ruleText: string): Pick<Violation, "rule" | "values"> | undefined {
   for (const { rule, pattern, places } of PATTERNS) {
-    const [whole, ...groups] = pattern.exec(said) ?? [];
+    const [whole, ...groups] = pattern.exec(ruleText) ?? [];
     if (whole === undefined) continue;
     const values: string[] = [];
     for (const [i, place] of places.entries()) values[place] = groups[i] ?? "";
@@ -67,9 +67,9 @@ function ruleOf(said: string): Pick<Violation, "rule" | "values"> | undefined {
 }
 
 /** The agents of a text such as `777 unknown, 10430 disabled`; undefined for another text. */
-function agentsOf(said: string): LeftOutAgent[] | undefined {
-  if (said === "the agents have changed meanwhile") return [];
-  const agents = said.split(", ").map((agent) => /^(\d+) (.*)$/s.exec(agent) ?? []);
+function agentsOf(agentsText: string): LeftOutAgent[] | undefined {
+  if (agentsText === "the agents have changed meanwhile") return [];
+  const agents = agentsText.split(", ").map((agent) => /^(\d+) (.*)$/s.exec(agent) ?? []);
   if (!agents.every(([, , why = ""]) => LEFT_OUT_BECAUSE.some((known) => known === why))) return undefined;
   return agents.map(([, id, why]) => ({ id: Number(id), why: why as LeftOutAgent["why"] }));
 }

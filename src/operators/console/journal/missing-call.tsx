@@ -41,11 +41,11 @@ export async function missingCallPage(c: PageContext, site: Site, requestId: str
  */
 export async function aroundCall({ var: { ctx, view } }: PageContext, requestId: string, site?: Site) {
   const { t } = view;
-  const found = await callsAround(ctx, { requestId, site }).catch((error: unknown) => {
+  const callsOfThatTime = await callsAround(ctx, { requestId, site }).catch((error: unknown) => {
     if (!isRefusedFor(error, "fields_invalid")) throw error;
   });
-  if (found === undefined) return undefined;
-  const { at, time, around, leftOut, homesDown } = found;
+  if (callsOfThatTime === undefined) return undefined;
+  const { at, time, around, leftOut, homesDown } = callsOfThatTime;
   return (
     <section class="part">
       <h2>{t("What its id tells")}</h2>

@@ -28,15 +28,15 @@ export function RefusalTable(props: {
       rows={refusals.map((refusal) => {
         const { siteId, requestId, reason, appid, operation, status, at, skipped } = refusal;
         const details = refusalTexts(view, refusal).join(" ");
-        const more = skipped > 0 && t("{0} more like it before were left out.", number.format(skipped));
+        const moreText = skipped > 0 && t("{0} more like it before were left out.", number.format(skipped));
         return [
           <span class="why">
             <a class="clip" href={callPath(siteId, requestId)}>
               {reasonText(view, reason).what}
             </a>
-            {(details !== "" || more) && (
+            {(details !== "" || moreText) && (
               <small class="clip" title={details}>
-                <bdi>{details}</bdi> {more}
+                <bdi>{details}</bdi> {moreText}
               </small>
             )}
           </span>,

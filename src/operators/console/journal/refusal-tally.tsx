@@ -2,7 +2,7 @@ import type { RefusalCount } from "../../services/journal.ts";
 import { filteredPath } from "../parts/filter.tsx";
 import { reasonLabels } from "../reasons.ts";
 import type { View } from "../view.ts";
-import type { AskedRefusals } from "./refusal-filter.ts";
+import type { RefusalFilterFields } from "./refusal-filter.ts";
 
 /** How many apps and reasons are listed. The filter finds the calls of all others. */
 const SHOWN = 5;
@@ -14,18 +14,22 @@ const SHOWN = 5;
 export function RefusalTally(props: {
   view: View;
   path: string;
-  asked: AskedRefusals;
+  fields: RefusalFilterFields;
   counts: readonly RefusalCount[];
   isWhole: boolean;
   nameOf: (appid: string) => string;
 }) {
-  const { view, path, asked, counts, isWhole, nameOf } = props;
+  const { view, path, fields, counts, isWhole, nameOf } = props;
   const { t } = view;
   if (counts.length === 0) return null;
   const labels = reasonLabels(view);
-  const fits = (name: "appid" | "reason", value: string) => asked[name] === "" || asked[name] === value;
-  const byApp = sums(counts.filter(({ reason }) => fits("reason", reason)).map((each) => [each.appid, each.calls]));
-  const byReason = sums(counts.filter(({ appid }) => fits("appid", appid)).map((each) => [each.reason, each.calls]));
+  const fits = (name: "appid" | "reason", value: string) => fields[name] === "" || fields[name] === value;
+  const byApp = sumsByKey(
+    counts.filter(({ reason }) => fits("reason", reason)).map((each) => [each.appid, each.calls]),
+  );
+  const byReason = sumsByKey(
+    counts.filter(({ appid }) => fits("appid", appid)).map((each) => [each.reason, each.calls]),
+  );
   const number = new Intl.NumberFormat(view.language);
   const line = (label: string, name: "appid" | "reason", of: [string, number][], textOf: (key: string) => string) => (
     <nav class="tally" aria-label={label}>
@@ -33,8 +37,8 @@ export function RefusalTally(props: {
       {of.slice(0, SHOWN).map(([key, calls]) => (
         <a
           class="chip"
-          href={filteredPath(path, { ...asked, [name]: asked[name] === key ? "" : key })}
-          aria-current={asked[name] === key ? "true" : undefined}
+          href={filteredPath(path, { ...fields, [name]: fields[name] === key ? "" : key })}
+          aria-current={fields[name] === key ? "true" : undefined}
         >
           <bdi>{textOf(key)}</bdi> <b>{number.format(calls)}</b>
         </a>
@@ -55,8 +59,8 @@ export function RefusalTally(props: {
 const withoutStop = (text: string) => text.replace(/[.。]$/, "");
 
 /** Adds up the counts by key. The largest sum comes first. */
-function sums(counts: [string, number][]): [string, number][] {
-  const found = new Map<string, number>();
-  for (const [key, calls] of counts) found.set(key, (found.get(key) ?? 0) + calls);
-  return [...found].sort(([, a], [, b]) => b - a);
+function sumsByKey(counts: [string, number][]): [string, number][] {
+  const callsByKey = new Map<string, number>();
+  for (const [key, calls] of counts) callsByKey.set(key, (callsByKey.get(key) ?? 0) + calls);
+  return [...callsByKey].sort(([, a], [, b]) => b - a);
 }

@@ -22,14 +22,14 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
   const { t } = view;
   const path = `/console/sites/${site.id}/refusals`;
   const read = readRefusalFilter(c);
-  const { asked, filter, errors } = read;
+  const { fields, filter, errors } = read;
   const cursor = c.req.query("cursor") || undefined;
-  const [found, apps] = await Promise.all([
+  const [refusals, apps] = await Promise.all([
     Object.keys(errors).length > 0 ? undefined : readRefusals(c, site, read, cursor),
     listApps(ctx, { site, limit: 100 }),
   ]);
   const isWrong = Object.keys(errors).length > 0;
-  const { items = [], nextCursor = null } = found?.page ?? {};
+  const { items = [], nextCursor = null } = refusals?.page ?? {};
   const names = new Map(apps.items.flatMap(({ appid, name }) => (isVisible(name) ? [[appid, name]] : [])));
   const nameOf = (appid: string) => names.get(appid) ?? appid;
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
@@ -43,41 +43,47 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
   const operations = OPERATIONS.map(({ wireName }): [string, string] => [wireName, wireName]);
   const body = (
     <>
-      <Filter view={view} path={path} asked={{ ...asked }} on={inForce(c, path, read, nameOf)} open={isWrong}>
+      <Filter
+        view={view}
+        path={path}
+        parameters={{ ...fields }}
+        filtersInForce={inForce(c, path, read, nameOf)}
+        open={isWrong}
+      >
         <Field
           label={t("App")}
           name="appid"
-          value={asked.appid}
+          value={fields.appid}
           error={errors.appid}
-          {...appChoice(c, apps, asked.appid)}
+          {...appChoice(c, apps, fields.appid)}
         />
         <Field
           label={t("Why")}
           name="reason"
-          value={asked.reason}
+          value={fields.reason}
           error={errors.reason}
           options={[["", t("Any")], ...reasonLabels(view)]}
         />
         <Field
           label={t("Call")}
           name="operation"
-          value={asked.operation}
+          value={fields.operation}
           error={errors.operation}
           options={[["", t("Any")], ...operations]}
         />
-        <Field label={t("From")} name="from" type="datetime-local" value={asked.from} error={errors.from} />
-        <Field label={t("To")} name="to" type="datetime-local" value={asked.to} error={errors.to} />
+        <Field label={t("From")} name="from" type="datetime-local" value={fields.from} error={errors.from} />
+        <Field label={t("To")} name="to" type="datetime-local" value={fields.to} error={errors.to} />
       </Filter>
       <nav class="tally" aria-label={t("Time")}>
-        {quickTimes(c, path, asked).map(({ label, href }) => (
+        {quickTimes(c, path, fields).map(({ label, href }) => (
           <a class="chip" href={href}>
             {label}
           </a>
         ))}
       </nav>
-      {found?.tally && <RefusalTally view={view} path={path} asked={asked} nameOf={nameOf} {...found.tally} />}
+      {refusals?.tally && <RefusalTally view={view} path={path} fields={fields} nameOf={nameOf} {...refusals.tally} />}
       <RefusalTable view={view} refusals={items} nameOf={nameOf} empty={empty} />
-      <More view={view} path={path} query={{ ...asked }} cursor={nextCursor} />
+      <More view={view} path={path} query={{ ...fields }} cursor={nextCursor} />
       <p class="hint">
         {t(
           "Kept for {0} days; of a flood, some are left out and counted. Calls whose appid is unknown or was not read are in the log only.",
@@ -103,18 +109,19 @@ async function readRefusals(c: PageContext, site: Site, { filter, errors }: Refu
     if (!isRefusedFor(error, "fields_invalid")) throw error;
     const [issue] = error.context.issues ?? [];
     if (issue?.field === "cursor") throw error;
-    const kept = view.t("Calls are kept for {0} days. The time is longer ago.", ctx.config.journalDays);
-    if (issue?.field === "until") errors.to = kept;
-    else errors.from = issue?.message === "must not be after until" ? view.t("Must not be after “To”.") : kept;
+    const tooOldText = view.t("Calls are kept for {0} days. The time is longer ago.", ctx.config.journalDays);
+    if (issue?.field === "until") errors.to = tooOldText;
+    else errors.from = issue?.message === "must not be after until" ? view.t("Must not be after “To”.") : tooOldText;
     return undefined;
   }
 }
 
 /** A choice among the site's apps. It is a text field when there are more apps than one page of the list. */
-function appChoice({ var: { view } }: PageContext, apps: Page<AppSummary>, asked: string) {
+function appChoice({ var: { view } }: PageContext, apps: Page<AppSummary>, chosenAppid: string) {
   if (apps.nextCursor !== null) return { maxlength: 64, code: true };
   const options = apps.items.map(({ appid, name }): [string, string] => [appid, isVisible(name) ? name : appid]);
-  const others: [string, string][] = asked === "" || options.some(([appid]) => appid === asked) ? [] : [[asked, asked]];
+  const others: [string, string][] =
+    chosenAppid === "" || options.some(([appid]) => appid === chosenAppid) ? [] : [[chosenAppid, chosenAppid]];
   return { options: [["", view.t("Any")] as [string, string], ...options, ...others] };
 }
 
@@ -122,11 +129,11 @@ function appChoice({ var: { view } }: PageContext, apps: Page<AppSummary>, asked
 function inForce(
   { var: { view } }: PageContext,
   path: string,
-  { asked, filter, errors }: RefusalFilter,
+  { fields, filter, errors }: RefusalFilter,
   nameOf: (appid: string) => string,
 ): FilterInForce[] {
   const { t } = view;
-  const chips: [keyof typeof asked, string, string | undefined][] = [
+  const chips: [keyof typeof fields, string, string | undefined][] = [
     ["appid", t("App"), filter.appid && nameOf(filter.appid)],
     ["reason", t("Why"), filter.reason && reasonLabels(view).get(filter.reason)],
     ["operation", t("Call"), filter.operation],
@@ -136,6 +143,6 @@ function inForce(
   return chips.flatMap(([name, label, value]) =>
     value === undefined || errors[name] !== undefined
       ? []
-      : [{ label, value, without: filteredPath(path, { ...asked }, name) }],
+      : [{ label, value, without: filteredPath(path, { ...fields }, name) }],
   );
 }

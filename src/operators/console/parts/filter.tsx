@@ -4,7 +4,7 @@ import { Icon } from "./icons.tsx";
 import { hasUnseen, Unseen, withoutUnseen } from "./unseen.tsx";
 
 /** Filters as parameters of an address. An empty one does not filter. */
-type Asked = Readonly<Record<string, string | undefined>>;
+type FilterParameters = Readonly<Record<string, string | undefined>>;
 
 /** A filter in force: its label and value, and the address of the list without it. */
 export interface FilterInForce {
@@ -16,28 +16,30 @@ export interface FilterInForce {
 /**
  * The filter above a list, with the filters in force. On a phone it is folded.
  *
- * @param props `path` is the list's own, without a query; `asked` are the parameters of its address; the children are fields
+ * @param props `path` is the list's own, without a query; `parameters` are those of its address; the children are fields
  */
 export function Filter(
   props: PropsWithChildren<{
     view: View;
     path: string;
-    asked: Asked;
-    on: FilterInForce[];
+    parameters: FilterParameters;
+    filtersInForce: FilterInForce[];
     /** Opens the filter on a phone. */
     open?: boolean;
   }>,
 ) {
-  const { view, path, asked, on, open, children } = props;
+  const { view, path, parameters, filtersInForce, open, children } = props;
   const { t } = view;
-  const texts = Object.values(asked).filter((value) => value !== undefined && hasUnseen(value)) as string[];
-  const clean = Object.fromEntries(Object.entries(asked).map(([name, value = ""]) => [name, withoutUnseen(value)]));
+  const texts = Object.values(parameters).filter((value) => value !== undefined && hasUnseen(value)) as string[];
+  const clean = Object.fromEntries(
+    Object.entries(parameters).map(([name, value = ""]) => [name, withoutUnseen(value)]),
+  );
   return (
     <search class="filter">
       <details open={open}>
         <summary class="button plain">
           <Icon name="filter" />
-          {on.length === 0 ? t("Filter") : t("Filter ({0})", on.length)}
+          {filtersInForce.length === 0 ? t("Filter") : t("Filter ({0})", filtersInForce.length)}
         </summary>
         <form method="get" action={path}>
           {children}
@@ -46,9 +48,9 @@ export function Filter(
           </button>
         </form>
       </details>
-      {on.length > 0 && (
+      {filtersInForce.length > 0 && (
         <div class="chips">
-          {on.map(({ label, value, without }) => (
+          {filtersInForce.map(({ label, value, without }) => (
             <a class="chip" href={without}>
               <span>
                 {label}: <bdi>{value}</bdi>
@@ -76,7 +78,7 @@ export function Filter(
  *
  * @param without the name of a filter to leave out too
  */
-export function filteredPath(path: string, filters: Asked, without?: string): string {
+export function filteredPath(path: string, filters: FilterParameters, without?: string): string {
   const set = Object.entries(filters).filter(([name, value]) => value && name !== without);
   return set.length === 0 ? path : `${path}?${new URLSearchParams(set as [string, string][])}`;
 }

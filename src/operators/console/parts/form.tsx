@@ -1,5 +1,5 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
-import type { Filled } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import type { View } from "../view.ts";
 import { NoticeBox } from "./parts.tsx";
 
@@ -78,13 +78,13 @@ export function Fold(props: PropsWithChildren<{ view: View; action: string; labe
  *
  * @param labels the labels of its fields, by name
  */
-export function Faults({
+export function FormErrors({
   view,
   filled,
   labels,
 }: {
   view: View;
-  filled: Filled | undefined;
+  filled: FilledForm | undefined;
   labels: Record<string, string>;
 }) {
   if (filled === undefined) return null;

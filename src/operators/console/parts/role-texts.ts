@@ -2,10 +2,10 @@ import type { Role } from "../../access/role.ts";
 import type { AuditAction } from "../../services/audit.ts";
 import type { View } from "../view.ts";
 
-type Texts = Pick<View, "t">;
+type Translator = Pick<View, "t">;
 
 /** A role in one word. */
-export function roleText({ t }: Texts, role: Role): string {
+export function roleText({ t }: Translator, role: Role): string {
   const texts: Record<Role, string> = {
     metrics: t("metrics"),
     viewer: t("viewer"),
@@ -16,7 +16,7 @@ export function roleText({ t }: Texts, role: Role): string {
 }
 
 /** What only an owner may do, each with its rows in the audit log. A test compares these rows with those of the owners' calls. */
-export const ownerActs = ({ t }: Texts): [text: string, ...actions: AuditAction[]][] => [
+export const ownerActs = ({ t }: Translator): [text: string, ...actions: AuditAction[]][] => [
   [t("hand over a customer's data"), "customer.exported"],
   [t("erase a customer's data"), "customer.erasure_begun", "customer.erased"],
   [t("say how long sessions are kept"), "site.retention_set"],
@@ -30,7 +30,7 @@ export const ownerActs = ({ t }: Texts): [text: string, ...actions: AuditAction[
 ];
 
 /** What a role may do. docs/operating.md has the same words, which a test compares. */
-export function roleMeans({ t }: Texts, role: Role): string {
+export function roleMeans({ t }: Translator, role: Role): string {
   const texts: Record<Role, string> = {
     metrics: t("read the metrics of the deployment, and nothing else: for a scraper such as Prometheus"),
     viewer: t("see everything but secrets and the paths of webhooks' URLs"),

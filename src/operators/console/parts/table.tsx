@@ -74,11 +74,11 @@ export function More({
   cursor: string | null;
   next?: string | undefined;
 }) {
-  const asked = new URLSearchParams(view.here.split("?")[1]);
-  const here = asked.get("cursor");
+  const shownQuery = new URLSearchParams(view.here.split("?")[1]);
+  const here = shownQuery.get("cursor");
   if (here === null && cursor === null) return null;
   // Dots separate the cursors, which contain none. The first page has no cursor, so an empty text stands for it.
-  const trail = asked.get("trail")?.split(".") ?? [];
+  const trail = shownQuery.get("trail")?.split(".") ?? [];
   const href = (to: string | undefined, steps: string[]) => {
     const all = {
       ...query,

@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from "hono/jsx";
-import { UNSEEN } from "../../../core/fields.ts";
+import { UNSEEN_CHARACTERS } from "../../../core/fields.ts";
 import type { View } from "../view.ts";
 
 /** Whether a text has invisible characters, or blanks at its ends. */
@@ -7,15 +7,15 @@ export const hasUnseen = (text: string): boolean => showUnseen(text) !== text;
 
 /** Shows the invisible characters of a text: a blank at an end as ␣, any other by its code. */
 export const showUnseen = (text: string): string =>
-  text.replace(UNSEEN, (found) =>
-    found.startsWith(" ")
-      ? "␣".repeat(found.length)
-      : `[U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,
+  text.replace(UNSEEN_CHARACTERS, (character) =>
+    character.startsWith(" ")
+      ? "␣".repeat(character.length)
+      : `[U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,
   );
 
 /** Removes invisible characters from a text. Line ends, tabs and other blanks become spaces, so that words stay apart. */
 export const withoutUnseen = (text: string): string =>
-  text.replace(UNSEEN, (found) => (/^[\t\n\r\p{Z}]/u.test(found) ? " " : "")).trim();
+  text.replace(UNSEEN_CHARACTERS, (character) => (/^[\t\n\r\p{Z}]/u.test(character) ? " " : "")).trim();
 
 /** Shows typed texts with their invisible characters. The children are the links or buttons that search without these characters. */
 export const Unseen = ({ view, texts, children }: PropsWithChildren<{ view: View; texts: string[] }>) => (

@@ -7,7 +7,7 @@ import { shownUrl } from "../webhooks/webhook-of.tsx";
 
 /** What the findings of each kind share. */
 
-export interface Finding {
+export interface FindingsContext {
   view: View;
   result: SearchResult;
 }
@@ -24,9 +24,9 @@ export interface FoundKind {
 }
 
 /** The column of the site, which a table has only when the findings are of several sites. */
-export const siteHead = ({ view, result }: Finding) => (result.sites.size > 1 ? [view.t("Site")] : []);
+export const siteHead = ({ view, result }: FindingsContext) => (result.sites.size > 1 ? [view.t("Site")] : []);
 
-export const siteCell = ({ result }: Finding, siteId: number): Child[] =>
+export const siteCell = ({ result }: FindingsContext, siteId: number): Child[] =>
   result.sites.size > 1 ? [<SiteLink result={result} siteId={siteId} />] : [];
 
 /** A link whose text is a name. When the name is invisible, `otherwise` replaces it. */

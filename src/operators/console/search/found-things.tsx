@@ -5,10 +5,18 @@ import { Ago, Badge } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { foundEvents } from "./found-events.tsx";
-import { type Finding, type FoundKind, Named, SiteLink, siteCell, siteHead, WebhookLink } from "./found-parts.tsx";
+import {
+  type FindingsContext,
+  type FoundKind,
+  Named,
+  SiteLink,
+  siteCell,
+  siteHead,
+  WebhookLink,
+} from "./found-parts.tsx";
 
 /** All findings by kind. Kinds that are found by an id come first, kinds that are found by words come after them. */
-export function FoundThings(finding: Finding) {
+export function FoundThings(finding: FindingsContext) {
   const { view } = finding;
   const kinds = [
     foundCalls(finding),
@@ -23,11 +31,11 @@ export function FoundThings(finding: Finding) {
   ].filter(({ rows }) => rows.length > 0);
   return (
     <>
-      {kinds.map(({ title, note, hasMore, ...table }, place) => (
+      {kinds.map(({ title, note, hasMore, ...table }, index) => (
         <section class="part">
           <h2>{title}</h2>
           {note}
-          <Table {...table} id={place === 0 ? "list" : undefined} empty="" />
+          <Table {...table} id={index === 0 ? "list" : undefined} empty="" />
           {hasMore && (
             <p class="hint">{view.t("There are more. The first {0} are shown: type more of it.", MOST_FOUND)}</p>
           )}
@@ -37,7 +45,7 @@ export function FoundThings(finding: Finding) {
   );
 }
 
-function foundCalls(finding: Finding): FoundKind {
+function foundCalls(finding: FindingsContext): FoundKind {
   const { t } = finding.view;
   return {
     title: t("Calls"),
@@ -52,7 +60,7 @@ function foundCalls(finding: Finding): FoundKind {
   };
 }
 
-function foundSites({ view: { t }, result }: Finding): FoundKind {
+function foundSites({ view: { t }, result }: FindingsContext): FoundKind {
   return {
     title: t("Sites"),
     label: t("Sites"),
@@ -62,7 +70,7 @@ function foundSites({ view: { t }, result }: Finding): FoundKind {
 }
 
 /** Rows of sessions. A session that was found by words of the visitor's title shows that title too. */
-function sessionRows(finding: Finding, sessions: SessionHit[], of: "all" | "oneCustomer" = "all") {
+function sessionRows(finding: FindingsContext, sessions: SessionHit[], of: "all" | "oneCustomer" = "all") {
   const { view } = finding;
   const { t } = view;
   const isOfAll = of === "all";
@@ -95,20 +103,25 @@ function sessionRows(finding: Finding, sessions: SessionHit[], of: "all" | "oneC
   return { head, rows };
 }
 
-function foundSessions(finding: Finding): FoundKind {
+function foundSessions(finding: FindingsContext): FoundKind {
   const { result } = finding;
   const title = finding.view.t("Sessions with this chat_id");
-  return { title, label: title, ...sessionRows(finding, result.sessions), hasMore: result.more.has("sessions") };
+  return {
+    title,
+    label: title,
+    ...sessionRows(finding, result.sessions),
+    hasMore: result.kindsWithMore.has("sessions"),
+  };
 }
 
-function foundTitles(finding: Finding): FoundKind {
+function foundTitles(finding: FindingsContext): FoundKind {
   const { result } = finding;
   const title = finding.view.t("Sessions with these words in a title");
-  return { title, label: title, ...sessionRows(finding, result.titles), hasMore: result.more.has("titles") };
+  return { title, label: title, ...sessionRows(finding, result.titles), hasMore: result.kindsWithMore.has("titles") };
 }
 
 /** Each customer with their newest sessions. A session leads to the customer's page, because no address may hold a customer's id. */
-function foundCustomers(finding: Finding): FoundKind[] {
+function foundCustomers(finding: FindingsContext): FoundKind[] {
   const { view, result } = finding;
   const { t } = view;
   return result.customers.map(({ siteId, externalId, name }) => {
@@ -131,7 +144,7 @@ function foundCustomers(finding: Finding): FoundKind[] {
           {newest !== undefined && view.may(path, "GET") && (
             <a href={`${path}?chat_id=${newest.id}`}>{t("To the customer's page")}</a>
           )}
-          {result.more.has("sessionsOf") && <span>{t("The newest {0} sessions are shown.", MOST_FOUND)}</span>}
+          {result.kindsWithMore.has("sessionsOf") && <span>{t("The newest {0} sessions are shown.", MOST_FOUND)}</span>}
         </p>
       ),
       ...sessionRows(finding, sessions, "oneCustomer"),
@@ -139,13 +152,13 @@ function foundCustomers(finding: Finding): FoundKind[] {
   });
 }
 
-function foundApps(finding: Finding): FoundKind {
+function foundApps(finding: FindingsContext): FoundKind {
   const { view, result } = finding;
   const { t } = view;
   return {
     title: t("Apps"),
     label: t("Apps"),
-    hasMore: result.more.has("apps"),
+    hasMore: result.kindsWithMore.has("apps"),
     head: [t("Name"), "appid", ...siteHead(finding), { label: t("Status"), phone: "top" }],
     rows: result.apps.map(({ siteId, appid, name, revokedAt }) => [
       <Named href={`/console/sites/${siteId}/apps/${appid}`} name={name} otherwise={appid} />,
@@ -156,7 +169,7 @@ function foundApps(finding: Finding): FoundKind {
   };
 }
 
-function foundAgents(finding: Finding): FoundKind {
+function foundAgents(finding: FindingsContext): FoundKind {
   const { view, result } = finding;
   const { t } = view;
   const pathOf = (siteId: number, id: number) => {
@@ -166,7 +179,7 @@ function foundAgents(finding: Finding): FoundKind {
   return {
     title: t("Agents"),
     label: t("Agents"),
-    hasMore: result.more.has("agents"),
+    hasMore: result.kindsWithMore.has("agents"),
     head: [t("Name"), "ID", ...siteHead(finding), { label: t("Status"), phone: "top" }],
     rows: result.agents.map(({ siteId, id, name, status }) => [
       <Named href={pathOf(siteId, id)} name={name} otherwise={id} />,
@@ -177,7 +190,7 @@ function foundAgents(finding: Finding): FoundKind {
   };
 }
 
-function foundWebhooks(finding: Finding): FoundKind {
+function foundWebhooks(finding: FindingsContext): FoundKind {
   const title = finding.view.t("Webhooks");
   return {
     title,

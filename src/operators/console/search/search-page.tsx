@@ -56,7 +56,7 @@ export async function searchPage(c: PageContext): Promise<Response> {
   const only = onlyFound(result, openSite);
   if (only !== undefined) return c.redirect(pathOf(only), 303);
   const isFound = hasFound(result);
-  const { requestId } = result.asked;
+  const { requestId } = result.searchText;
   const body = (
     <>
       {!isFound && (

@@ -53,11 +53,11 @@ export function HowFar(props: { view: View; result: SearchResult; journalDays: n
   );
 }
 
-function limitsOf(view: View, { asked }: SearchResult, journalDays: number): string[] {
+function limitsOf(view: View, { searchText }: SearchResult, journalDays: number): string[] {
   const { t } = view;
   const number = numbersOf(view);
   const texts: string[] = [];
-  if (asked.requestId !== undefined) {
+  if (searchText.requestId !== undefined) {
     texts.push(
       t(
         "Refused calls are kept for {0} days, and of a flood some are left out. Of an accepted call that opened no session, the page of its site knows for 31 minutes. Calls whose appid is unknown or was not read, as with a wrong Content-Type, are in the log only: filter by request_id there.",
@@ -65,9 +65,9 @@ function limitsOf(view: View, { asked }: SearchResult, journalDays: number): str
       ),
     );
   }
-  if (asked.eventId !== undefined)
+  if (searchText.eventId !== undefined)
     texts.push(t("An event was looked for among the newest {0} of each site.", number(EVENTS_SEARCHED)));
-  if (asked.words.length > 0) {
+  if (searchText.words.length > 0) {
     texts.push(
       t(
         "Words were looked for in the titles of the newest {0} sessions of each site, and in the names of sites and of {1} apps and agents of each. Every word must occur, also within a longer one.",
@@ -77,19 +77,19 @@ function limitsOf(view: View, { asked }: SearchResult, journalDays: number): str
       t("What was written in sessions, and the names of customers, were not searched."),
     );
   }
-  if (asked.wordsLeft > 0) texts.push(t("Only the first {0} words were searched for.", MOST_WORDS));
-  if (asked.number !== undefined)
+  if (searchText.wordsLeft > 0) texts.push(t("Only the first {0} words were searched for.", MOST_WORDS));
+  if (searchText.number !== undefined)
     texts.push(t("A chat_id counts on its site alone: each site may have a session of this number."));
-  if (asked.sbs !== undefined)
+  if (searchText.sbs !== undefined)
     texts.push(t("A customer is found by the whole id only, in the same small and capital letters."));
   return texts;
 }
 
-function sitesLeft(view: View, { asked, left }: SearchResult): string[] {
+function sitesLeft(view: View, { searchText, left }: SearchResult): string[] {
   const { t } = view;
   const number = numbersOf(view);
   const texts: string[] = [];
-  const readsMuch = asked.words.length > 0 || asked.eventId !== undefined;
+  const readsMuch = searchText.words.length > 0 || searchText.eventId !== undefined;
   if (readsMuch && left.words > 0) {
     texts.push(
       t(

@@ -1,4 +1,4 @@
-import type { Filled } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { Field, Form } from "../parts/form.tsx";
 import type { View } from "../view.ts";
 import { choicesOf, hasOverlap, overlapsOf } from "./overlap.ts";
@@ -6,8 +6,12 @@ import { RotationSteps } from "./overlap-card.tsx";
 import type { ShownSecretOwner } from "./secret-owner.ts";
 
 /** The card that rotates the secret, for readers who may do so. */
-export function RotateCard(props: { view: View; owner: Omit<ShownSecretOwner, "page">; again: Filled | undefined }) {
-  const { view, owner, again } = props;
+export function RotateCard(props: {
+  view: View;
+  owner: Omit<ShownSecretOwner, "page">;
+  filledForm: FilledForm | undefined;
+}) {
+  const { view, owner, filledForm } = props;
   const { t } = view;
   if (!view.may(`${owner.path}/rotate`)) return null;
   return (
@@ -30,16 +34,16 @@ export function RotateCard(props: { view: View; owner: Omit<ShownSecretOwner, "p
         <Field
           label={t("Overlap")}
           name="overlap_seconds"
-          value={again?.values.overlap_seconds ?? "86400"}
-          error={again?.errors.overlap_seconds}
+          value={filledForm?.values.overlap_seconds ?? "86400"}
+          error={filledForm?.errors.overlap_seconds}
           options={overlapsOf(view)}
         />
         {hasOverlap(owner, view.now) && (
           <Field
             label={t("Which secret stops")}
             name="ends"
-            value={again?.values.ends}
-            error={again?.errors.ends}
+            value={filledForm?.values.ends}
+            error={filledForm?.errors.ends}
             options={choicesOf(view)}
           />
         )}

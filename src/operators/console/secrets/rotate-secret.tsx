@@ -1,7 +1,7 @@
 import { isRefusedFor } from "../../../core/errors.ts";
 import type { RotationInput } from "../../services/rotation.ts";
 import type { PageContext } from "../env.ts";
-import { type Entered, formAction } from "../forms/form-action.ts";
+import { type EnteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { askPage } from "../parts/ask-page.tsx";
@@ -13,7 +13,7 @@ import { endsOf, hasOverlap, overlapOf } from "./overlap.ts";
 import type { ShownSecretOwner } from "./secret-owner.ts";
 
 /** Answers the form of {@link RotateCard}, and the form of the page that asks before the rotation. */
-export async function rotate(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
+export async function rotateSecret(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
   const form = await readForm(c);
   const { overlap_seconds = "", ends = "", version = "", confirmed } = form;
   const { path } = owner;
@@ -41,7 +41,11 @@ export async function rotate(c: PageContext, owner: ShownSecretOwner): Promise<R
 }
 
 /** The rotation that a form asks for. While an overlap runs, the form must name the secret to end. */
-function enteredIn({ t, now }: View, owner: ShownSecretOwner, form: Record<string, string>): Entered<RotationInput> {
+function enteredIn(
+  { t, now }: View,
+  owner: ShownSecretOwner,
+  form: Record<string, string>,
+): EnteredFields<RotationInput> {
   const overlapSeconds = overlapOf(form.overlap_seconds ?? "");
   if (overlapSeconds === undefined) return { errors: { overlap_seconds: t("Choose one of the overlaps.") } };
   const ends = endsOf(form.ends ?? "");

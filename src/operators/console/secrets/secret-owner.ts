@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import type { RotationInput } from "../../services/rotation.ts";
-import type { Filled } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import type { FramedSite } from "../parts/site-frame.tsx";
 
 /** When a secret was last used, in sentences. */
@@ -38,5 +38,5 @@ export interface ShownSecretOwner {
   /** The next step with a new secret. It is shown below the secret. */
   next?: () => Promise<Child>;
   /** Shows the owner's page again, with the filled-in form of a rotation. */
-  page: (again: Filled) => Promise<Response>;
+  page: (filledForm: FilledForm) => Promise<Response>;
 }

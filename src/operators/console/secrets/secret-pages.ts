@@ -4,7 +4,7 @@ import type { Site } from "../../services/sites.ts";
 import type { ConsoleCall, PageContext } from "../env.ts";
 import { endOverlap, endPage } from "./end-overlap.tsx";
 import { secretPage } from "./new-secret-page.tsx";
-import { confirmPage, rotate } from "./rotate-secret.tsx";
+import { confirmPage, rotateSecret } from "./rotate-secret.tsx";
 import type { ShownSecretOwner } from "./secret-owner.ts";
 
 /**
@@ -23,7 +23,7 @@ export function secretPages(
       confirmPage(c, await ownerOf(c, site), c.req.query()),
     ),
     call({ ...of, method: "post", path: `${base}/rotate`, audit: [audit.rotated] }, async (c: PageContext, site) =>
-      rotate(c, await ownerOf(c, site)),
+      rotateSecret(c, await ownerOf(c, site)),
     ),
     call({ ...of, method: "get", path: `${base}/end-overlap`, audit: [] }, async (c: PageContext, site) =>
       endPage(c, await ownerOf(c, site)),

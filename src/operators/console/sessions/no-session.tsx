@@ -3,7 +3,7 @@ import { EmptyState } from "../parts/parts.tsx";
 import { hasUnseen, showUnseen } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 import { FirstCall } from "./first-call.tsx";
-import type { Choices, SessionsAsked } from "./session-filter.ts";
+import type { Choices, SessionFilterFields } from "./session-filter.ts";
 
 /**
  * Replaces an empty list: says why it is empty, and what to do next.
@@ -13,13 +13,13 @@ import type { Choices, SessionsAsked } from "./session-filter.ts";
 export function NoSession(props: {
   view: View;
   site: Site;
-  asked: SessionsAsked;
+  filter: SessionFilterFields;
   choices: Choices;
   path: string;
   origin: string;
   others: { site: boolean; customer: boolean };
 }) {
-  const { view, site, asked, choices, path, origin, others } = props;
+  const { view, site, filter, choices, path, origin, others } = props;
   const { t } = view;
   if (!others.site) {
     return (
@@ -33,13 +33,13 @@ export function NoSession(props: {
       {t("All sessions")}
     </a>
   );
-  if (asked.sbs !== "" && !others.customer) {
+  if (filter.sbs !== "" && !others.customer) {
     return (
       <EmptyState title={t("This site has no session of this customer")}>
         <p>
-          {t("The customer id must be the same to the letter:")} <bdi class="long">{showUnseen(asked.sbs)}</bdi>
+          {t("The customer id must be the same to the letter:")} <bdi class="long">{showUnseen(filter.sbs)}</bdi>
         </p>
-        {!hasUnseen(asked.sbs) && (
+        {!hasUnseen(filter.sbs) && (
           <p>{t("Sessions that were erased, or that are older than this site keeps them, are gone.")}</p>
         )}
         <p class="buttons">
@@ -54,7 +54,7 @@ export function NoSession(props: {
   return (
     <EmptyState title={t("No session fits all of these filters")}>
       <p>
-        {asked.sbs === ""
+        {filter.sbs === ""
           ? t("Take one of them off above.")
           : t("This customer has sessions, but none that fits the other filters: take one of them off above.")}
       </p>

@@ -11,7 +11,7 @@ export function Participants({ view, siteId, stored }: { view: View; siteId: num
   const { t } = view;
   const { session, participants } = stored;
   const responsible = session.responsibleAgentId;
-  const others = participants.filter(({ agentId }) => agentId !== responsible);
+  const otherAgents = participants.filter(({ agentId }) => agentId !== responsible);
   const pathOf = (id: number, name: string | null) => {
     const path = `/console/sites/${siteId}/agents/${id}`;
     return name !== null && view.may(path, "GET") ? path : undefined;
@@ -26,7 +26,7 @@ export function Participants({ view, siteId, stored }: { view: View; siteId: num
       <Badge kind="good" label={t("Responsible")} />
     </li>
   );
-  const rest = others.map(({ agentId, agentName }) => (
+  const rest = otherAgents.map(({ agentId, agentName }) => (
     <li>
       <AgentName id={agentId} name={agentName} href={pathOf(agentId, agentName)} />
     </li>

@@ -9,7 +9,7 @@ import { localTime, secondsOf, type View } from "../view.ts";
 import { statusText } from "./session-table.tsx";
 
 /** The filters of the list of sessions, as its address has them. */
-export interface SessionsAsked {
+export interface SessionFilterFields {
   status: SessionStatus | undefined;
   sbs: string;
   appid: string;
@@ -31,7 +31,7 @@ const AGENT = /^[1-9]\d{0,15}$/;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
 /** Browsers send empty fields too. An empty field does not filter, and neither does a value that no form of the page can send. */
-export function readAsked(c: PageContext): SessionsAsked {
+export function readSessionFilter(c: PageContext): SessionFilterFields {
   const { status, sbs = "", app = "", agent = "", from = "", to = "" } = c.req.query();
   const { timeZone } = c.var.view;
   const day = (text: string) => (DAY.test(text) && secondsOf(`${text}T00:00`, timeZone) !== undefined ? text : "");
@@ -47,13 +47,13 @@ export function readAsked(c: PageContext): SessionsAsked {
 }
 
 /** The filters as a service takes them. */
-export const inputOf = (asked: SessionsAsked, { timeZone }: View) => ({
-  status: asked.status,
-  sbs: asked.sbs || undefined,
-  appid: asked.appid || undefined,
-  agentId: asked.agent === "" ? undefined : Number(asked.agent) || 0,
-  since: asked.from === "" ? undefined : secondsOf(`${asked.from}T00:00`, timeZone),
-  until: asked.to === "" ? undefined : secondsOf(`${asked.to}T23:59`, timeZone, true),
+export const inputOf = (filter: SessionFilterFields, { timeZone }: View) => ({
+  status: filter.status,
+  sbs: filter.sbs || undefined,
+  appid: filter.appid || undefined,
+  agentId: filter.agent === "" ? undefined : Number(filter.agent) || 0,
+  since: filter.from === "" ? undefined : secondsOf(`${filter.from}T00:00`, timeZone),
+  until: filter.to === "" ? undefined : secondsOf(`${filter.to}T23:59`, timeZone, true),
 });
 
 export async function readChoices({ var: { ctx } }: PageContext, site: Site): Promise<Choices> {
@@ -65,10 +65,10 @@ export async function readChoices({ var: { ctx } }: PageContext, site: Site): Pr
 }
 
 /** The filters as parameters of an address. */
-export const queryOf = ({ appid: app, ...others }: SessionsAsked) => ({ ...others, app });
+export const queryOf = ({ appid: app, ...others }: SessionFilterFields) => ({ ...others, app });
 
 /** @returns the path of the list with these filters */
-export const pathOf = (path: string, asked: SessionsAsked): string => filteredPath(path, queryOf(asked));
+export const pathOf = (path: string, filter: SessionFilterFields): string => filteredPath(path, queryOf(filter));
 
 /** The date of the reader's day this many days ago, as a date field has it. */
 export const dayBefore = ({ now, timeZone }: View, days: number): string => {
@@ -78,33 +78,38 @@ export const dayBefore = ({ now, timeZone }: View, days: number): string => {
 };
 
 /** The filters in force, in words, each with the address of the list without it. */
-export function chipsOf(view: View, path: string, asked: SessionsAsked, { apps, agents }: Choices): FilterInForce[] {
+export function chipsOf(
+  view: View,
+  path: string,
+  filter: SessionFilterFields,
+  { apps, agents }: Choices,
+): FilterInForce[] {
   const { t } = view;
   const day = (text: string) =>
     new Intl.DateTimeFormat(view.language === "zh" ? "zh-CN" : "en-GB", {
       dateStyle: "medium",
       timeZone: "UTC",
     }).format(Date.parse(`${text}T00:00Z`));
-  const without = (off: Partial<SessionsAsked>) => pathOf(path, { ...asked, ...off });
-  const { status, sbs, appid, agent, from, to } = asked;
+  const pathWithout = (off: Partial<SessionFilterFields>) => pathOf(path, { ...filter, ...off });
+  const { status, sbs, appid, agent, from, to } = filter;
   const agentName = agents?.find(({ id }) => String(id) === agent)?.name;
   const opened =
     from !== "" && from === to
       ? day(from)
       : [from && t("from {0}", day(from)), to && t("until {0}", day(to))].filter(Boolean).join(" ");
   return [
-    status && { label: t("Status"), value: statusText(view, status), without: without({ status: undefined }) },
-    sbs && { label: t("Customer"), value: sbs, without: without({ sbs: "" }) },
+    status && { label: t("Status"), value: statusText(view, status), without: pathWithout({ status: undefined }) },
+    sbs && { label: t("Customer"), value: sbs, without: pathWithout({ sbs: "" }) },
     appid && {
       label: t("App"),
       value: apps.find((each) => each.appid === appid)?.name ?? appid,
-      without: without({ appid: "" }),
+      without: pathWithout({ appid: "" }),
     },
     agent && {
       label: t("Agent"),
       value: agentName === undefined ? agent : `${agentName} (${agent})`,
-      without: without({ agent: "" }),
+      without: pathWithout({ agent: "" }),
     },
-    opened && { label: t("Opened"), value: opened, without: without({ from: "", to: "" }) },
+    opened && { label: t("Opened"), value: opened, without: pathWithout({ from: "", to: "" }) },
   ].filter((each) => typeof each === "object");
 }

@@ -17,10 +17,10 @@ import { Timeline } from "./timeline.tsx";
 export async function sessionPage(c: PageContext, site: Site): Promise<Response> {
   const { view, ctx } = c.var;
   const { t } = view;
-  const stored = await findSession(c, site);
-  if (stored === undefined) return missingPage(c, site);
-  const timeline = await readTimeline(ctx, { site, stored });
-  const { session } = stored;
+  const storedSession = await findSession(c, site);
+  if (storedSession === undefined) return missingPage(c, site);
+  const timeline = await readTimeline(ctx, { site, storedSession });
+  const { session } = storedSession;
   const body = (
     <>
       <p class="lead line-of">
@@ -29,14 +29,14 @@ export async function sessionPage(c: PageContext, site: Site): Promise<Response>
         <Ago view={view} at={session.createdAt} />
       </p>
       <div class="talk">
-        <Conversation view={view} stored={stored} />
-        <SessionFacts view={view} site={site} stored={stored} title={titleOf(stored)} />
-        <Timeline view={view} site={site} stored={stored} timeline={timeline} />
+        <Conversation view={view} stored={storedSession} />
+        <SessionFacts view={view} site={site} stored={storedSession} title={titleOf(storedSession)} />
+        <Timeline view={view} site={site} stored={storedSession} timeline={timeline} />
       </div>
     </>
   );
   const title = t("Session {0}", session.id);
-  const heading = titleOf(stored);
+  const heading = titleOf(storedSession);
   return showPage(c, {
     title,
     heading: heading && <bdi>{heading}</bdi>,

@@ -16,9 +16,9 @@ import {
   inputOf,
   pathOf,
   queryOf,
-  readAsked,
   readChoices,
-  type SessionsAsked,
+  readSessionFilter,
+  type SessionFilterFields,
 } from "./session-filter.ts";
 import { SessionTable, statusText } from "./session-table.tsx";
 
@@ -29,32 +29,32 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
   const chatId = (c.req.query("chat_id") ?? "").trim();
   if (/^[1-9]\d{0,14}$/.test(chatId) && (await customerOf(ctx, { site, chatId: Number(chatId) })) !== undefined)
     return c.redirect(`${path}/${chatId}`, 303);
-  const asked = readAsked(c);
+  const filter = readSessionFilter(c);
   const cursor = c.req.query("cursor");
   const [sessions, choices] = await Promise.all([
-    findSessions(ctx, { site, ...inputOf(asked, view), cursor, limit: 20 }),
+    findSessions(ctx, { site, ...inputOf(filter, view), cursor, limit: 20 }),
     readChoices(c, site),
   ]);
   const { items, nextCursor, lookedTo } = sessions;
   const isEnd = items.length === 0 && lookedTo === null;
   // Only an empty first page says what the filters left out. Before a later page, the reader has seen or searched other sessions.
-  const others = isEnd && cursor === undefined ? await otherSessions(c, site, asked) : undefined;
+  const moreSessions = isEnd && cursor === undefined ? await otherSessions(c, site, filter) : undefined;
   const body = (
     <>
       {chatId && <NoticeBox kind="bad" title={t("This site has no session {0}", chatId)} />}
-      {others?.site !== false && (
-        <SessionFilter view={view} path={path} asked={asked} chatId={chatId} choices={choices} />
+      {moreSessions?.site !== false && (
+        <SessionFilter view={view} path={path} filter={filter} chatId={chatId} choices={choices} />
       )}
       {items.length > 0 && <SessionTable view={view} siteId={site.id} sessions={items} />}
-      {isEnd && others === undefined && <EmptyState title={t("No further session")}>{null}</EmptyState>}
-      {others && (
+      {isEnd && moreSessions === undefined && <EmptyState title={t("No further session")}>{null}</EmptyState>}
+      {moreSessions && (
         <NoSession
           view={view}
           site={site}
-          asked={asked}
+          filter={filter}
           choices={choices}
           path={path}
-          others={others}
+          others={moreSessions}
           origin={new URL(c.req.url).origin}
         />
       )}
@@ -67,31 +67,41 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
           )}
         </p>
       )}
-      <More view={view} path={path} query={queryOf(asked)} cursor={nextCursor} />
+      <More view={view} path={path} query={queryOf(filter)} cursor={nextCursor} />
     </>
   );
   return showPage(c, { title: t("Sessions"), site: { ...site, tab: "sessions" }, body });
 }
 
 /** Whether there are sessions besides those that were asked for: of the site, and of the customer. */
-async function otherSessions({ var: { ctx } }: PageContext, site: Site, asked: SessionsAsked) {
-  const has = async (sbs: string | undefined) => (await listSessions(ctx, { site, sbs, limit: 1 })).items.length > 0;
-  const [ofSite, ofCustomer] = await Promise.all([has(undefined), asked.sbs !== "" && has(asked.sbs)]);
+async function otherSessions({ var: { ctx } }: PageContext, site: Site, filter: SessionFilterFields) {
+  const hasSessionsOf = async (sbs: string | undefined) =>
+    (await listSessions(ctx, { site, sbs, limit: 1 })).items.length > 0;
+  const [ofSite, ofCustomer] = await Promise.all([
+    hasSessionsOf(undefined),
+    filter.sbs !== "" && hasSessionsOf(filter.sbs),
+  ]);
   return { site: ofSite, customer: ofCustomer };
 }
 
-function SessionFilter(props: { view: View; path: string; asked: SessionsAsked; chatId: string; choices: Choices }) {
-  const { view, path, asked, chatId, choices } = props;
+function SessionFilter(props: {
+  view: View;
+  path: string;
+  filter: SessionFilterFields;
+  chatId: string;
+  choices: Choices;
+}) {
+  const { view, path, filter, chatId, choices } = props;
   const { t } = view;
   const any: [string, string] = ["", t("Any")];
   const statuses = SESSION_STATUSES.map((each): [string, string] => [each, statusText(view, each)]);
   const apps = choices.apps.map(({ appid, name }): [string, string] => [appid, name]);
-  if (asked.appid !== "" && !choices.apps.some(({ appid }) => appid === asked.appid))
-    apps.push([asked.appid, asked.appid]);
+  if (filter.appid !== "" && !choices.apps.some(({ appid }) => appid === filter.appid))
+    apps.push([filter.appid, filter.appid]);
   const agents = choices.agents?.map(({ id, name }): [string, string] => [String(id), `${name} (${id})`]);
-  if (agents && asked.agent !== "" && !agents.some(([id]) => id === asked.agent))
-    agents.push([asked.agent, asked.agent]);
-  const ranges: [string, Partial<SessionsAsked>][] = [
+  if (agents && filter.agent !== "" && !agents.some(([id]) => id === filter.agent))
+    agents.push([filter.agent, filter.agent]);
+  const ranges: [string, Partial<SessionFilterFields>][] = [
     [t("Any time"), { from: "", to: "" }],
     [t("Today"), { from: dayBefore(view, 0), to: "" }],
     [t("7 days"), { from: dayBefore(view, 6), to: "" }],
@@ -102,8 +112,8 @@ function SessionFilter(props: { view: View; path: string; asked: SessionsAsked; 
         {ranges.map(([label, range]) => (
           <a
             class="chip"
-            href={pathOf(path, { ...asked, ...range })}
-            aria-current={asked.from === range.from && asked.to === range.to ? "true" : undefined}
+            href={pathOf(path, { ...filter, ...range })}
+            aria-current={filter.from === range.from && filter.to === range.to ? "true" : undefined}
           >
             {label}
           </a>
@@ -112,19 +122,19 @@ function SessionFilter(props: { view: View; path: string; asked: SessionsAsked; 
       <Filter
         view={view}
         path={path}
-        asked={{ ...queryOf(asked), chat_id: chatId }}
-        on={chipsOf(view, path, asked, choices)}
+        parameters={{ ...queryOf(filter), chat_id: chatId }}
+        filtersInForce={chipsOf(view, path, filter, choices)}
       >
-        <Field label={t("Status")} name="status" value={asked.status} options={[any, ...statuses]} />
-        <Field label={t("App")} name="app" value={asked.appid} options={[any, ...apps]} />
+        <Field label={t("Status")} name="status" value={filter.status} options={[any, ...statuses]} />
+        <Field label={t("App")} name="app" value={filter.appid} options={[any, ...apps]} />
         {agents === undefined ? (
-          <Field label={t("Agent id")} name="agent" value={asked.agent} maxlength={16} inputmode="numeric" />
+          <Field label={t("Agent id")} name="agent" value={filter.agent} maxlength={16} inputmode="numeric" />
         ) : (
-          <Field label={t("Agent")} name="agent" value={asked.agent} options={[any, ...agents]} />
+          <Field label={t("Agent")} name="agent" value={filter.agent} options={[any, ...agents]} />
         )}
-        <Field label={t("Opened from")} name="from" type="date" value={asked.from} />
-        <Field label={t("Opened until")} name="to" type="date" value={asked.to} />
-        <Field label={t("Customer id (sbs)")} name="sbs" value={asked.sbs} maxlength={128} />
+        <Field label={t("Opened from")} name="from" type="date" value={filter.from} />
+        <Field label={t("Opened until")} name="to" type="date" value={filter.to} />
+        <Field label={t("Customer id (sbs)")} name="sbs" value={filter.sbs} maxlength={128} />
         <Field label={t("Session (chat_id)")} name="chat_id" value={chatId} maxlength={16} inputmode="numeric" />
       </Filter>
     </div>

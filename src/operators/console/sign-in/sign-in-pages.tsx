@@ -17,7 +17,7 @@ import { noTokenText } from "./no-token-text.ts";
 import { ACCESS_SIGN_OUT } from "./sign-out-path.ts";
 
 /** A form that was sent after the console session had ended: its fields and its path. */
-type Kept = { path: string; values: Record<string, string> };
+type KeptForm = { path: string; values: Record<string, string> };
 
 export async function getSignIn(c: PageContext): Promise<Response> {
   const next = consolePath(c.req.query("next"));
@@ -30,11 +30,12 @@ export async function getSignIn(c: PageContext): Promise<Response> {
 export async function postSignIn(c: PageContext): Promise<Response> {
   const { t } = c.var.view;
   const { ctx } = c.var;
-  const { next: asked, kept: keptPath, token = "", ...form } = await readForm(c);
-  const next = consolePath(asked);
-  const kept = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
-  if (ctx.config.adminTokenFault !== undefined || !takesToken(c)) return signInPage(c, 401, { next, kept });
-  if (dropsCookies(c.req.raw)) return signInPage(c, 401, { next, kept, error: t("Nobody can stay signed in here") });
+  const { next: nextPath, kept: keptPath, token = "", ...form } = await readForm(c);
+  const next = consolePath(nextPath);
+  const keptForm = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
+  if (ctx.config.adminTokenFault !== undefined || !takesToken(c)) return signInPage(c, 401, { next, keptForm });
+  if (dropsCookies(c.req.raw))
+    return signInPage(c, 401, { next, keptForm, error: t("Nobody can stay signed in here") });
   try {
     const cookie = await openConsoleSession(ctx, {
       token: token.trim(),
@@ -44,13 +45,13 @@ export async function postSignIn(c: PageContext): Promise<Response> {
     c.header("set-cookie", hostCookie(SESSION_COOKIE, cookie, SIGNED_IN_SECONDS));
   } catch (error) {
     if (isRefusedFor(error, "admin_token_wrong")) {
-      return signInPage(c, 401, { next, kept, error: wrongToken(c.var.view, token.trim()) });
+      return signInPage(c, 401, { next, keptForm, error: wrongToken(c.var.view, token.trim()) });
     }
     if (!isRefusedFor(error, "client_limit")) throw error;
     c.header("retry-after", String(error.context.retryAfter));
-    return signInPage(c, 429, { next, kept, error: t("Too many attempts. Try again in a minute.") });
+    return signInPage(c, 429, { next, keptForm, error: t("Too many attempts. Try again in a minute.") });
   }
-  return kept === undefined ? c.redirect(next, 303) : showAgain(c, kept.path);
+  return keptForm === undefined ? c.redirect(next, 303) : showAgain(c, keptForm.path);
 }
 
 function wrongToken({ t }: View, token: string): string {
@@ -103,8 +104,8 @@ export async function askToSignIn(c: PageContext): Promise<Response> {
     if (refused !== undefined || !takesToken(c)) return signInPage(c, 401, { next: here });
     return c.redirect(`/console/sign-in?${new URLSearchParams({ next: here })}`, 303);
   }
-  const kept = { path: c.req.path, values: withoutSecrets(await readForm(c)) };
-  return signInPage(c, 401, { next: "/console", kept });
+  const keptForm = { path: c.req.path, values: withoutSecrets(await readForm(c)) };
+  return signInPage(c, 401, { next: "/console", keptForm });
 }
 
 /** Redirects by 307, so that the browser sends the form again to its own path, where it is a draft. See {@link isDraft}. */
@@ -119,12 +120,12 @@ const withoutSecrets = (form: Record<string, string>) =>
 function signInPage(
   c: PageContext,
   status: 200 | 401 | 429 | 503,
-  { next, kept, error }: { next: string; kept?: Kept | undefined; error?: string },
+  { next, keptForm, error }: { next: string; keptForm?: KeptForm | undefined; error?: string },
 ): Promise<Response> {
   const { t } = c.var.view;
   const body = (
     <>
-      {kept && (
+      {keptForm && (
         <NoticeBox kind="note" title={t("You are no longer signed in")}>
           <p>
             {takesToken(c)
@@ -153,10 +154,10 @@ function signInPage(
         <section class="card door">
           <form method="post" action="/console/sign-in">
             <input type="hidden" name="next" value={next} />
-            {kept && (
+            {keptForm && (
               <>
-                <input type="hidden" name="kept" value={kept.path} />
-                {Object.entries(kept.values).map(([name, value]) => (
+                <input type="hidden" name="kept" value={keptForm.path} />
+                {Object.entries(keptForm.values).map(([name, value]) => (
                   <input type="hidden" name={name} value={value} />
                 ))}
               </>
@@ -178,5 +179,5 @@ function signInPage(
     </>
   );
   const back = `/console/sign-in?${new URLSearchParams({ next })}`;
-  return showPage(c, { title: t("Sign in to the console"), back, filled: kept, body }, status);
+  return showPage(c, { title: t("Sign in to the console"), back, filled: keptForm, body }, status);
 }

@@ -4,10 +4,10 @@ import { MAX_BODY_BYTES } from "../../../core/parse-json.ts";
 import type { Refused } from "../../../core/result.ts";
 import {
   type CheckedRequest,
+  type CheckStep,
   OPERATIONS,
   type PastedRequest,
   type SimilarApp,
-  type Step,
   say,
 } from "../../services/check-pasted-request.ts";
 import { reasonText } from "../reasons.ts";
@@ -16,15 +16,15 @@ import { leftOutText, violationTexts } from "../violation-texts.ts";
 import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
 
 /** One line of the signature check: the step, its findings and its advice. */
-export interface Line {
+export interface CheckLine {
   title: string;
   /** The finding, then the advice. */
   texts: string[];
   /** How many of the texts are findings, each about its own fault. By default, the first sentence of the first text is the only finding. */
-  faults?: number;
+  findingCount?: number;
   /** What the server sends to the caller, by header, or what a parser said. It is English. */
   said?: string[];
-  links?: Link[];
+  links?: CheckLink[];
   /** Existing apps whose appids resemble an unknown appid. */
   similar?: SimilarApp[];
   refusal?: SignedErrorCode | undefined;
@@ -44,7 +44,7 @@ export interface Line {
   ends?: { fits: string; other: string } | undefined;
 }
 
-interface Link {
+interface CheckLink {
   href: string;
   text: string;
 }
@@ -57,21 +57,29 @@ export interface Diagnosis {
   /** The session of the call that was accepted under the same Idempotency-Key. */
   repeats?: number;
   /** The lines in the order of the checks. The first `refusal` is the service's answer now. */
-  lines: Line[];
+  lines: CheckLine[];
 }
 
-const line = (title: string, text: string, refusal?: SignedErrorCode): Line => ({ title, texts: [text], refusal });
+const line = (title: string, text: string, refusal?: SignedErrorCode): CheckLine => ({ title, texts: [text], refusal });
 
 /** The violations as the caller gets them. */
-const told = (refused: Refused) => (refused.violations === undefined ? [] : [`x-error-detail: ${detailOf(refused)}`]);
+const errorDetailHeader = (refused: Refused) =>
+  refused.violations === undefined ? [] : [`x-error-detail: ${detailOf(refused)}`];
 
 /** The line of a refusal whose violations the caller gets: what breaks which rule, and what to do. */
-function refusedLine(view: View, title: string, refused: Refused): Line {
+function refusedLine(view: View, title: string, refused: Refused): CheckLine {
   const { code, reason, violations = [] } = refused;
-  const found = violationTexts(view, violations);
+  const ownTexts = violationTexts(view, violations);
+  const texts = reason === "fields_invalid" ? ownTexts : [...ownTexts, reasonText(view, reason).cure];
+  return {
+    title,
+    texts,
+    findingCount: ownTexts.length,
+    said: errorDetailHeader(refused),
+    refusal: code,
+    outcome: reason,
+  };
   // For this reason the violations already say everything.
-  const texts = reason === "fields_invalid" ? found : [...found, reasonText(view, reason).cure];
-  return { title, texts, faults: found.length, said: told(refused), refusal: code, outcome: reason };
 }
 
 /** The result of a check in words, one line for each step. */
@@ -79,9 +87,9 @@ export function checkLines(view: View, pasted: PastedRequest, checked: CheckedRe
   const { t } = view;
   const { fields, appid, app, signature, report } = checked;
   const lines = formLines(view, pasted, checked);
-  const given = pasted.appid.trim();
-  if (given !== "" && given !== appid) {
-    const text = t("You pasted {0}, the body says {1}. The server goes by the body.", given, appid);
+  const pastedAppid = pasted.appid.trim();
+  if (pastedAppid !== "" && pastedAppid !== appid) {
+    const text = t("You pasted {0}, the body says {1}. The server goes by the body.", pastedAppid, appid);
     lines.push({ ...line(t("Two appids"), text), notice: true });
   }
   if (appid === "") return { lines };
@@ -137,16 +145,16 @@ function stoppedText({ t }: View, { by, home }: NonNullable<CheckedRequest["stop
 }
 
 /** A step of the diagnosis as a line. @param refused what the server answers the caller, when it refuses */
-const stepLine = (view: View, title: string, step: Step, refused?: Refused): Line => ({
+const stepLine = (view: View, title: string, step: CheckStep, refused?: Refused): CheckLine => ({
   title,
   texts: [say(view, step), ...(step.more ?? []).map((more) => say(view, more))],
-  said: refused === undefined ? [] : told(refused),
+  said: refused === undefined ? [] : errorDetailHeader(refused),
   refusal: step.refusal?.code,
 });
 
 /** The steps before the server looks for the app: the headers and the body. */
-function formLines(view: View, { contentType }: PastedRequest, { form, fields }: CheckedRequest): Line[] {
-  const titles: Partial<Record<Step["step"], string>> = {
+function formLines(view: View, { contentType }: PastedRequest, { form, fields }: CheckedRequest): CheckLine[] {
+  const titles: Partial<Record<CheckStep["step"], string>> = {
     content_type: "Content-Type",
     content_encoding: "Content-Encoding",
   };
@@ -159,7 +167,7 @@ function formLines(view: View, { contentType }: PastedRequest, { form, fields }:
   });
 }
 
-function appLine(view: View, appid: string, app: NonNullable<CheckedRequest["app"]>): Line {
+function appLine(view: View, appid: string, app: NonNullable<CheckedRequest["app"]>): CheckLine {
   const { t } = view;
   const { siteId, siteName, revokedAt } = app;
   const links = [
@@ -171,7 +179,7 @@ function appLine(view: View, appid: string, app: NonNullable<CheckedRequest["app
   return { ...line(t("App"), text, "token_invalid"), links };
 }
 
-function unknownAppLine({ t }: View, { appid, similar = [] }: CheckedRequest): Line {
+function unknownAppLine({ t }: View, { appid, similar = [] }: CheckedRequest): CheckLine {
   const title = t("App");
   const [nearest] = similar;
   if (nearest === undefined) {
@@ -191,14 +199,14 @@ function unknownAppLine({ t }: View, { appid, similar = [] }: CheckedRequest): L
     ? t("It is the app {0} of the site {1}: its secret makes this signature.", nearest.appid, nearest.siteName)
     : t("There is no such app. It may be {0} of the site {1}.", nearest.appid, nearest.siteName);
   const texts = [finding, differences.join(t(" ")), t("Send the appid exactly as it was issued.")];
-  return { title, texts, faults: 1, similar, refusal: "token_invalid" };
+  return { title, texts, findingCount: 1, similar, refusal: "token_invalid" };
 }
 
 function signatureLine(
   view: View,
   { app, report, rotatedAt, otherApp }: CheckedRequest,
   signature: NonNullable<CheckedRequest["signature"]>,
-): Line {
+): CheckLine {
   const { t } = view;
   const { body, slot } = signature.match ?? {};
   const texts = signatureTexts(view, signature);
@@ -219,7 +227,7 @@ function signatureLine(
   };
 }
 
-function freshnessLines(view: View, { fields, report }: CheckedRequest, tolerance: number): Line[] {
+function freshnessLines(view: View, { fields, report }: CheckedRequest, tolerance: number): CheckLine[] {
   const { t } = view;
   const freshness = report?.freshness;
   if (freshness === undefined || !fields.ok) return [];
@@ -227,7 +235,7 @@ function freshnessLines(view: View, { fields, report }: CheckedRequest, toleranc
     return [refusedLine(view, t("timestamp and ranstr"), freshness)];
   }
   const timestamp = Number(fields.value.timestamp);
-  const lines: Line[] = [
+  const lines: CheckLine[] = [
     {
       ...line("timestamp", freshness.ok ? t("Fresh.") : timestampText(view, timestamp, tolerance)),
       refusal: freshness.ok ? undefined : freshness.code,
@@ -245,20 +253,21 @@ function freshnessLines(view: View, { fields, report }: CheckedRequest, toleranc
   return [...lines, { title: "ranstr", texts, refusal: "token_invalid" }];
 }
 
-function fieldsLine(view: View, { operation }: PastedRequest, { report, looksLike }: CheckedRequest): Line {
-  const asked = report?.asked;
+function fieldsLine(view: View, { operation }: PastedRequest, { report, looksLike }: CheckedRequest): CheckLine {
+  const readFields = report?.operationInput;
   const title = view.t("Fields of {0}", operation.wireName);
-  const found = asked?.ok === false ? refusedLine(view, title, asked) : line(title, view.t("All as they should be."));
-  if (looksLike === undefined) return found;
+  const fieldLine =
+    readFields?.ok === false ? refusedLine(view, title, readFields) : line(title, view.t("All as they should be."));
+  if (looksLike === undefined) return fieldLine;
   const names = [looksLike.wireName, operation.wireName];
   const text = view.t("The body looks like one of {0}, but was checked as one of {1}.", ...names);
-  return { ...found, texts: [...found.texts, text] };
+  return { ...fieldLine, texts: [...fieldLine.texts, text] };
 }
 
-type Outcome = NonNullable<NonNullable<CheckedRequest["report"]>["outcome"]>;
+type PreviewOutcome = NonNullable<NonNullable<CheckedRequest["report"]>["outcome"]>;
 
 /** What the database knows about a well-formed Idempotency-Key. */
-function keyLine(view: View, siteId: number, outcome: Outcome | undefined): Line {
+function keyLine(view: View, siteId: number, outcome: PreviewOutcome | undefined): CheckLine {
   const { t } = view;
   const title = "Idempotency-Key";
   if (outcome?.kind === "refused" && outcome.refused.reason === "key_reused") {
@@ -274,7 +283,7 @@ function keyLine(view: View, siteId: number, outcome: Outcome | undefined): Line
   return { ...line(title, text), links: [{ href, text: t("To the session") }] };
 }
 
-function outcomeLines(view: View, outcome: Outcome): Line[] {
+function outcomeLines(view: View, outcome: PreviewOutcome): CheckLine[] {
   const title = view.t("Agents and session");
   if (outcome.kind === "refused") {
     return outcome.refused.reason === "key_reused" ? [] : [refusedLine(view, title, outcome.refused)];

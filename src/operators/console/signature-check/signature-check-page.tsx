@@ -11,7 +11,7 @@ import { type RefusedCall, WasRefused } from "./was-refused.tsx";
 
 const PATH = "/console/signature-check";
 
-type Form = Record<string, string>;
+type FormValues = Record<string, string>;
 
 /** The fields of the form. Other fields are dropped, because a form that comes from the sign-in page also has the admin token. */
 const FIELDS = [
@@ -42,7 +42,7 @@ export async function postSignatureCheck(c: PageContext): Promise<Response> {
 }
 
 /** The pasted request. A header that was copied from a log or from `curl -v` begins with its name, which is removed. */
-function pastedOf(operation: PastedRequest["operation"], form: Form): PastedRequest {
+function pastedOf(operation: PastedRequest["operation"], form: FormValues): PastedRequest {
   const header = (name: string, value = "") =>
     asHeader(value.replace(new RegExp(`^\\s*${name}:`, "i"), "")) || undefined;
   return {
@@ -57,7 +57,7 @@ function pastedOf(operation: PastedRequest["operation"], form: Form): PastedRequ
 }
 
 /** The refused call whose request id the form has; undefined without an id, or when no home that answers knows the call. */
-async function refusedCallOf(c: PageContext, { request = "" }: Form): Promise<RefusedCall | undefined> {
+async function refusedCallOf(c: PageContext, { request = "" }: FormValues): Promise<RefusedCall | undefined> {
   if (request === "") return undefined;
   try {
     return await findRefusal(c.var.ctx, request);
@@ -68,14 +68,14 @@ async function refusedCallOf(c: PageContext, { request = "" }: Form): Promise<Re
 }
 
 /** @param result the diagnosis, or the error text for the chosen call; undefined before the first check */
-async function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Promise<Response> {
+async function checkPage(c: PageContext, form: FormValues, result?: Diagnosis | string): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
   const error = typeof result === "string" ? result : undefined;
-  const named = await refusedCallOf(c, form);
+  const refusedCall = await refusedCallOf(c, form);
   // The pasted request may be another request than that of the link.
-  const isAbout = typeof result !== "object" || result.appid === undefined || result.appid === named?.appid;
-  const call = isAbout ? named : undefined;
+  const isAbout = typeof result !== "object" || result.appid === undefined || result.appid === refusedCall?.appid;
+  const call = isAbout ? refusedCall : undefined;
   const headers = [form.content_type, form.no_content_type, form.content_encoding, form.idempotency_key];
   const body = (
     <>

@@ -1,11 +1,11 @@
 import { alwaysStatus200 } from "../../../core/config.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../../core/errors.ts";
-import type { SimilarApp, Stretch } from "../../services/check-pasted-request.ts";
+import type { AppidPart, SimilarApp } from "../../services/check-pasted-request.ts";
 import { codeOfReason } from "../../services/journal.ts";
 import type { PageContext } from "../env.ts";
 import { Badge } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
-import { type Diagnosis, type Line, refusalText } from "./check-lines.ts";
+import { type CheckLine, type Diagnosis, refusalText } from "./check-lines.ts";
 
 /**
  * The result of a check: the answer to the call when it is known, the answer that it would get now with the cause in large text, the
@@ -26,9 +26,9 @@ export function Verdict(props: {
   const [stop, next] = refused;
   const ends = lines.find((line) => line.ends)?.ends;
   const { sessionId, refusedFor } = answered ?? {};
-  const wanted = refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor);
+  const matchingLine = refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor);
   // A pasted request often has an old timestamp only because it was pasted later. The cause at its time was then its next error, if any.
-  const cause = answered ? wanted : stop?.outdated === "late" ? (next ?? stop) : stop;
+  const cause = answered ? matchingLine : stop?.outdated === "late" ? (next ?? stop) : stop;
   const mayBeAnother = (
     <p>
       {t(
@@ -38,10 +38,10 @@ export function Verdict(props: {
     </p>
   );
   const kind = answered || (ends && !stop) ? "note" : stop ? "bad" : "good";
-  const others = lines.filter((line) => line !== cause && !isFine(line));
+  const otherLines = lines.filter((line) => line !== cause && !isFine(line));
   const fine = lines.filter(isFine);
   const skipped = fine.filter(({ notEvaluated }) => notEvaluated).length;
-  const also = (line: Line) => (answered || line.outdated === "late" ? t("If sent again") : t("Also"));
+  const alsoLabel = (line: CheckLine) => (answered || line.outdated === "late" ? t("If sent again") : t("Also"));
   return (
     <>
       {refusedFor && !isKnown && (
@@ -97,14 +97,14 @@ export function Verdict(props: {
           </>
         )}
       </section>
-      {others.length > 0 && (
+      {otherLines.length > 0 && (
         <ol class="checks" aria-label={t("Other findings")}>
-          {others.map((line) => (
+          {otherLines.map((line) => (
             <Step
               view={view}
               line={line}
               kind="wait"
-              label={line.refusal ? also(line) : line.ends ? t("Depends") : t("Note")}
+              label={line.refusal ? alsoLabel(line) : line.ends ? t("Depends") : t("Note")}
             />
           ))}
         </ol>
@@ -132,7 +132,8 @@ export function Verdict(props: {
   );
 }
 
-const isFine = ({ refusal, ends, notice }: Line) => refusal === undefined && ends === undefined && notice === undefined;
+const isFine = ({ refusal, ends, notice }: CheckLine) =>
+  refusal === undefined && ends === undefined && notice === undefined;
 
 type WireOf = (refusal: SignedErrorCode) => [status: number, message: string];
 
@@ -144,15 +145,15 @@ const wires =
   };
 
 /** The server's answer now. @param fits the line ends that fit the signature, when the pasted text does not show them */
-function answerText({ t }: View, wireOf: WireOf, stop: Line | undefined, fits: string | undefined): string {
+function answerText({ t }: View, wireOf: WireOf, stop: CheckLine | undefined, fits: string | undefined): string {
   if (stop?.refusal !== undefined) return t("Sent now, the server answers {0} {1}", ...wireOf(stop.refusal));
   if (fits === undefined) return t("Sent now, the server accepts this request");
   return t("Sent now, the server accepts this request if its line ends are {0}", fits);
 }
 
 /** The cause of a refusal, with its findings in large text. */
-function Cause({ view, line }: { view: View; line: Line }) {
-  const [large, small] = weighed(line);
+function Cause({ view, line }: { view: View; line: CheckLine }) {
+  const [large, small] = splitBySize(line);
   return (
     <div class="cause">
       <h3>{line.title}</h3>
@@ -168,15 +169,15 @@ function Cause({ view, line }: { view: View; line: Line }) {
 }
 
 /** Splits a line's texts into its findings and the rest. Without `faults`, the first sentence is the finding. */
-function weighed({ texts, faults }: Line): [large: string[], small: string[]] {
-  if (faults !== undefined) return [texts.slice(0, faults), texts.slice(faults)];
+function splitBySize({ texts, findingCount }: CheckLine): [large: string[], small: string[]] {
+  if (findingCount !== undefined) return [texts.slice(0, findingCount), texts.slice(findingCount)];
   const [first = "", ...others] = texts;
   const [, sentence = first, rest = ""] =
     /^(.+?[.:!?](?=\s+[\p{Lu}“<])|.+?[。：！？](?=.))\s*(.+)$/su.exec(first) ?? [];
   return [[sentence], rest === "" ? others : [rest, ...others]];
 }
 
-function Step(props: { view: View; line: Line; kind: "wait" | "good" | "off"; label: string }) {
+function Step(props: { view: View; line: CheckLine; kind: "wait" | "good" | "off"; label: string }) {
   const { view, line, kind, label } = props;
   return (
     <li class={kind === "wait" ? "wrong" : "fine"}>
@@ -192,7 +193,7 @@ function Step(props: { view: View; line: Line; kind: "wait" | "good" | "off"; la
 }
 
 /** What a line shows beside its texts: the nearest appids, links, what the server sent, and the text that was signed. */
-function Evidence({ view, line: { similar = [], links = [], said = [], signed } }: { view: View; line: Line }) {
+function Evidence({ view, line: { similar = [], links = [], said = [], signed } }: { view: View; line: CheckLine }) {
   const { t } = view;
   return (
     <>
@@ -227,7 +228,7 @@ function Difference({ view: { t }, app }: { view: View; app: SimilarApp }) {
     <dl class="difference">
       <dt>{t("Sent")}</dt>
       <dd>
-        <Marked stretches={app.given} />
+        <Marked stretches={app.givenParts} />
       </dd>
       <dt>{t("Exists")}</dt>
       <dd>
@@ -239,12 +240,12 @@ function Difference({ view: { t }, app }: { view: View; app: SimilarApp }) {
   );
 }
 
-function Marked({ stretches }: { stretches: Stretch[] }) {
-  return <code>{stretches.map(({ text, differs }) => (differs ? <mark>{visible(text)}</mark> : text))}</code>;
+function Marked({ stretches }: { stretches: AppidPart[] }) {
+  return <code>{stretches.map(({ text, differs }) => (differs ? <mark>{shownBlanks(text)}</mark> : text))}</code>;
 }
 
 /** Shows the invisible characters of a text: a blank as ␣, any other by its code. Combining marks too, since they may be the difference. */
-const visible = (text: string): string =>
+const shownBlanks = (text: string): string =>
   text.replace(/[^\x21-\x7e\p{L}\p{N}\p{P}\p{S}]/gu, (character) =>
     character === " " ? "␣" : `[U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,
   );

@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import { isVisible } from "../../../core/fields.ts";
 import type { Attention } from "../../services/attention.ts";
-import { BINDINGS, type Health, type Parts } from "../../services/health.ts";
+import { BINDINGS, type Health, type PartStates } from "../../services/health.ts";
 import type { HomeFill } from "../../services/home-fill.ts";
 import type { Site } from "../../services/sites.ts";
 import { type SiteTrouble, troubleTexts } from "../parts/home-state.tsx";
@@ -34,7 +34,7 @@ export function needsOf(
   sites: readonly Site[],
 ): Need[] {
   const { t } = view;
-  const named = new Map(sites.map((site) => [site.id, site]));
+  const sitesById = new Map(sites.map((site) => [site.id, site]));
   const pathOf = (siteId: number) => `/console/sites/${siteId}`;
   const labels = reasonLabels(view);
   const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 });
@@ -62,7 +62,7 @@ export function needsOf(
             <bdi>{resultWords(view, webhook)?.words}</bdi>
           </>
         ),
-        site: named.get(siteId),
+        site: sitesById.get(siteId),
         when: since > 0 && <Ago view={view} at={since} />,
       };
     }),
@@ -80,7 +80,7 @@ export function needsOf(
             )}
           </>
         ),
-        site: named.get(siteId),
+        site: sitesById.get(siteId),
       }),
     ),
     ...(notCompared.length === 0
@@ -101,7 +101,7 @@ export function needsOf(
             <bdi>{kind === "app" ? name : hostOf({ url: name })}</bdi>
           </a>
         ),
-        site: named.get(siteId),
+        site: sitesById.get(siteId),
         when: <Until view={view} at={endsAt} />,
       }),
     ),
@@ -143,12 +143,12 @@ const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [label: st
 
 /** The troubles of the whole deployment that need an operator, without those of its homes. */
 export function partsInNeed(view: View, { parts, isKeyWrong }: Health): Need[] {
-  const bad = (label: string, about: string): Need => ({ kind: "bad", label, about });
+  const badNeed = (label: string, about: string): Need => ({ kind: "bad", label, about });
   return [
-    ...(isKeyWrong ? [bad(...troubleTexts(view).wrong_key)] : []),
+    ...(isKeyWrong ? [badNeed(...troubleTexts(view).wrong_key)] : []),
     ...BINDINGS.filter((name) => parts[name] === "down").map((name) => {
       const [label, down] = bindingTexts(view)[name];
-      return bad(label, down);
+      return badNeed(label, down);
     }),
   ];
 }
@@ -161,7 +161,7 @@ export const troubleOf = (
 ): SiteTrouble | undefined => homes.get(home) ?? (isKeyWrong ? "wrong_key" : undefined);
 
 /** Names the missing bindings, in case somebody forgot them. Many deployments leave them out on purpose. */
-export function PartsOff({ view, parts }: { view: View; parts: Parts }) {
+export function PartsOff({ view, parts }: { view: View; parts: PartStates }) {
   return (
     <>
       {BINDINGS.filter((name) => parts[name] === "off").map((name) => (

@@ -16,7 +16,7 @@ export async function endedPage(
 ): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const left = Object.entries(remaining).filter(([, count]) => count > 0);
+  const remainingRows = Object.entries(remaining).filter(([, count]) => count > 0);
   const body = (
     <>
       <Progress view={view} site={site} deletion={deletion} />
@@ -35,11 +35,11 @@ export async function endedPage(
       </section>
       <section class="card">
         <h2>{t("What is left of its data")}</h2>
-        {left.length === 0 ? (
+        {remainingRows.length === 0 ? (
           <p>{t("Nothing.")}</p>
         ) : (
           <dl class="facts">
-            {left.map(([table, count]) => (
+            {remainingRows.map(([table, count]) => (
               <>
                 <dt>{tableText(view, table)}</dt>
                 <dd>{countText(view, count)}</dd>

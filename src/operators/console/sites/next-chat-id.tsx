@@ -1,6 +1,6 @@
 import { changeSite, readNextChatId, type Site, siteChangeSchema, tooLowRule } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { entered, formAction } from "../forms/form-action.ts";
+import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, ruleText } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { askPage } from "../parts/ask-page.tsx";
@@ -8,8 +8,8 @@ import { chatIdPath, settingsPath } from "./site-paths.ts";
 import { settingsPage } from "./site-settings.tsx";
 
 /** The typed number. An empty field becomes "", which the schema refuses by the field's name. */
-const read = (c: PageContext, first_chat_id: string) =>
-  entered(c.var.view, siteChangeSchema.safeParse({ first_chat_id: wholeNumber(first_chat_id) ?? "" }));
+const readFirstChatId = (c: PageContext, first_chat_id: string) =>
+  enteredFields(c.var.view, siteChangeSchema.safeParse({ first_chat_id: wholeNumber(first_chat_id) ?? "" }));
 
 /** Asks before a site skips session numbers. It says how many numbers no session will get. */
 export async function chatIdPage(c: PageContext, site: Site): Promise<Response> {
@@ -17,12 +17,13 @@ export async function chatIdPage(c: PageContext, site: Site): Promise<Response> 
   const { t } = view;
   const { first_chat_id } = c.req.query();
   if (first_chat_id === undefined || site.status === "creating") return c.redirect(settingsPath(site), 303);
-  const checked = read(c, first_chat_id);
-  const refused = (errors: Record<string, string>) => settingsPage(c, site, { values: { first_chat_id }, errors });
-  if ("errors" in checked) return refused(checked.errors);
+  const checked = readFirstChatId(c, first_chat_id);
+  const pageWithErrors = (errors: Record<string, string>) =>
+    settingsPage(c, site, { values: { first_chat_id }, errors });
+  if ("errors" in checked) return pageWithErrors(checked.errors);
   const { next, setTo } = await readNextChatId(c.var.ctx, { site });
   const wanted = Number(checked.input.first_chat_id);
-  if (wanted < next) return refused({ first_chat_id: ruleText(view, tooLowRule(next - 1)) });
+  if (wanted < next) return pageWithErrors({ first_chat_id: ruleText(view, tooLowRule(next - 1)) });
   const number = new Intl.NumberFormat(view.language);
   return askPage(
     c,
@@ -57,8 +58,8 @@ export async function postChatId(c: PageContext, site: Site): Promise<Response> 
   const question = `${chatIdPath(site)}?${new URLSearchParams({ first_chat_id })}`;
   return formAction(c, form, {
     values: { first_chat_id },
-    entered: read(c, first_chat_id),
-    page: (again) => settingsPage(c, site, again),
+    entered: readFirstChatId(c, first_chat_id),
+    page: (filledForm) => settingsPage(c, site, filledForm),
     draft: { path: question },
     list: settingsPath(site),
     work: async ({ first_chat_id: firstChatId }) => {

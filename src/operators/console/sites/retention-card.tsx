@@ -1,5 +1,5 @@
 import type { Retention, Site } from "../../services/sites.ts";
-import type { Filled } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { Field } from "../parts/form.tsx";
 import { keptText } from "../parts/kept-text.ts";
 import { Setting } from "../parts/setting.tsx";
@@ -7,8 +7,13 @@ import type { View } from "../view.ts";
 import { retentionPath } from "./site-paths.ts";
 
 /** How long a site keeps its sessions. An owner gets the form that leads to the question. Other readers see the setting. */
-export function RetentionCard(props: { view: View; site: Site; retention: Retention; again: Filled | undefined }) {
-  const { view, site, retention, again } = props;
+export function RetentionCard(props: {
+  view: View;
+  site: Site;
+  retention: Retention;
+  filledForm: FilledForm | undefined;
+}) {
+  const { view, site, retention, filledForm } = props;
   const { t } = view;
   const path = retentionPath(site);
   return (
@@ -25,8 +30,8 @@ export function RetentionCard(props: { view: View; site: Site; retention: Retent
           <Field
             label={t("Days")}
             name="days"
-            value={again?.values.days ?? String(retention.days ?? "")}
-            error={again?.errors.days}
+            value={filledForm?.values.days ?? String(retention.days ?? "")}
+            error={filledForm?.errors.days}
             hint={t(
               "1 to 3650. Left empty, sessions are kept for ever. The next page says what would go, and asks again.",
             )}
@@ -55,14 +60,15 @@ export function RetentionProgress({ view, retention }: { view: View; retention: 
   const { t } = view;
   const { days, oldestAt, older } = retention;
   if (days === null) return null;
-  const kept = keptText(view, days);
-  if (oldestAt === null || older === null || older === 0) return <p>{t("No session is older than {0}.", kept)}</p>;
+  const retentionText = keptText(view, days);
+  if (oldestAt === null || older === null || older === 0)
+    return <p>{t("No session is older than {0}.", retentionText)}</p>;
   return (
     <>
       <p>
         {t(
           "Sessions older than {0} that are still to go: about {1}. The oldest is from {2}.",
-          kept,
+          retentionText,
           new Intl.NumberFormat(view.language).format(older),
           view.time(oldestAt),
         )}

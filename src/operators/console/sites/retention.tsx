@@ -1,12 +1,12 @@
 import { changeSite, type Retention, readRetention, retentionDays, type Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { type Entered, formAction } from "../forms/form-action.ts";
-import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
+import { type EnteredFields, formAction } from "../forms/form-action.ts";
+import { doneLocation, type FilledForm, isRefused } from "../forms/messages.ts";
 import { isDraft } from "../forms/once.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
-import { Faults, Field } from "../parts/form.tsx";
+import { Field, FormErrors } from "../parts/form.tsx";
 import { keptText } from "../parts/kept-text.ts";
 import type { View } from "../view.ts";
 import { retentionPath, settingsPath } from "./site-paths.ts";
@@ -34,17 +34,18 @@ export async function postRetention(c: PageContext, site: Site): Promise<Respons
   return formAction(c, form, {
     values: { days },
     entered: mustRepeat && !isRepeated ? { errors: { days_again: view.t("Must be {0}, as above", days) } } : read,
-    page: (again) => ("input" in read ? askPage(c, site, read.input, again) : settingsPage(c, site, again)),
+    page: (filledForm) =>
+      "input" in read ? askPage(c, site, read.input, filledForm) : settingsPage(c, site, filledForm),
     list: settingsPath(site),
-    work: async (wanted) => {
-      await changeSite(ctx, { site, change: { retentionDays: wanted } });
+    work: async (wantedDays) => {
+      await changeSite(ctx, { site, change: { retentionDays: wantedDays } });
       return doneLocation(c, settingsPath(site), "retention", "retention");
     },
   });
 }
 
 /** The typed days. An empty field is null, which means for ever. */
-function readDays({ t }: View, text: string): Entered<number | null> {
+function readDays({ t }: View, text: string): EnteredFields<number | null> {
   const number = wholeNumber(text);
   if (number === undefined) return { input: null };
   const checked = retentionDays.safeParse(number);
@@ -54,7 +55,7 @@ function readDays({ t }: View, text: string): Entered<number | null> {
 
 const isShorter = (days: number | null, now: number | null): boolean => days !== null && (now === null || days < now);
 
-async function askPage(c: PageContext, site: Site, days: number | null, again?: Filled): Promise<Response> {
+async function askPage(c: PageContext, site: Site, days: number | null, filledForm?: FilledForm): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
   const [now, then] = await Promise.all([
@@ -65,7 +66,7 @@ async function askPage(c: PageContext, site: Site, days: number | null, again?: 
   const path = retentionPath(site);
   const body = (
     <>
-      <Faults view={view} filled={again} labels={{ days_again: t("The number of days again") }} />
+      <FormErrors view={view} filled={filledForm} labels={{ days_again: t("The number of days again") }} />
       <Ask
         view={view}
         text={
@@ -100,7 +101,7 @@ async function askPage(c: PageContext, site: Site, days: number | null, again?: 
             <Field
               label={t("The number of days again")}
               name="days_again"
-              error={again?.errors.days_again}
+              error={filledForm?.errors.days_again}
               hint={t("So that nobody deletes sessions by a slip.")}
               required
               inputmode="numeric"
@@ -116,8 +117,8 @@ async function askPage(c: PageContext, site: Site, days: number | null, again?: 
   );
   const title = days === null ? t("Keep sessions for ever?") : t("Keep sessions for {0}?", keptText(view, days));
   const page = { title, site: { ...site, tab: "settings" as const }, body };
-  const filled = again && { path, values: again.values };
-  return showPage(c, { ...page, filled }, isRefused(again) ? 400 : 200);
+  const filled = filledForm && { path, values: filledForm.values };
+  return showPage(c, { ...page, filled }, isRefused(filledForm) ? 400 : 200);
 }
 
 /** How many sessions would be deleted today, and the time of the oldest. */

@@ -2,11 +2,11 @@ import { deleteSite, readDeletion, siteDeletionSchema } from "../../services/del
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
-import { type Filled, isRefused } from "../forms/messages.ts";
+import { type FilledForm, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
-import { AskLink, Faults, Field } from "../parts/form.tsx";
+import { AskLink, Field, FormErrors } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { deletePath, overviewPath, settingsPath } from "./site-paths.ts";
@@ -24,7 +24,7 @@ export async function postDelete(c: PageContext, site: Site): Promise<Response> 
     entered: checked.success
       ? { input: checked.data }
       : { errors: { name: c.var.view.t("Must be the name of this site") } },
-    page: (again) => deletePage(c, site, again),
+    page: (filledForm) => deletePage(c, site, filledForm),
     list: overviewPath(site),
     work: async (input) => {
       await deleteSite(c.var.ctx, { site, name: input.name });
@@ -34,7 +34,7 @@ export async function postDelete(c: PageContext, site: Site): Promise<Response> 
 }
 
 /** Says what is deleted and what stays, and asks for the name of the site. */
-export async function deletePage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
+export async function deletePage(c: PageContext, site: Site, filledForm?: FilledForm): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
   const isServed = site.status === "open" || site.status === "closed";
@@ -42,7 +42,7 @@ export async function deletePage(c: PageContext, site: Site, again?: Filled): Pr
   const path = deletePath(site);
   const ask = (
     <>
-      <Faults view={view} filled={again} labels={{ name: t("The site's name") }} />
+      <FormErrors view={view} filled={filledForm} labels={{ name: t("The site's name") }} />
       <NoticeBox kind="note" title={t("Is what it holds still needed?")}>
         <p>
           {t("Export it before: an owner's token gets all of it from")} <code>GET /admin/sites/{site.id}/export</code>
@@ -67,8 +67,8 @@ export async function deletePage(c: PageContext, site: Site, again?: Filled): Pr
           <Field
             label={t("The site's name")}
             name="name"
-            value={again?.values.name}
-            error={again?.errors.name}
+            value={filledForm?.values.name}
+            error={filledForm?.errors.name}
             hint={t("Type it as it stands above, so that nobody deletes another site by a slip.")}
             required
             maxlength={MOST_UNITS}
@@ -82,8 +82,8 @@ export async function deletePage(c: PageContext, site: Site, again?: Filled): Pr
   );
   const body = site.status === "open" ? <IsOpen view={view} site={site} /> : ask;
   const page = { title: t("Delete this site?"), site: { ...site, tab: "settings" as const }, body };
-  const filled = again && { path, values: again.values };
-  return showPage(c, { ...page, filled }, isRefused(again) ? 400 : 200);
+  const filled = filledForm && { path, values: filledForm.values };
+  return showPage(c, { ...page, filled }, isRefused(filledForm) ? 400 : 200);
 }
 
 function IsOpen({ view, site }: { view: View; site: Site }) {

@@ -39,19 +39,19 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const progress = site.status === "open" ? undefined : await readDeletion(ctx, { site });
   if (progress !== undefined) return endedPage(c, site, progress);
   if (hasEnded(site)) throw siteUnknown();
-  const part = { site, limit: SHOWN };
+  const firstItems = { site, limit: SHOWN };
   const { day, week } = startsOf(view.now, view.timeZone);
   const health = await readHealth(ctx, LIMIT_MS, site.home);
-  const asked = Promise.allSettled([
+  const settledParts = Promise.allSettled([
     countSessions(ctx, { site, since: [day, week] }),
-    listSessions(ctx, part),
-    listApps(ctx, part),
-    listAgents(ctx, part),
+    listSessions(ctx, firstItems),
+    listApps(ctx, firstItems),
+    listAgents(ctx, firstItems),
     site.retentionDays === null ? null : readRetention(ctx, { site }),
     readSiteUsage(ctx, site),
   ]);
   const [parts, attention, fills] = await Promise.all([
-    asked,
+    settledParts,
     readAttention(ctx, [site], health),
     // A site's page works without the directory, which may be down.
     view.may("/console/homes", "GET") ? homeFill(ctx).catch(() => []) : [],

@@ -7,11 +7,11 @@ import {
   siteChangeSchema,
 } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { buttonAction, entered, formAction } from "../forms/form-action.ts";
-import { doneLocation, type Filled, type FormResult, isRefused } from "../forms/messages.ts";
+import { buttonAction, enteredFields, formAction } from "../forms/form-action.ts";
+import { doneLocation, type FilledForm, type FormResult, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { AskLink, Faults, Field, Form } from "../parts/form.tsx";
+import { AskLink, Field, Form, FormErrors } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
 import { keptText } from "../parts/kept-text.ts";
 import { Badge, Time } from "../parts/parts.tsx";
@@ -25,8 +25,8 @@ export async function postSettings(c: PageContext, site: Site): Promise<Response
   const { name = "" } = form;
   return formAction(c, form, {
     values: { name },
-    entered: entered(c.var.view, siteChangeSchema.safeParse({ name })),
-    page: (again) => settingsPage(c, site, again),
+    entered: enteredFields(c.var.view, siteChangeSchema.safeParse({ name })),
+    page: (filledForm) => settingsPage(c, site, filledForm),
     list: settingsPath(site),
     work: async ({ name }) => {
       await changeSite(c.var.ctx, { site, change: { name } });
@@ -59,18 +59,18 @@ export const postOpen = (c: PageContext, site: Site): Promise<Response> =>
 export const postEventsOn = (c: PageContext, site: Site): Promise<Response> =>
   siteButton(c, site, { events: true }, "saved");
 
-export async function settingsPage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
+export async function settingsPage(c: PageContext, site: Site, filledForm?: FilledForm): Promise<Response> {
   if (site.status === "creating") return c.redirect(`/console/sites/${site.id}`, 303);
   const view = c.var.view;
   const { t } = view;
   const path = settingsPath(site);
-  const errors = again?.errors ?? {};
+  const errors = filledForm?.errors ?? {};
   const { events: hasEvents, ...retention } = await readRetention(c.var.ctx, { site });
   const forms = (
     <>
-      <Faults
+      <FormErrors
         view={view}
-        filled={again}
+        filled={filledForm}
         labels={{ name: t("Name"), first_chat_id: t("Next chat_id"), days: t("Days") }}
       />
       <div class="card settings">
@@ -79,7 +79,7 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
             <Field
               label={t("Name")}
               name="name"
-              value={again?.values.name ?? site.name}
+              value={filledForm?.values.name ?? site.name}
               error={errors.name ?? errors[""]}
               required
               maxlength={100}
@@ -89,7 +89,7 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
             </button>
           </Form>
         </Setting>
-        <RetentionCard view={view} site={site} retention={retention} again={again} />
+        <RetentionCard view={view} site={site} retention={retention} filledForm={filledForm} />
         <Setting
           id="events"
           title={t("Events")}
@@ -121,7 +121,7 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
               <Field
                 label={t("Next chat_id")}
                 name="first_chat_id"
-                value={again?.values.first_chat_id}
+                value={filledForm?.values.first_chat_id}
                 error={errors.first_chat_id}
                 required
                 inputmode="numeric"
@@ -175,8 +175,8 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
   );
   const page = { title: t("Settings"), site: { ...site, tab: "settings" as const }, back: path, body };
   // A page with another path shows its error here. The language switch cannot send its values to this path.
-  const filled = again && c.req.path === path ? { path, values: again.values } : undefined;
-  return showPage(c, { ...page, filled }, isRefused(again) ? 400 : 200);
+  const filled = filledForm && c.req.path === path ? { path, values: filledForm.values } : undefined;
+  return showPage(c, { ...page, filled }, isRefused(filledForm) ? 400 : 200);
 }
 
 /** The settings, for readers who may not change them. */

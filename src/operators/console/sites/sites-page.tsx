@@ -6,11 +6,11 @@ import { readHealth } from "../../services/health.ts";
 import { homeFill } from "../../services/home-fill.ts";
 import { createSite, listSites, newSiteSchema, type Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { entered, formAction } from "../forms/form-action.ts";
-import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
+import { enteredFields, formAction } from "../forms/form-action.ts";
+import { doneLocation, type FilledForm, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Action, Faults, Field, Fold, Form } from "../parts/form.tsx";
+import { Action, Field, Fold, Form, FormErrors } from "../parts/form.tsx";
 import { SiteState, type SiteTrouble } from "../parts/home-state.tsx";
 import { Ago } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
@@ -25,8 +25,8 @@ export async function postSite(c: PageContext): Promise<Response> {
   const isUnknown = checked.success && !ctx.config.homes.has(home);
   return formAction(c, form, {
     values: { name, home, first_chat_id },
-    entered: isUnknown ? { errors: { home: view.t("Choose one of the homes.") } } : entered(view, checked),
-    page: (again) => sitesPage(c, again),
+    entered: isUnknown ? { errors: { home: view.t("Choose one of the homes.") } } : enteredFields(view, checked),
+    page: (filledForm) => sitesPage(c, filledForm),
     list: "/console",
     work: async ({ name, first_chat_id: firstChatId }) => {
       noteHome(c, home);
@@ -36,7 +36,7 @@ export async function postSite(c: PageContext): Promise<Response> {
   });
 }
 
-export async function sitesPage(c: PageContext, again?: Filled): Promise<Response> {
+export async function sitesPage(c: PageContext, filledForm?: FilledForm): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });
@@ -52,24 +52,24 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
   const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
   const body = (
     <>
-      <Faults
+      <FormErrors
         view={view}
-        filled={again}
+        filled={filledForm}
         labels={{ name: t("Name"), home: t("Home"), first_chat_id: t("First chat_id") }}
       />
       <Fold
         view={view}
         action="/console/sites"
         label={t("Create a site")}
-        open={again !== undefined || sites.items.length === 0}
+        open={filledForm !== undefined || sites.items.length === 0}
       >
         <section class="card">
           <Form view={view} action="/console/sites">
             <Field
               label={t("Name")}
               name="name"
-              value={again?.values.name}
-              error={again?.errors.name}
+              value={filledForm?.values.name}
+              error={filledForm?.errors.name}
               required
               maxlength={100}
             />
@@ -77,20 +77,20 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
               <Field
                 label={t("Home")}
                 name="home"
-                value={again?.values.home ?? MAIN_HOME}
-                error={again?.errors.home}
+                value={filledForm?.values.home ?? MAIN_HOME}
+                error={filledForm?.errors.home}
                 hint={t("The database that holds the site's data. Choose the one nearest to its callers: it stays.")}
                 options={homes.map((home) => [home, view.closedHomes.has(home) ? t("{0} (closed)", home) : home])}
               />
             )}
             {view.session?.identity.role === "owner" && (
-              <details open={Boolean(again?.values.first_chat_id)}>
+              <details open={Boolean(filledForm?.values.first_chat_id)}>
                 <summary>{t("Begin at another chat_id")}</summary>
                 <Field
                   label={t("First chat_id")}
                   name="first_chat_id"
-                  value={again?.values.first_chat_id}
-                  error={again?.errors.first_chat_id}
+                  value={filledForm?.values.first_chat_id}
+                  error={filledForm?.errors.first_chat_id}
                   hint={t(
                     "For callers who come from another service: above every chat_id they have. Left empty, it is 1.",
                   )}
@@ -139,10 +139,10 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
   const page = {
     title: t("Sites"),
     back: "/console",
-    filled: again && { path: "/console/sites", values: again.values },
+    filled: filledForm && { path: "/console/sites", values: filledForm.values },
     body,
   };
-  return showPage(c, page, isRefused(again) ? 400 : 200);
+  return showPage(c, page, isRefused(filledForm) ? 400 : 200);
 }
 
 /** The status of a site. An unfinished site has a button that finishes it. */

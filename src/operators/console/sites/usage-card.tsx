@@ -107,7 +107,7 @@ function Chart({ view, days, title }: { view: View; days: DayOfCalls[]; title: s
               )}
             </title>
             <rect class="day" x={i * COLUMN} y="0" width={COLUMN} height={HEIGHT} />
-            <Bar left={i * COLUMN} accepted={heightOf(day.accepted, top)} refused={heightOf(day.refused, top)} />
+            <Bar leftEdge={i * COLUMN} accepted={heightOf(day.accepted, top)} refused={heightOf(day.refused, top)} />
           </g>
         ))}
       </svg>
@@ -124,15 +124,13 @@ function Chart({ view, days, title }: { view: View; days: DayOfCalls[]; title: s
 }
 
 /** The bar of a day. Its refused calls stand above the accepted ones. */
-function Bar({ left, accepted, refused }: { left: number; accepted: number; refused: number }) {
-  const place = { x: left + 0.22 * COLUMN, width: 0.56 * COLUMN };
+function Bar({ leftEdge, accepted, refused }: { leftEdge: number; accepted: number; refused: number }) {
+  const bar = { x: leftEdge + 0.22 * COLUMN, width: 0.56 * COLUMN };
   const rest = Math.min(accepted, HEIGHT - refused);
   return (
     <>
-      {rest > 0 && <rect class="accepted" {...place} y={rounded(HEIGHT - rest)} height={rounded(rest)} />}
-      {refused > 0 && (
-        <rect class="refused" {...place} y={rounded(HEIGHT - rest - refused)} height={rounded(refused)} />
-      )}
+      {rest > 0 && <rect class="accepted" {...bar} y={rounded(HEIGHT - rest)} height={rounded(rest)} />}
+      {refused > 0 && <rect class="refused" {...bar} y={rounded(HEIGHT - rest - refused)} height={rounded(refused)} />}
     </>
   );
 }
@@ -144,8 +142,8 @@ const rounded = (length: number) => Math.round(length * 100) / 100;
 /** The smallest number from 2, 4, 6, 8, 10, 20, 40, … that is not below `most`. All are even, so that the half is a whole number too. */
 function topOf(most: number): number {
   for (let power = 1; ; power *= 10) {
-    const found = [2, 4, 6, 8, 10].find((step) => step * power >= most);
-    if (found !== undefined) return found * power;
+    const evenStep = [2, 4, 6, 8, 10].find((step) => step * power >= most);
+    if (evenStep !== undefined) return evenStep * power;
   }
 }
 

@@ -1,11 +1,11 @@
 import { ROLES } from "../../access/role.ts";
 import { createToken, listTokens, newTokenSchema } from "../../services/tokens.ts";
 import type { PageContext } from "../env.ts";
-import { entered, formAction } from "../forms/form-action.ts";
-import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
+import { enteredFields, formAction } from "../forms/form-action.ts";
+import { doneLocation, type FilledForm, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Faults, Field, Fold, Form } from "../parts/form.tsx";
+import { Field, Fold, Form, FormErrors } from "../parts/form.tsx";
 import { roleMeans, roleText } from "../parts/role-texts.ts";
 import { More } from "../parts/table.tsx";
 import { madePage } from "./made-token.tsx";
@@ -21,8 +21,8 @@ export async function postTokens(c: PageContext): Promise<Response> {
   const numbers = { site_id: wholeNumber(site_id), expires_in_days: wholeNumber(expires_in_days) };
   return formAction(c, form, {
     values: { name, role, site_id, expires_in_days },
-    entered: entered(c.var.view, newTokenSchema.safeParse({ name, role, ...numbers })),
-    page: (again) => tokensPage(c, again),
+    entered: enteredFields(c.var.view, newTokenSchema.safeParse({ name, role, ...numbers })),
+    page: (filledForm) => tokensPage(c, filledForm),
     list: TOKENS_PATH,
     work: async ({ site_id: siteId, expires_in_days: expiresInDays, ...rest }) => {
       const made = await createToken(c.var.ctx, { ...rest, siteId, expiresInDays });
@@ -31,19 +31,19 @@ export async function postTokens(c: PageContext): Promise<Response> {
   });
 }
 
-export async function tokensPage(c: PageContext, again?: Filled): Promise<Response> {
+export async function tokensPage(c: PageContext, filledForm?: FilledForm): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
   const tokens = await listTokens(ctx, { cursor: c.req.query("cursor"), limit: 50 });
-  const { values = {}, errors = {} } = again ?? {};
-  const asked = ROLES.find((role) => role === c.req.query("role"));
+  const { values = {}, errors = {} } = filledForm ?? {};
+  const askedRole = ROLES.find((role) => role === c.req.query("role"));
   const labels = { name: t("Name"), role: t("Role"), site_id: t("Site"), expires_in_days: t("Days") };
   const body = (
     <>
       <p class="lead">
         <a href="#people">{t("Let a colleague look and nothing else")}</a>
       </p>
-      <Faults view={view} filled={again} labels={labels} />
+      <FormErrors view={view} filled={filledForm} labels={labels} />
       <section class="part">
         <h2>{t("Tokens for programs")}</h2>
         <p class="hint">
@@ -53,7 +53,7 @@ export async function tokensPage(c: PageContext, again?: Filled): Promise<Respon
           view={view}
           action={TOKENS_PATH}
           label={t("Make a token")}
-          open={again !== undefined || asked !== undefined || tokens.items.length === 0}
+          open={filledForm !== undefined || askedRole !== undefined || tokens.items.length === 0}
         >
           <section class="card" id="make">
             <Form view={view} action={TOKENS_PATH}>
@@ -69,7 +69,7 @@ export async function tokensPage(c: PageContext, again?: Filled): Promise<Respon
               <Field
                 label={labels.role}
                 name="role"
-                value={values.role ?? asked ?? "viewer"}
+                value={values.role ?? askedRole ?? "viewer"}
                 error={errors.role}
                 options={ROLES.map((role) => [role, roleText(view, role)])}
                 hint={ROLES.map((role) => (
@@ -109,5 +109,9 @@ export async function tokensPage(c: PageContext, again?: Filled): Promise<Respon
     </>
   );
   const page = { title: t("People and tokens"), section: "tokens" as const, back: TOKENS_PATH, body };
-  return showPage(c, { ...page, filled: again && { path: TOKENS_PATH, values } }, isRefused(again) ? 400 : 200);
+  return showPage(
+    c,
+    { ...page, filled: filledForm && { path: TOKENS_PATH, values } },
+    isRefused(filledForm) ? 400 : 200,
+  );
 }

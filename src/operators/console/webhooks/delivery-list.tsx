@@ -15,32 +15,32 @@ import { sentAgainSeq, withoutResult } from "./redelivered.ts";
 
 const PAGE = 20;
 
-interface Listed extends DeliveryPage {
+interface ListedDeliveries extends DeliveryPage {
   status: DeliveryStatus | undefined;
   /** The seq of the event that was just sent again. */
-  again: number | undefined;
+  seqSentAgain: number | undefined;
 }
 
 /** Reads the page of the list that the address names. */
-export async function listedDeliveries(c: PageContext, which: WebhookOf, path: string): Promise<Listed> {
+export async function listedDeliveries(c: PageContext, which: WebhookOf, path: string): Promise<ListedDeliveries> {
   const query = c.req.query();
   const status = DELIVERY_STATUSES.find((each) => each === query.status);
-  const place = { ...seqIn("before", query.before), ...seqIn("after", query.after) };
-  const [page, again] = await Promise.all([
-    pageOfDeliveries(c.var.ctx, { ...which, status, ...place, limit: PAGE }),
+  const cursor = { ...seqIn("before", query.before), ...seqIn("after", query.after) };
+  const [page, seqSentAgain] = await Promise.all([
+    pageOfDeliveries(c.var.ctx, { ...which, status, ...cursor, limit: PAGE }),
     sentAgainSeq(c, path),
   ]);
-  return { ...page, items: await withAgain(c, which, page.items, again), status, again };
+  return { ...page, items: await withSentAgain(c, which, page.items, seqSentAgain), status, seqSentAgain };
 }
 
 const seqIn = (name: "before" | "after", text = ""): { before?: number; after?: number } =>
   /^\d{1,15}$/.test(text) ? { [name]: Number(text) } : {};
 
 /** Keeps the delivery that was just sent again in the list that it was sent from, also when its status has changed. */
-async function withAgain(c: PageContext, which: WebhookOf, items: Delivery[], again: number | undefined) {
-  if (again === undefined || items.some(({ seq }) => seq === again)) return items;
+async function withSentAgain(c: PageContext, which: WebhookOf, items: Delivery[], seqSentAgain: number | undefined) {
+  if (seqSentAgain === undefined || items.some(({ seq }) => seq === seqSentAgain)) return items;
   try {
-    const { delivery } = await readDelivery(c.var.ctx, { ...which, seq: again });
+    const { delivery } = await readDelivery(c.var.ctx, { ...which, seq: seqSentAgain });
     return delivery === undefined ? items : [...items, delivery].sort((a, b) => b.seq - a.seq);
   } catch (error) {
     if (isRefusedFor(error, "event_unknown")) return items;
@@ -48,10 +48,10 @@ async function withAgain(c: PageContext, which: WebhookOf, items: Delivery[], ag
   }
 }
 
-export function DeliveryList(props: DeliveringWebhook & { c: PageContext; listed: Listed }) {
+export function DeliveryList(props: DeliveringWebhook & { c: PageContext; listed: ListedDeliveries }) {
   const { c, listed, path, webhook } = props;
   const { view } = c.var;
-  const { status, items, again } = listed;
+  const { status, items, seqSentAgain } = listed;
   const back = c.req.method === "POST" ? path : withoutResult(view.here);
   return (
     <section class="part">
@@ -68,7 +68,7 @@ export function DeliveryList(props: DeliveringWebhook & { c: PageContext; listed
         )}
       </div>
       <Tabs view={view} path={path} webhook={webhook} status={status} />
-      <DeliveryTable {...props} view={view} deliveries={items} back={back} again={again} />
+      <DeliveryTable {...props} view={view} deliveries={items} back={back} seqSentAgain={seqSentAgain} />
       <Pages view={view} path={path} listed={listed} />
     </section>
   );
@@ -89,7 +89,7 @@ function Tabs(props: { view: View; path: string; webhook: Webhook; status: Deliv
   );
 }
 
-function Pages({ view, path, listed }: { view: View; path: string; listed: Listed }) {
+function Pages({ view, path, listed }: { view: View; path: string; listed: ListedDeliveries }) {
   const { t } = view;
   const { status, items, isNewest, isOldest } = listed;
   if (isNewest && isOldest) return null;

@@ -14,13 +14,16 @@ import { UpTo } from "./up-to.tsx";
 import { hostOf, webhookOf } from "./webhook-of.tsx";
 
 /** One event and its delivery to a webhook: the result, and the sent body. */
-export async function deliveryPage(c: PageContext, named: Site): Promise<Response> {
+export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
-  const asked = c.req.param("seq") ?? "";
-  if (!/^\d{1,15}$/.test(asked)) throw new ServiceError("not_found", { reason: "event_unknown" });
-  const { webhook, which, site, path } = await webhookOf(c, named);
-  const [read, again] = await Promise.all([readDelivery(ctx, { ...which, seq: Number(asked) }), sentAgainSeq(c, path)]);
+  const seqText = c.req.param("seq") ?? "";
+  if (!/^\d{1,15}$/.test(seqText)) throw new ServiceError("not_found", { reason: "event_unknown" });
+  const { webhook, webhookOfPath, site, path } = await webhookOf(c, siteOfPath);
+  const [read, seqSentAgain] = await Promise.all([
+    readDelivery(ctx, { ...webhookOfPath, seq: Number(seqText) }),
+    sentAgainSeq(c, path),
+  ]);
   const { seq, type, delivery, body } = read;
   const mayBeSent = webhook.status === "enabled" && body !== null;
   const isMissed = delivery === undefined;
@@ -33,7 +36,7 @@ export async function deliveryPage(c: PageContext, named: Site): Promise<Respons
           {isMissed ? (
             <Badge kind="off" label={t("Missed")} />
           ) : (
-            <DeliveryState view={view} delivery={delivery} isAgain={again === seq} />
+            <DeliveryState view={view} delivery={delivery} isAgain={seqSentAgain === seq} />
           )}
           <Outcome view={view} read={read} />
         </div>

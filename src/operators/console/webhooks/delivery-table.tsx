@@ -20,12 +20,12 @@ export interface DeliveringWebhook {
  * The deliveries to a webhook, a row each.
  *
  * @param back  the path and query to which the buttons that redeliver return
- * @param again the seq of the event that was just sent again
+ * @param seqSentAgain the seq of the event that was just sent again
  */
 export function DeliveryTable(
-  props: DeliveringWebhook & { view: View; deliveries: Delivery[]; back: string; again: number | undefined },
+  props: DeliveringWebhook & { view: View; deliveries: Delivery[]; back: string; seqSentAgain: number | undefined },
 ) {
-  const { view, siteId, path, webhook, deliveries, back, again } = props;
+  const { view, siteId, path, webhook, deliveries, back, seqSentAgain } = props;
   const { t } = view;
   const mayChange = webhook.status === "enabled" && view.may(`${path}/redeliver`);
   return (
@@ -45,7 +45,7 @@ export function DeliveryTable(
           <a href={`${path}/deliveries/${delivery.seq}`}>{delivery.type ?? t("(not kept any more)")}</a>{" "}
           <small>{delivery.seq}</small>
         </span>,
-        <DeliveryState view={view} delivery={delivery} isAgain={delivery.seq === again} />,
+        <DeliveryState view={view} delivery={delivery} isAgain={delivery.seq === seqSentAgain} />,
         <LastAnswer view={view} webhook={webhook} delivery={delivery} />,
         delivery.chatId === null ? (
           "–"

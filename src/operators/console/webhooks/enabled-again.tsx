@@ -25,11 +25,11 @@ export async function enabledNotice(c: PageContext, path: string, webhook: Pick<
   const [, since = "", ticket = ""] = /^(\d+)\.(.*)$/.exec(c.req.query("enabled") ?? "") ?? [];
   if (session === undefined || webhook.status !== "enabled") return null;
   if ((await ticketEnd(session, purposeOf(path, since), ticket, now)) === undefined) return null;
-  const asked = new URLSearchParams({ time: "own", since, failed: "on", missed: "on" });
+  const query = new URLSearchParams({ time: "own", since, failed: "on", missed: "on" });
   return (
     <NoticeBox kind="good" title={t("The webhook is enabled. It got nothing since {0}.", time(Number(since)))}>
       <p>
-        <a href={`${path}/send-again?${asked}`}>{t("Send what it missed…")}</a>
+        <a href={`${path}/send-again?${query}`}>{t("Send what it missed…")}</a>
       </p>
     </NoticeBox>
   );

@@ -5,14 +5,14 @@ import type { View } from "../view.ts";
 /** An attempt's result in words that need no knowledge of HTTP. */
 
 /** The stored result of an attempt. */
-export interface Result {
+export interface DeliveryResult {
   lastStatus: number | null;
   lastError: string | null;
   /** The cause of the failure, which stays stored after its words are deleted. */
   lastCause?: FailureCause | null;
 }
 
-function errorOf({ lastStatus, lastError, lastCause }: Result): string {
+function errorOf({ lastStatus, lastError, lastCause }: DeliveryResult): string {
   const cause = lastStatus === null ? lastCause : "status";
   return lastError ?? (cause ? causeText(cause, lastStatus) : "");
 }
@@ -24,7 +24,7 @@ export interface ResultWords {
 }
 
 /** @returns undefined when the attempt has no result */
-export function resultWords(view: View, result: Result): ResultWords | undefined {
+export function resultWords(view: View, result: DeliveryResult): ResultWords | undefined {
   const { t } = view;
   const { lastStatus } = result;
   const error = errorOf(result);
@@ -36,13 +36,15 @@ export function resultWords(view: View, result: Result): ResultWords | undefined
   if (error === "no connection") return { words: t("No connection to the receiver"), quote: "" };
   if (lastStatus === null) return error === "" ? undefined : { words: ruleText(view, error), quote: "" };
   const words = t("The receiver answered {0}", lastStatus);
-  const said = /^HTTP \d+(?:: (.*))?$/s.exec(error);
+  const answerMatch = /^HTTP \d+(?:: (.*))?$/s.exec(error);
   if (error === "") return { words, quote: "" };
-  return said === null ? { words: `${words} · ${ruleText(view, error)}`, quote: "" } : { words, quote: said[1] ?? "" };
+  return answerMatch === null
+    ? { words: `${words} · ${ruleText(view, error)}`, quote: "" }
+    : { words, quote: answerMatch[1] ?? "" };
 }
 
 /** What the receiver's developers can do about a failure; undefined when the words of the failure say enough. */
-export function cureOf({ t }: View, result: Result): string | undefined {
+export function cureOf({ t }: View, result: DeliveryResult): string | undefined {
   const { lastStatus } = result;
   const error = errorOf(result);
   if (error.startsWith("no answer"))

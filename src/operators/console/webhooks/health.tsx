@@ -1,4 +1,4 @@
-import type { Recent } from "../../services/deliveries.ts";
+import type { RecentDeliveries } from "../../services/deliveries.ts";
 import type { Webhook } from "../../services/webhooks.ts";
 import { Ago } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
@@ -8,7 +8,7 @@ import { QuoteAndCure } from "./quote-and-cure.tsx";
 import { isBehind, WebhookState } from "./webhook-state.tsx";
 
 /** The state of a webhook at the top of its page: its last failure, what to do about it, and four numbers. */
-export function Health({ view, webhook, recent }: { view: View; webhook: Webhook; recent: Recent }) {
+export function Health({ view, webhook, recent }: { view: View; webhook: Webhook; recent: RecentDeliveries }) {
   return (
     <>
       <div class="health">
@@ -21,7 +21,7 @@ export function Health({ view, webhook, recent }: { view: View; webhook: Webhook
 }
 
 /** The last failure while it matters. Otherwise it says whether all is well. */
-function Said({ view, webhook, recent }: { view: View; webhook: Webhook; recent: Recent }) {
+function Said({ view, webhook, recent }: { view: View; webhook: Webhook; recent: RecentDeliveries }) {
   const { t } = view;
   const { failingSince, disabledAt } = webhook;
   const isInTrouble = failingSince !== null || (disabledAt !== null && webhook.disabledReason !== null);
@@ -46,8 +46,8 @@ function Said({ view, webhook, recent }: { view: View; webhook: Webhook; recent:
     );
   }
   // Older rows of webhooks do not say why the webhook fails. Its newest deliveries may say it then.
-  const own = { ...webhook, at: webhook.lastFailedAt };
-  const failure = webhook.lastCause === null ? (recent.failure ?? own) : own;
+  const lastFailure = { ...webhook, at: webhook.lastFailedAt };
+  const failure = webhook.lastCause === null ? (recent.failure ?? lastFailure) : lastFailure;
   const result = resultWords(view, failure);
   const cure = cureOf(view, failure);
   const isMoved = disabledAt !== null && (webhook.healthSince ?? 0) >= disabledAt;
@@ -70,7 +70,7 @@ function Said({ view, webhook, recent }: { view: View; webhook: Webhook; recent:
   );
 }
 
-function wellText(view: View, webhook: Webhook, { tried, deliveredAt }: Recent): string {
+function wellText(view: View, webhook: Webhook, { tried, deliveredAt }: RecentDeliveries): string {
   const { t } = view;
   if (webhook.status === "disabled") return t("It gets no events.");
   if (webhook.pending > 0)
@@ -84,7 +84,7 @@ function wellText(view: View, webhook: Webhook, { tried, deliveredAt }: Recent):
   return tried === 0 ? t("Nothing waits.") : t("All is well: nothing waits.");
 }
 
-function Figures({ view, webhook, recent }: { view: View; webhook: Webhook; recent: Recent }) {
+function Figures({ view, webhook, recent }: { view: View; webhook: Webhook; recent: RecentDeliveries }) {
   const { t } = view;
   const { pending, failed, oldestPendingAt } = webhook;
   return (

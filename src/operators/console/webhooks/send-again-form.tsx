@@ -64,9 +64,9 @@ export function SendAgainForm(props: {
     delivered: t("the receiver gets them a second time, under the same webhook-id"),
   };
   // A time is in Unix seconds when it comes from a button, or from a form that was not carried out.
-  const shown = (text = "") =>
+  const localTimeText = (text = "") =>
     unixSecondsSchema.safeParse(wholeNumber(text)).success ? localTime(Number(text), view.timeZone) : text;
-  const own = (text = "") => (time === "own" ? shown(text) : "");
+  const ownTimeText = (text = "") => (time === "own" ? localTimeText(text) : "");
   return (
     <section class="card">
       <h2>{t("Which events")}</h2>
@@ -89,7 +89,7 @@ export function SendAgainForm(props: {
               label={t("From")}
               name="since"
               type="datetime-local"
-              value={own(values.since)}
+              value={ownTimeText(values.since)}
               error={errors.since}
               hint={t("When the event happened, in {0}. Left empty: all that is kept.", view.timeZone)}
             />
@@ -97,7 +97,7 @@ export function SendAgainForm(props: {
               label={t("To")}
               name="until"
               type="datetime-local"
-              value={own(values.until)}
+              value={ownTimeText(values.until)}
               error={errors.until}
               hint={t("This minute too. Left empty: until now.")}
             />

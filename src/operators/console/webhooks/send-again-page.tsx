@@ -3,36 +3,36 @@ import type { RedeliveredStatus } from "../../services/events.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
-import { type Filled, isRefused } from "../forms/messages.ts";
+import { type FilledForm, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Faults, Form } from "../parts/form.tsx";
+import { Form, FormErrors } from "../parts/form.tsx";
 import { statusText } from "../sessions/session-table.tsx";
 import type { View } from "../view.ts";
-import { goSteps, refusedAgain, type Sent, sendAgainValues, sentAgain, type Wanted } from "./send-again.ts";
+import { goSteps, refusedAgain, type SentEvents, sendAgainValues, sentAgain, type WantedEvents } from "./send-again.ts";
 import { askedTime, fieldsOf, SendAgainForm } from "./send-again-form.tsx";
 import { sentLocation } from "./sent-notice.tsx";
 import { UpTo } from "./up-to.tsx";
 import { hostOf, webhookOf } from "./webhook-of.tsx";
 
 /** The counted events to send again, with the form that sends them. */
-interface Counted {
-  wanted: Wanted;
-  sent: Sent;
+interface CountedEvents {
+  wanted: WantedEvents;
+  sent: SentEvents;
 }
 
 export async function postSendAgain(c: PageContext, site: Site): Promise<Response> {
-  const { which, path } = await webhookOf(c, site);
+  const { webhookOfPath, path } = await webhookOf(c, site);
   const { view } = c.var;
   const form = await readForm(c);
   return formAction(c, form, {
     ...sentAgain(view, form),
-    page: (again) => sendAgainPage(c, site, again),
+    page: (filledForm) => sendAgainPage(c, site, filledForm),
     list: path,
     refused: (error) => refusedAgain(view, error),
     work: async (wanted) => {
       try {
-        return await sentLocation(c, path, wanted, await goSteps(c, which, wanted, false));
+        return await sentLocation(c, path, wanted, await goSteps(c, webhookOfPath, wanted, false));
       } catch (error) {
         // The webhook's page says that the webhook is disabled, and why.
         if (isRefusedFor(error, "webhook_disabled")) return path;
@@ -46,22 +46,22 @@ export async function postSendAgain(c: PageContext, site: Site): Promise<Respons
  * Asks which events to send again, and counts them before they are sent. The address says what to count. By default, it is all events
  * that the receiver missed in the last hour.
  *
- * @param again the form to send, when a sent form was not carried out
+ * @param filledForm the form to send, when a sent form was not carried out
  */
-export async function sendAgainPage(c: PageContext, named: Site, again?: Filled): Promise<Response> {
+export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm?: FilledForm): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const { webhook, which, site, path } = await webhookOf(c, named);
+  const { webhook, webhookOfPath, site, path } = await webhookOf(c, siteOfPath);
   if (webhook.status === "disabled") return c.redirect(path, 303);
-  const query = again?.values ?? c.req.query();
+  const query = filledForm?.values ?? c.req.query();
   const time = askedTime(query, webhook);
   const { values, entered } = sentAgain(view, fieldsOf(query, time, view.now, webhook));
-  let errors = again?.errors ?? ("errors" in entered ? entered.errors : {});
-  let counted: Counted | undefined;
+  let errors = filledForm?.errors ?? ("errors" in entered ? entered.errors : {});
+  let counted: CountedEvents | undefined;
   if ("input" in entered && Object.keys(errors).length === 0) {
     const { input: wanted } = entered;
     try {
-      counted = { wanted, sent: await goSteps(c, which, wanted, true) };
+      counted = { wanted, sent: await goSteps(c, webhookOfPath, wanted, true) };
     } catch (error) {
       if (isRefusedFor(error, "webhook_disabled")) return c.redirect(path, 303);
       const refused = refusedAgain(view, error);
@@ -69,21 +69,25 @@ export async function sendAgainPage(c: PageContext, named: Site, again?: Filled)
       errors = refused;
     }
   }
-  const shown = again ?? (Object.keys(errors).length > 0 ? { values, errors } : undefined);
+  const shown = filledForm ?? (Object.keys(errors).length > 0 ? { values, errors } : undefined);
   const body = (
     <>
       <UpTo href={path} name={hostOf(webhook)} />
-      <Faults view={view} filled={shown} labels={{ since: t("From"), until: t("To"), statuses: t("Which events") }} />
+      <FormErrors
+        view={view}
+        filled={shown}
+        labels={{ since: t("From"), until: t("To"), statuses: t("Which events") }}
+      />
       {counted && <CountCard view={view} path={path} counted={counted} />}
       <SendAgainForm view={view} path={path} webhook={webhook} time={time} values={values} errors={errors} />
     </>
   );
-  const filled = again && { path: `${path}/send-again`, values: again.values };
+  const filled = filledForm && { path: `${path}/send-again`, values: filledForm.values };
   const title = t("Send events again");
   return showPage(c, { title, site, back: `${path}/send-again`, body, filled }, isRefused(shown) ? 400 : 200);
 }
 
-function CountCard({ view, path, counted: { wanted, sent } }: { view: View; path: string; counted: Counted }) {
+function CountCard({ view, path, counted: { wanted, sent } }: { view: View; path: string; counted: CountedEvents }) {
   const { t } = view;
   const { count, until, nextAfterSeq } = sent;
   const { status, since, afterSeq } = wanted;

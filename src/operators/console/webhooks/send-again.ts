@@ -8,7 +8,7 @@ import {
 } from "../../services/events.ts";
 import type { WebhookOf } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
-import type { Entered } from "../forms/form-action.ts";
+import type { EnteredFields } from "../forms/form-action.ts";
 import { wholeNumber } from "../forms/read-form.ts";
 import { secondsOf, type View } from "../view.ts";
 
@@ -18,7 +18,7 @@ import { secondsOf, type View } from "../view.ts";
 const MOST_STEPS = 4;
 
 /** The events to send again. See `redeliverEvents`. */
-export interface Wanted {
+export interface WantedEvents {
   status: readonly RedeliveredStatus[];
   since?: number | undefined;
   until?: number | undefined;
@@ -26,7 +26,7 @@ export interface Wanted {
 }
 
 /** The result of one press: the number of events that were counted or are being sent, the end of the time, and where to continue. */
-export interface Sent {
+export interface SentEvents {
   count: number;
   until: number;
   nextAfterSeq: number | null;
@@ -52,7 +52,7 @@ export function sentAgain(view: View, form: Record<string, string>) {
   return { values: sendAgainValues(status, since, until, after_seq), entered: enteredIn(view, form, status) };
 }
 
-function enteredIn(view: View, form: Record<string, string>, status: RedeliveredStatus[]): Entered<Wanted> {
+function enteredIn(view: View, form: Record<string, string>, status: RedeliveredStatus[]): EnteredFields<WantedEvents> {
   const { t } = view;
   const { since = "", until = "", after_seq = "" } = form;
   // A text that is no time stays a text, which the schema refuses by the field's name.
@@ -91,8 +91,13 @@ export function refusedAgain({ t }: View, error: unknown): Record<string, string
  * Sends events again, or counts them, in up to {@link MOST_STEPS} steps. An error after the first step ends the work. The result then
  * has the events of the finished steps, and the reader can continue with the rest.
  */
-export async function goSteps(c: PageContext, which: WebhookOf, wanted: Wanted, dryRun: boolean): Promise<Sent> {
-  const sent: Sent = { count: 0, until: wanted.until ?? c.var.ctx.now, nextAfterSeq: wanted.afterSeq ?? null };
+export async function goSteps(
+  c: PageContext,
+  which: WebhookOf,
+  wanted: WantedEvents,
+  dryRun: boolean,
+): Promise<SentEvents> {
+  const sent: SentEvents = { count: 0, until: wanted.until ?? c.var.ctx.now, nextAfterSeq: wanted.afterSeq ?? null };
   for (let step = 0; step < MOST_STEPS; step++) {
     const afterSeq = sent.nextAfterSeq ?? undefined;
     try {

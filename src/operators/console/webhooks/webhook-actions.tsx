@@ -15,8 +15,8 @@ import { disabledMeans, webhookOf } from "./webhook-of.tsx";
 type Action = "ping" | "redeliver" | "enable" | "disable" | "delete";
 
 /** The webhook or event that a button belongs to. */
-interface Pressed {
-  which: WebhookOf;
+interface PressedButton {
+  webhookOfPath: WebhookOf;
   /** The path of the webhook's page, and the page to return to. */
   path: string;
   back: string;
@@ -24,28 +24,32 @@ interface Pressed {
 }
 
 /** @returns the address of the page that shows the result */
-async function act(c: PageContext, action: Action, { which, path, back, seq }: Pressed): Promise<string> {
+async function runAction(
+  c: PageContext,
+  action: Action,
+  { webhookOfPath, path, back, seq }: PressedButton,
+): Promise<string> {
   const { ctx } = c.var;
-  const go = (done: FormResult) => doneLocation(c, back, done);
+  const locationAfter = (done: FormResult) => doneLocation(c, back, done);
   switch (action) {
     case "delete":
-      await deleteWebhook(ctx, which);
-      return go("deleted");
+      await deleteWebhook(ctx, webhookOfPath);
+      return locationAfter("deleted");
     case "enable": {
-      const { disabledAt, failingSince } = await findWebhook(ctx, which);
-      await changeWebhook(ctx, { ...which, change: { status: "enabled" } });
+      const { disabledAt, failingSince } = await findWebhook(ctx, webhookOfPath);
+      await changeWebhook(ctx, { ...webhookOfPath, change: { status: "enabled" } });
       // The webhook also missed the events that failed before the Worker disabled it.
       return disabledAt === null
-        ? go("saved")
+        ? locationAfter("saved")
         : enabledLocation(c, path, Math.min(disabledAt, failingSince ?? disabledAt));
     }
     case "disable":
-      await changeWebhook(ctx, { ...which, change: { status: "disabled" } });
-      return go("saved");
+      await changeWebhook(ctx, { ...webhookOfPath, change: { status: "disabled" } });
+      return locationAfter("saved");
     case "ping":
-      return againLocation(c, path, path, (await pingWebhook(ctx, which)).seq);
+      return againLocation(c, path, path, (await pingWebhook(ctx, webhookOfPath)).seq);
     case "redeliver":
-      await redeliver(ctx, { ...which, seq });
+      await redeliver(ctx, { ...webhookOfPath, seq });
       return againLocation(c, path, back, seq);
   }
 }
@@ -61,7 +65,7 @@ export const webhookButton =
     const back = consolePath(form.back, action === "delete" ? parentOf(path) : path);
     const seq = Number(form.seq ?? 0);
     const id = seq ? deliveryId(seq) : undefined;
-    const go = (done: FormResult) => doneLocation(c, back, done, id);
+    const locationAfter = (done: FormResult) => doneLocation(c, back, done, id);
     const isAsked = action === "delete" || action === "disable";
     return buttonAction(c, form, {
       draft: { path: isAsked ? c.req.path : back, id },
@@ -69,23 +73,23 @@ export const webhookButton =
       // The webhook is looked up inside `work`. Otherwise, the second submit of a deletion would get a 404 and not the first one's result.
       work: async () => {
         try {
-          const which = { site, webhookId: c.req.param("webhook_id") ?? "" };
-          return await act(c, action, { which, path, back, seq });
+          const webhookOfPath = { site, webhookId: c.req.param("webhook_id") ?? "" };
+          return await runAction(c, action, { webhookOfPath, path, back, seq });
         } catch (error) {
           // The webhook's page says that the webhook is disabled, and why.
           if (isRefusedFor(error, "webhook_disabled")) return path;
-          if (isRefusedFor(error, "event_unknown", "event_erased")) return go("event_gone");
-          if (isRefusedFor(error, "webhook_ending")) return go("webhook_ending");
+          if (isRefusedFor(error, "event_unknown", "event_erased")) return locationAfter("event_gone");
+          if (isRefusedFor(error, "webhook_ending")) return locationAfter("webhook_ending");
           throw error;
         }
       },
     });
   };
 
-export async function disablePage(c: PageContext, named: Site): Promise<Response> {
+export async function disablePage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const { site, path, facts, webhook } = await webhookOf(c, named);
+  const { site, path, facts, webhook } = await webhookOf(c, siteOfPath);
   if (webhook.status === "disabled") return c.redirect(path, 303);
   return askPage(c, site, {
     title: t("Disable this webhook?"),
@@ -98,9 +102,9 @@ export async function disablePage(c: PageContext, named: Site): Promise<Response
   });
 }
 
-export async function deletePage(c: PageContext, named: Site): Promise<Response> {
+export async function deletePage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { t } = c.var.view;
-  const { site, path, facts } = await webhookOf(c, named);
+  const { site, path, facts } = await webhookOf(c, siteOfPath);
   return askPage(c, site, {
     title: t("Delete this webhook?"),
     text: t("Its secret and its deliveries go too. It cannot be undone."),

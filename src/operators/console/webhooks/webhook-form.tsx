@@ -1,7 +1,7 @@
 import { EVENT_TYPES, newWebhookSchema } from "../../services/webhooks.ts";
-import { entered } from "../forms/form-action.ts";
-import type { Filled } from "../forms/messages.ts";
-import { Faults, Field, Form } from "../parts/form.tsx";
+import { enteredFields } from "../forms/form-action.ts";
+import type { FilledForm } from "../forms/messages.ts";
+import { Field, Form, FormErrors } from "../parts/form.tsx";
 import type { View } from "../view.ts";
 
 /** Types of events that inform a webhook about the other webhooks of its site. */
@@ -17,13 +17,16 @@ export const webhookValues = (url: string, events: readonly string[] = EVENT_TYP
 export function sentWebhook(view: View, form: Record<string, string>) {
   const { url = "" } = form;
   const events = EVENT_TYPES.filter((type) => form[type] !== undefined);
-  return { values: webhookValues(url, events), entered: entered(view, newWebhookSchema.safeParse({ url, events })) };
+  return {
+    values: webhookValues(url, events),
+    entered: enteredFields(view, newWebhookSchema.safeParse({ url, events })),
+  };
 }
 
-export const WebhookFaults = ({ view, again }: { view: View; again: Filled | undefined }) => (
-  <Faults
+export const WebhookFormErrors = ({ view, filledForm }: { view: View; filledForm: FilledForm | undefined }) => (
+  <FormErrors
     view={view}
-    filled={again}
+    filled={filledForm}
     labels={{
       events: view.t("Events"),
       overlap_seconds: view.t("Overlap"),

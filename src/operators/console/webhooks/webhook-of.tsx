@@ -32,8 +32,8 @@ export const disabledMeans = ({ t }: View): string =>
 export async function webhookOf(c: PageContext, site: Site) {
   const { ctx, view } = c.var;
   const { t } = view;
-  const which = { site, webhookId: c.req.param("webhook_id") ?? "" };
-  const webhook = await findWebhook(ctx, which);
+  const webhookOfPath = { site, webhookId: c.req.param("webhook_id") ?? "" };
+  const webhook = await findWebhook(ctx, webhookOfPath);
   const { version, previousExpiresAt } = webhook;
   const owner: Omit<ShownSecretOwner, "page"> = {
     site: { ...site, tab: "webhooks" },
@@ -54,9 +54,9 @@ export async function webhookOf(c: PageContext, site: Site) {
       ),
       stopped: t("A receiver that knows only a stopped secret refuses deliveries until it gets the new one."),
     },
-    read: () => readWebhookSecret(ctx, { ...which, version }),
-    rotate: (input) => rotateWebhookSecret(ctx, { ...which, ...input }),
-    endOverlap: (expectedVersion) => endWebhookOverlap(ctx, { ...which, expectedVersion }),
+    read: () => readWebhookSecret(ctx, { ...webhookOfPath, version }),
+    rotate: (input) => rotateWebhookSecret(ctx, { ...webhookOfPath, ...input }),
+    endOverlap: (expectedVersion) => endWebhookOverlap(ctx, { ...webhookOfPath, expectedVersion }),
   };
-  return { ...owner, which, webhook };
+  return { ...owner, webhookOfPath, webhook };
 }

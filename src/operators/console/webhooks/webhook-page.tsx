@@ -15,16 +15,16 @@ import { sentNotice } from "./sent-notice.tsx";
 import { disabledMeans, hostOf, pathOf, webhookOf } from "./webhook-of.tsx";
 
 /** A webhook's state, what to do about it, and its deliveries. `?event=` names an event, and leads to the page of its delivery. */
-export async function webhookPage(c: PageContext, named: Site): Promise<Response> {
+export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
-  const { webhook, which, ...owner } = await webhookOf(c, named);
+  const { webhook, webhookOfPath, ...owner } = await webhookOf(c, siteOfPath);
   const { site, path } = owner;
   const event = c.req.query("event");
   if (event !== undefined && /^\d{1,15}$/.test(event)) return c.redirect(`${path}/deliveries/${event}`, 303);
   const [[recent], listed] = await Promise.all([
-    recentDeliveries(ctx, { site: which.site, webhooks: [webhook] }),
-    listedDeliveries(c, which, path),
+    recentDeliveries(ctx, { site: webhookOfPath.site, webhooks: [webhook] }),
+    listedDeliveries(c, webhookOfPath, path),
   ]);
   const body = (
     <>

@@ -43,12 +43,12 @@ export const isBehind = ({ now }: View, { oldestPendingAt }: Webhook): boolean =
 
 /** Sorts webhooks: those that need an operator come first, and among them those with the oldest trouble. */
 export function worstFirst(view: View, webhooks: Webhook[]): Webhook[] {
-  const rank = (webhook: Webhook) => {
+  const rankOfState = (webhook: Webhook) => {
     const { status, disabledReason, failingSince } = webhook;
     if (status === "disabled") return disabledReason === null ? 3 : 0;
     if (failingSince !== null) return view.now - failingSince >= TROUBLE_SECONDS ? 0 : 1;
     return isBehind(view, webhook) ? 2 : 4;
   };
-  const since = ({ disabledAt, failingSince }: Webhook) => failingSince ?? disabledAt ?? view.now;
-  return webhooks.toSorted((a, b) => rank(a) - rank(b) || since(a) - since(b));
+  const troubledSince = ({ disabledAt, failingSince }: Webhook) => failingSince ?? disabledAt ?? view.now;
+  return webhooks.toSorted((a, b) => rankOfState(a) - rankOfState(b) || troubledSince(a) - troubledSince(b));
 }

@@ -1,9 +1,9 @@
-import { type Recent, recentDeliveries } from "../../services/deliveries.ts";
+import { type RecentDeliveries, recentDeliveries } from "../../services/deliveries.ts";
 import { type Site, siteHasEvents } from "../../services/sites.ts";
 import { addWebhook, EVENT_TYPES, listWebhooks, type Webhook } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
-import { type Filled, isRefused } from "../forms/messages.ts";
+import { type FilledForm, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Fold } from "../parts/form.tsx";
@@ -13,7 +13,7 @@ import { secretLocation } from "../secrets/new-secret-page.tsx";
 import type { View } from "../view.ts";
 import { countText, shareText, triedText } from "./delivered-share.tsx";
 import { resultWords } from "./failure-words.ts";
-import { sentWebhook, WebhookFaults, WebhookForm, webhookValues } from "./webhook-form.tsx";
+import { sentWebhook, WebhookForm, WebhookFormErrors, webhookValues } from "./webhook-form.tsx";
 import { hostOf, pathOf } from "./webhook-of.tsx";
 import { WebhookState, worstFirst } from "./webhook-state.tsx";
 
@@ -22,7 +22,7 @@ export async function postWebhooks(c: PageContext, site: Site): Promise<Response
   const { path } = c.req;
   return formAction(c, form, {
     ...sentWebhook(c.var.view, form),
-    page: (again) => webhooksPage(c, site, again),
+    page: (filledForm) => webhooksPage(c, site, filledForm),
     list: path,
     work: async (webhook) => {
       const { id, version } = await addWebhook(c.var.ctx, { site, ...webhook });
@@ -31,7 +31,7 @@ export async function postWebhooks(c: PageContext, site: Site): Promise<Response
   });
 }
 
-export async function webhooksPage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
+export async function webhooksPage(c: PageContext, site: Site, filledForm?: FilledForm): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const { ctx } = c.var;
@@ -39,18 +39,23 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
   const [all, hasEvents] = await Promise.all([listWebhooks(ctx, { site }), siteHasEvents(ctx, { site })]);
   const webhooks = worstFirst(view, all);
   const recents = await recentDeliveries(ctx, { site, webhooks });
-  const values = again?.values ?? webhookValues("");
+  const values = filledForm?.values ?? webhookValues("");
   const body = (
     <>
-      <WebhookFaults view={view} again={again} />
-      <Fold view={view} action={path} label={t("Add a webhook")} open={again !== undefined || webhooks.length === 0}>
+      <WebhookFormErrors view={view} filledForm={filledForm} />
+      <Fold
+        view={view}
+        action={path}
+        label={t("Add a webhook")}
+        open={filledForm !== undefined || webhooks.length === 0}
+      >
         <section class="card">
           <p>{t("Accepted calls are posted to it as signed events. What fails is tried again for a day.")}</p>
           <WebhookForm
             view={view}
             action={path}
             values={values}
-            errors={again?.errors}
+            errors={filledForm?.errors}
             hint={t("https, a public host name, port 443.")}
             button={t("Add a webhook")}
           />
@@ -81,10 +86,10 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
     </>
   );
   const page = { title: t("Webhooks"), site: { ...site, tab: "webhooks" as const }, back: path, body };
-  return showPage(c, { ...page, filled: again && { path, values } }, isRefused(again) ? 400 : 200);
+  return showPage(c, { ...page, filled: filledForm && { path, values } }, isRefused(filledForm) ? 400 : 200);
 }
 
-function rowOf(view: View, path: string, webhook: Webhook, recent: Recent | undefined) {
+function rowOf(view: View, path: string, webhook: Webhook, recent: RecentDeliveries | undefined) {
   const { t } = view;
   const { pending, oldestPendingAt } = webhook;
   const failure = recent?.failure ?? (hasFailed(webhook) ? { ...webhook, at: webhook.lastFailedAt } : undefined);

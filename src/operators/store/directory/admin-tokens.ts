@@ -11,7 +11,7 @@ import type { Site } from "./sites.ts";
 export type TokenRow = typeof adminTokens.$inferSelect;
 
 /** The subject of a call, from its path. */
-export interface About {
+export interface CallSubject {
   siteId?: number | undefined;
   appid?: string | undefined;
 }
@@ -30,7 +30,7 @@ const isLive = (id: string) => and(eq(adminTokens.id, id), isNull(adminTokens.de
 export async function selectToken(
   db: D1Database,
   { id, hash }: Pick<TokenRow, "id" | "hash">,
-  { siteId = 0, appid = "" }: About,
+  { siteId = 0, appid = "" }: CallSubject,
 ): Promise<TokenFound | undefined> {
   return drizzle(db)
     .select({ token: getTableColumns(adminTokens), site: getTableColumns(sites), siteOfApp: appRoutes.siteId })
@@ -70,7 +70,7 @@ export function selectTokenById(runtime: Runtime, db: D1Database, id: string): P
 }
 
 /** An audit row about a token belongs to no site: operators of one site must not see it, as they have no list of tokens. */
-const audited = (action: "token.created" | "token.deleted", { id, name, role, siteId }: TokenRow) => ({
+const auditRow = (action: "token.created" | "token.deleted", { id, name, role, siteId }: TokenRow) => ({
   siteId: sql`NULL`,
   action,
   subject: sql`${id}`,
@@ -81,7 +81,7 @@ export async function insertToken(runtime: Runtime, db: D1Database, row: TokenRo
   const batch = () =>
     inOneBatch(db, {
       inserted: drizzle(db).insert(adminTokens).values(row).onConflictDoNothing(),
-      audited: auditOf(db, author, audited("token.created", row), ONE_ROW, CHANGED),
+      audited: auditOf(db, author, auditRow("token.created", row), ONE_ROW, CHANGED),
     });
   await withRetries(runtime, batch);
 }
@@ -98,7 +98,7 @@ export async function updateTokenDeleted(
   const batch = () =>
     inOneBatch(db, {
       deleted: drizzle(db).update(adminTokens).set({ deletedAt: author.now }).where(isLive(id)),
-      audited: auditOf(db, author, audited("token.deleted", token), ONE_ROW, CHANGED),
+      audited: auditOf(db, author, auditRow("token.deleted", token), ONE_ROW, CHANGED),
     });
   await withRetries(runtime, batch);
   return true;

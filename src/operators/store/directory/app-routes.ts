@@ -1,7 +1,7 @@
 import { and, between, desc, eq, getTableColumns, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
-import { hasNotEnded } from "../../../core/store/app-routes.ts";
+import { notEndedCondition } from "../../../core/store/app-routes.ts";
 import { inOneBatch } from "../../../core/store/batch.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { appRoutes, sites } from "../../../core/store/schema.ts";
@@ -48,7 +48,7 @@ export function selectSimilarRoutes(db: D1Database, folded: string, slips: numbe
     .innerJoin(sites, eq(sites.id, routes.siteId))
     .where(
       and(
-        hasNotEnded,
+        notEndedCondition,
         between(sql`length(${routes.form})`, folded.length - slips, folded.length + slips),
         or(...thirds),
       ),
@@ -72,7 +72,7 @@ export function selectRouteToRelease(
       .select({ ...getTableColumns(appRoutes), home: sites.home, siteRevision: sites.revision })
       .from(appRoutes)
       .innerJoin(sites, eq(sites.id, appRoutes.siteId))
-      .where(and(eq(appRoutes.appid, appid), hasNotEnded))
+      .where(and(eq(appRoutes.appid, appid), notEndedCondition))
       .get();
   return withRetries(runtime, find);
 }
@@ -122,9 +122,9 @@ export async function reserveRoute(
     });
   };
   const {
-    stored: [stored],
+    stored: [storedRoute],
   } = await withRetries(runtime, batch, answerBy);
-  return stored?.siteId ?? siteId;
+  return storedRoute?.siteId ?? siteId;
 }
 
 /**

@@ -126,14 +126,14 @@ export async function insertForm(
   const same = and(eq(consoleForms.id, form.id), eq(consoleForms.sessionId, form.sessionId));
   const {
     inserted,
-    found: [found],
+    found: [storedForm],
   } = await inOneTry(runtime, () =>
     inOneBatch(db, {
       inserted: store.insert(consoleForms).values(form).onConflictDoNothing(),
       found: store.select({ location: consoleForms.location }).from(consoleForms).where(same),
     }),
   );
-  return inserted.meta.changes === 1 ? true : (found?.location ?? undefined);
+  return inserted.meta.changes === 1 ? true : (storedForm?.location ?? undefined);
 }
 
 export async function updateForm(runtime: Runtime, db: D1Database, id: string, location: string): Promise<void> {

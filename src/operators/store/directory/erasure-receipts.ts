@@ -3,7 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { erasureReceipts, siteDeletions } from "../erasure-schema.ts";
-import { each, field } from "../json-rows.ts";
+import { eachRow, rowField } from "../json-rows.ts";
 
 /** A part of the list of sessions that an erasure deletes. */
 export type Receipt = Omit<typeof erasureReceipts.$inferSelect, "at">;
@@ -25,14 +25,14 @@ export async function insertReceipts(
   // Both lists begin with the same session of the customer, so the longer list contains the shorter one.
   const isLonger = sql`json_array_length(excluded.chat_ids) > json_array_length(${chatIds})`;
   const rows = receipts.map((receipt) => ({ ...receipt, chatIds: JSON.stringify(receipt.chatIds) }));
-  const columns = ["home", "siteId", "erasureId", "listedAt", "firstChatId"].map(field);
-  const values = sql.join([...columns, sql`${now}`, ...["hash", "until", "chatIds"].map(field)], sql`, `);
-  const isGone = sql`EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${field("siteId")}
-    AND ${siteDeletions.home} = ${field("home")} AND ${siteDeletions.doneAt} IS NOT NULL)`;
+  const columns = ["home", "siteId", "erasureId", "listedAt", "firstChatId"].map(rowField);
+  const values = sql.join([...columns, sql`${now}`, ...["hash", "until", "chatIds"].map(rowField)], sql`, `);
+  const isGone = sql`EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${rowField("siteId")}
+    AND ${siteDeletions.home} = ${rowField("home")} AND ${siteDeletions.doneAt} IS NOT NULL)`;
   const insert = () =>
     drizzle(directory)
       .insert(erasureReceipts)
-      .select(sql`SELECT ${values} FROM ${each(rows)} WHERE NOT ${isGone}`)
+      .select(sql`SELECT ${values} FROM ${eachRow(rows)} WHERE NOT ${isGone}`)
       .onConflictDoUpdate({
         target: [home, siteId, erasureId, listedAt, firstChatId],
         set: {
@@ -75,7 +75,7 @@ export function selectReceiptKeys(directory: D1Database, home: string): Promise<
 export async function selectNamed(
   runtime: Runtime,
   directory: D1Database,
-  which: Pick<Receipt, "home" | "siteId" | "erasureId">,
+  erasureKey: Pick<Receipt, "home" | "siteId" | "erasureId">,
   { from, to, since }: { from: number; to: number; since: number },
   answerBy: number,
 ): Promise<Set<number>> {
@@ -85,7 +85,7 @@ export async function selectNamed(
     drizzle(directory)
       .select({ chatIds })
       .from(erasureReceipts)
-      .where(and(isOf(which), gte(at, since), isNear))
+      .where(and(isOf(erasureKey), gte(at, since), isNear))
       .all();
   const parts = await withRetries(runtime, select, answerBy);
   return new Set(parts.flatMap((part) => part.chatIds));
@@ -94,13 +94,13 @@ export async function selectNamed(
 /** The parts of one erasure, in order. */
 export function selectReceipts(
   directory: D1Database,
-  which: Pick<Receipt, "home" | "siteId" | "erasureId">,
+  erasureKey: Pick<Receipt, "home" | "siteId" | "erasureId">,
 ): Promise<Receipt[]> {
   const columns = { ...COLUMNS, chatIds: erasureReceipts.chatIds };
   return drizzle(directory)
     .select(columns)
     .from(erasureReceipts)
-    .where(isOf(which))
+    .where(isOf(erasureKey))
     .orderBy(asc(erasureReceipts.listedAt), asc(erasureReceipts.firstChatId))
     .all();
 }

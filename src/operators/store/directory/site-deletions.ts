@@ -6,7 +6,7 @@ import { withRetries } from "../../../core/store/run-batch.ts";
 import { appRoutes, SITE_STATUSES, sites } from "../../../core/store/schema.ts";
 import { erasureReceipts, siteDeletions } from "../erasure-schema.ts";
 import type { SiteDeletion } from "../home/site-deletions.ts";
-import { each, field } from "../json-rows.ts";
+import { eachRow, rowField } from "../json-rows.ts";
 import { adminTokens } from "../operator-schema.ts";
 import { siteMetrics } from "../usage-schema.ts";
 
@@ -45,8 +45,8 @@ export async function keepDeletions(
 ): Promise<void> {
   if (deletions.length === 0) return;
   const store = drizzle(directory);
-  const columns = ["siteId", "id", "home", "begunAt", "keptAt", "doneAt"].map(field);
-  const ends = (isDone: boolean) =>
+  const columns = ["siteId", "id", "home", "begunAt", "keptAt", "doneAt"].map(rowField);
+  const hasDeletion = (isDone: boolean) =>
     exists(
       store
         .select()
@@ -63,7 +63,7 @@ export async function keepDeletions(
   await inOneBatch(directory, {
     kept: store
       .insert(siteDeletions)
-      .select(sql`SELECT ${sql.join(columns, sql`, `)} FROM ${each(deletions)} WHERE true`)
+      .select(sql`SELECT ${sql.join(columns, sql`, `)} FROM ${eachRow(deletions)} WHERE true`)
       .onConflictDoUpdate({
         target: siteDeletions.siteId,
         set: { doneAt: sql`coalesce(${siteDeletions.doneAt}, excluded.done_at)` },
@@ -72,11 +72,11 @@ export async function keepDeletions(
     ended: store
       .update(sites)
       .set({ status: "deleting" })
-      .where(and(isOfHome, inArray(sites.status, SITE_STATUSES), ends(false))),
+      .where(and(isOfHome, inArray(sites.status, SITE_STATUSES), hasDeletion(false))),
     gone: store
       .update(sites)
       .set({ status: "deleted", name: "" })
-      .where(and(isOfHome, ne(sites.status, "deleted"), ends(true))),
+      .where(and(isOfHome, ne(sites.status, "deleted"), hasDeletion(true))),
     tokens: deleteTokens(directory, isOfHome, now),
     forgotten: forgetEnded(directory, home),
   });
@@ -102,11 +102,11 @@ const forgetEnded = (directory: D1Database, home: string, siteId?: number) => {
 };
 
 /** Deletes the tokens of deleted sites. */
-const deleteTokens = (directory: D1Database, which: SQL | undefined, now: number) => {
+const deleteTokens = (directory: D1Database, isOfSites: SQL | undefined, now: number) => {
   const gone = drizzle(directory)
     .select({ id: sites.id })
     .from(sites)
-    .where(and(which, eq(sites.status, "deleted")));
+    .where(and(isOfSites, eq(sites.status, "deleted")));
   return drizzle(directory)
     .update(adminTokens)
     .set({ deletedAt: now })

@@ -1,13 +1,13 @@
 import { and, asc, count, eq, gt, lt, ne, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
-import { hasNotEnded } from "../../../core/store/app-routes.ts";
+import { notEndedCondition } from "../../../core/store/app-routes.ts";
 import { inOneBatch } from "../../../core/store/batch.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { sites } from "../../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { siteDeletions } from "../erasure-schema.ts";
-import { each } from "../json-rows.ts";
+import { eachRow } from "../json-rows.ts";
 import { reconciliations } from "../operator-schema.ts";
 
 /** A site as the directory knows it. `createdAt` in Unix seconds. */
@@ -31,7 +31,7 @@ export async function insertSite(
   author: Author,
 ): Promise<Site> {
   const store = drizzle(db);
-  const begun = and(
+  const isSameBegunSite = and(
     eq(sites.status, "creating"),
     eq(sites.name, name),
     eq(sites.home, home),
@@ -59,10 +59,10 @@ export async function insertSite(
             retentionDays: sql`NULL`.as("retention_days"),
           })
           .from(sql`(SELECT 1)`)
-          .where(notExists(store.select({ id: sites.id }).from(sites).where(begun))),
+          .where(notExists(store.select({ id: sites.id }).from(sites).where(isSameBegunSite))),
       ),
       audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
-      site: store.select().from(sites).where(begun).orderBy(asc(sites.id)).limit(1),
+      site: store.select().from(sites).where(isSameBegunSite).orderBy(asc(sites.id)).limit(1),
     });
   const {
     site: [site],
@@ -76,18 +76,18 @@ export async function insertSite(
  * opener
  */
 export async function updateSiteOpen(runtime: Runtime, db: D1Database, id: number): Promise<boolean> {
-  const begun = and(eq(sites.id, id), eq(sites.status, "creating"));
+  const isBeingCreated = and(eq(sites.id, id), eq(sites.status, "creating"));
   return withRetries(runtime, async (attempt) => {
-    const { meta } = await drizzle(db).update(sites).set({ status: "open" }).where(begun).run();
+    const { meta } = await drizzle(db).update(sites).set({ status: "open" }).where(isBeingCreated).run();
     return meta.changes === 1 || attempt > 1;
   });
 }
 
 /** Stores a site's copy if it is newer than the stored one. firstChatId never falls, because a reconciliation may have raised it. */
 export async function updateSiteCopy(runtime: Runtime, db: D1Database, id: number, copy: SiteCopy): Promise<void> {
-  const older = and(eq(sites.id, id), lt(sites.revision, copy.revision), hasNotEnded);
-  const kept = { ...copy, firstChatId: sql`max(${sites.firstChatId}, ${copy.firstChatId})` };
-  await withRetries(runtime, () => drizzle(db).update(sites).set(kept).where(older).run());
+  const older = and(eq(sites.id, id), lt(sites.revision, copy.revision), notEndedCondition);
+  const newerCopy = { ...copy, firstChatId: sql`max(${sites.firstChatId}, ${copy.firstChatId})` };
+  await withRetries(runtime, () => drizzle(db).update(sites).set(newerCopy).where(older).run());
 }
 
 export function selectSite(db: D1Database, id: number): Promise<Site | undefined> {
@@ -99,7 +99,7 @@ export async function selectHomesOf(db: D1Database, ids: number[]): Promise<Map<
   const rows = await drizzle(db)
     .select({ id: sites.id, home: sites.home })
     .from(sites)
-    .where(sql`${sites.id} IN (SELECT value FROM ${each(ids)})`)
+    .where(sql`${sites.id} IN (SELECT value FROM ${eachRow(ids)})`)
     .all();
   return new Map(rows.map(({ id, home }) => [id, home]));
 }
@@ -109,7 +109,7 @@ export function selectSitesOf(db: D1Database, ids: number[]): Promise<Site[]> {
   return drizzle(db)
     .select()
     .from(sites)
-    .where(sql`${sites.id} IN (SELECT value FROM ${each(ids)})`)
+    .where(sql`${sites.id} IN (SELECT value FROM ${eachRow(ids)})`)
     .all();
 }
 

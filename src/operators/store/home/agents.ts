@@ -6,7 +6,7 @@ import { inOneTry } from "../../../core/store/run-batch.ts";
 import { agents, homeSites } from "../../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changeRow, hasAll } from "../change-row.ts";
-import { each, field, place } from "../json-rows.ts";
+import { eachRow, rowField, rowPlace } from "../json-rows.ts";
 
 const AGENT = { id: agents.id, name: agents.name, status: agents.status };
 
@@ -15,12 +15,12 @@ export type AgentStatus = Agent["status"];
 
 const NEW_AGENT: AgentStatus = "normal";
 
-const taken = (db: D1Database, siteId: number, newcomers: { id: number }[]) =>
+const takenIds = (db: D1Database, siteId: number, newcomers: { id: number }[]) =>
   drizzle(db)
     .select({ id: agents.id })
-    .from(each(newcomers))
-    .innerJoin(agents, and(eq(agents.siteId, siteId), eq(agents.id, field("id"))))
-    .orderBy(place);
+    .from(eachRow(newcomers))
+    .innerJoin(agents, and(eq(agents.siteId, siteId), eq(agents.id, rowField("id"))))
+    .orderBy(rowPlace);
 
 /** The ids of `newcomers` that the site already has. */
 export async function selectTakenAgents(
@@ -28,7 +28,7 @@ export async function selectTakenAgents(
   siteId: number,
   newcomers: { id: number }[],
 ): Promise<number[]> {
-  return (await taken(db, siteId, newcomers)).map(({ id }) => id);
+  return (await takenIds(db, siteId, newcomers)).map(({ id }) => id);
 }
 
 /**
@@ -46,32 +46,32 @@ export async function insertAgents(
 ): Promise<number[] | undefined> {
   const store = drizzle(db);
   const here = store.select({ siteId: homeSites.siteId }).from(homeSites).where(eq(homeSites.siteId, siteId));
-  const [first] = newcomers;
+  const [firstNewcomer] = newcomers;
   const isOne = newcomers.length === 1;
   const all = { ids: newcomers.map(({ id }) => id), names: newcomers.map(({ name }) => name) };
   const audited = {
     siteId: sql`${siteId}`,
     action: "agent.added" as const,
-    subject: sql`${isOne ? String(first?.id) : ""}`,
-    details: sql`${JSON.stringify(isOne ? { name: first?.name } : all)}`,
+    subject: sql`${isOne ? String(firstNewcomer?.id) : ""}`,
+    details: sql`${JSON.stringify(isOne ? { name: firstNewcomer?.name } : all)}`,
   };
   const {
     site: [site],
     before,
   } = await inOneBatch(db, {
     site: here,
-    before: taken(db, siteId, newcomers),
+    before: takenIds(db, siteId, newcomers),
     inserted: store.insert(agents).select((query) =>
       query
         .select({
           siteId: sql`${siteId}`.as("site_id"),
-          id: field("id").as("id"),
-          name: field("name").as("name"),
+          id: rowField("id").as("id"),
+          name: rowField("name").as("name"),
           status: sql`${NEW_AGENT}`.as("status"),
           revision: sql`0`.as("revision"),
         })
-        .from(each(newcomers))
-        .where(and(exists(here), notExists(taken(db, siteId, newcomers)))),
+        .from(eachRow(newcomers))
+        .where(and(exists(here), notExists(takenIds(db, siteId, newcomers)))),
     ),
     audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
   });
@@ -89,24 +89,24 @@ export async function updateAgent(
   runtime: Runtime,
   db: D1Database,
   { siteId, id }: { siteId: number; id: number },
-  wanted: { name?: string | undefined; status?: AgentStatus | undefined },
+  wantedChange: { name?: string | undefined; status?: AgentStatus | undefined },
   author: Author,
   answerBy: number,
 ): Promise<Agent | undefined> {
   const store = drizzle(db);
-  const named = and(eq(agents.siteId, siteId), eq(agents.id, id));
-  const find = () => store.select().from(agents).where(named);
+  const isAgent = and(eq(agents.siteId, siteId), eq(agents.id, id));
+  const find = () => store.select().from(agents).where(isAgent);
   const write = async (before: typeof agents.$inferSelect) => {
-    const name = wanted.name ?? before.name;
-    const status = wanted.status ?? before.status;
-    const unchanged = and(named, eq(agents.revision, before.revision));
+    const name = wantedChange.name ?? before.name;
+    const status = wantedChange.status ?? before.status;
+    const unchanged = and(isAgent, eq(agents.revision, before.revision));
     const audited = { siteId: agents.siteId, subject: sql`CAST(${agents.id} AS TEXT)` };
-    const renamed = {
+    const auditRowOfRename = {
       ...audited,
       action: "agent.renamed" as const,
       details: sql`json_object('from', ${agents.name}, 'to', ${name})`,
     };
-    const switched = {
+    const auditRowOfSwitch = {
       ...audited,
       action: status === "normal" ? ("agent.enabled" as const) : ("agent.disabled" as const),
       details: sql`json_object('name', ${name}, 'from', ${agents.status}, 'to', ${status})`,
@@ -116,8 +116,8 @@ export async function updateAgent(
       changed,
       now: [now],
     } = await inOneBatch(db, {
-      renamed: auditOf(db, author, renamed, agents, and(unchanged, ne(agents.name, name))),
-      switched: auditOf(db, author, switched, agents, and(unchanged, ne(agents.status, status))),
+      renamed: auditOf(db, author, auditRowOfRename, agents, and(unchanged, ne(agents.name, name))),
+      switched: auditOf(db, author, auditRowOfSwitch, agents, and(unchanged, ne(agents.status, status))),
       changed: store
         .update(agents)
         .set({ name, status, revision: before.revision + 1 })
@@ -129,7 +129,7 @@ export async function updateAgent(
   const now = await changeRow({
     read: async () => (await find()).at(0),
     write,
-    isFinal: (row) => hasAll(row, wanted),
+    isFinal: (row) => hasAll(row, wantedChange),
     retry: (call) => inOneTry(runtime, call, answerBy),
   });
   return now && { id: now.id, name: now.name, status: now.status };

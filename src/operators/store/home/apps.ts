@@ -78,10 +78,10 @@ export async function insertApp(
     });
   // The version is random and drawn once per call, so a retry after a lost answer recognises its own row.
   const {
-    stored: [stored],
+    stored: [storedApp],
   } = await withRetries(runtime, batch, answerBy);
-  if (stored === undefined) return "stale";
-  return stored.version === app.version ? "inserted" : "taken";
+  if (storedApp === undefined) return "stale";
+  return storedApp.version === app.version ? "inserted" : "taken";
 }
 
 /**
@@ -99,19 +99,19 @@ export async function fenceAppid(
   least: number,
 ): Promise<"fenced" | "issued" | "behind"> {
   const store = drizzle(db);
-  const found = store.select({ version }).from(apps).where(isApp(key));
+  const storedApp = store.select({ version }).from(apps).where(isApp(key));
   const isSite = eq(homeSites.siteId, key.siteId);
   const batch = () =>
     inOneBatch(db, {
       fenced: store
         .update(homeSites)
         .set({ revision: sql`${homeSites.revision} + 1` })
-        .where(and(isSite, gte(homeSites.revision, least), notExists(found))),
-      found,
+        .where(and(isSite, gte(homeSites.revision, least), notExists(storedApp))),
+      storedApp,
       sites: store.select({ revision: homeSites.revision }).from(homeSites).where(isSite),
     });
   const {
-    found: [app],
+    storedApp: [app],
     sites: [site],
   } = await withRetries(runtime, batch);
   if (app !== undefined) return "issued";

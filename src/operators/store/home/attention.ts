@@ -2,7 +2,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { type FailureCause, webhooks } from "../../../core/store/event-schema.ts";
 import { apps } from "../../../core/store/schema.ts";
-import { each } from "../json-rows.ts";
+import { eachRow } from "../json-rows.ts";
 import { folds, usage } from "../usage-schema.ts";
 import { LAST_WORDS } from "./read-webhooks.ts";
 
@@ -36,7 +36,7 @@ export interface RunningOverlap {
   endsAt: number;
 }
 
-const ofSites = (column: SQL, sites: readonly number[]) => sql`${column} IN (SELECT value FROM ${each([...sites])})`;
+const ofSites = (column: SQL, sites: readonly number[]) => sql`${column} IN (SELECT value FROM ${eachRow([...sites])})`;
 
 /** @param failingBefore webhooks that fail since this time or longer are in trouble, in Unix seconds */
 export function selectTroubledWebhooks(

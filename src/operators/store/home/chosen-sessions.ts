@@ -27,11 +27,11 @@ const nextOwner = (v: Pick<V, "siteId">, after: SQL) => sql`(SELECT next.webhook
   WHERE next.site_id = ${v.siteId} AND next.webhook_id > ${after} ORDER BY next.webhook_id LIMIT 1)`;
 
 /** A part of WITH RECURSIVE: every webhook that has deliveries, also a deleted one. The recursion jumps from one to the next in the key. */
-export const owners = (v: Pick<V, "siteId">): SQL =>
+export const ownersOfSessions = (v: Pick<V, "siteId">): SQL =>
   sql`owner(id) AS (SELECT ${nextOwner(v, sql`''`)} UNION ALL SELECT ${nextOwner(v, sql`owner.id`)} FROM owner WHERE owner.id IS NOT NULL)`;
 
 /** A SELECT of the deliveries of these events. */
-export const itsDeliveries = (v: V): SQL => sql`WITH RECURSIVE ${itsEvents(v)}, ${owners(v)}
+export const itsDeliveries = (v: V): SQL => sql`WITH RECURSIVE ${itsEvents(v)}, ${ownersOfSessions(v)}
   SELECT its.site_id AS site_id, its.webhook_id AS webhook_id, its.seq AS seq, its.status AS status, its.last_attempt_at AS last_attempt_at
   FROM owner CROSS JOIN its_events CROSS JOIN ${deliveries} AS its
   WHERE its.site_id = ${v.siteId} AND its.webhook_id = owner.id AND its.seq = its_events.seq`;

@@ -22,7 +22,7 @@ export function selectLatestCustomers(db: D1Database, siteId: number, looked: nu
     .orderBy(desc(sessions.id))
     .limit(looked)
     .as("newest");
-  const found = store
+  const newestCustomers = store
     .select({ customer: newest.customer, chatId: max(newest.id).as("chat_id") })
     .from(newest)
     .groupBy(newest.customer)
@@ -38,9 +38,9 @@ export function selectLatestCustomers(db: D1Database, siteId: number, looked: nu
       agentTitle: sessions.agentTitle,
       createdAt: sessions.createdAt,
     })
-    .from(found)
-    .innerJoin(sessions, and(eq(sessions.siteId, siteId), eq(sessions.id, found.chatId)))
-    .innerJoin(customers, and(eq(customers.siteId, siteId), eq(customers.externalId, found.customer)))
+    .from(newestCustomers)
+    .innerJoin(sessions, and(eq(sessions.siteId, siteId), eq(sessions.id, newestCustomers.chatId)))
+    .innerJoin(customers, and(eq(customers.siteId, siteId), eq(customers.externalId, newestCustomers.customer)))
     .orderBy(desc(sessions.id))
     .all();
 }
@@ -64,7 +64,7 @@ export async function selectCustomerOf(db: D1Database, siteId: number, chatId: n
 export async function selectCustomerSummary(db: D1Database, siteId: number, externalId: string, looked: number) {
   const store = drizzle(db);
   const theirs = ofCustomer(siteId, externalId);
-  const found = store.select({ id: sessions.id }).from(sessions).where(theirs).limit(COUNT_LIMIT).as("found");
+  const itsSessions = store.select({ id: sessions.id }).from(sessions).where(theirs).limit(COUNT_LIMIT).as("found");
   const {
     customer: [customer],
     first: [first],
@@ -87,7 +87,7 @@ export async function selectCustomerSummary(db: D1Database, siteId: number, exte
       .where(theirs)
       .orderBy(desc(sessions.id))
       .limit(looked),
-    counts: store.select({ sessions: count() }).from(found),
+    counts: store.select({ sessions: count() }).from(itsSessions),
   });
   const [last] = newest;
   if (customer === undefined || first === undefined || last === undefined) return undefined;

@@ -3,7 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import { inOneBatch } from "../../../core/store/batch.ts";
 import { events } from "../../../core/store/event-schema.ts";
 import { customers, messages, participants, sessions } from "../../../core/store/schema.ts";
-import { each } from "../json-rows.ts";
+import { eachRow } from "../json-rows.ts";
 import { type ChosenOfCustomer, findEvents } from "./events-of-sessions.ts";
 
 const isCustomer = (siteId: number, externalId: string) =>
@@ -29,10 +29,10 @@ export async function selectCustomer(
   types: readonly string[],
 ) {
   const { siteId, externalId } = chosen;
-  const found = await findEvents(db, { ...chosen, until: Number.MAX_SAFE_INTEGER }, types);
+  const foundEvents = await findEvents(db, { ...chosen, until: Number.MAX_SAFE_INTEGER }, types);
   const store = drizzle(db);
-  const ids = sql`(SELECT value FROM ${each(found.chatIds)})`;
-  const seqs = sql`(SELECT value FROM ${each(found.seqs)})`;
+  const ids = sql`(SELECT value FROM ${eachRow(foundEvents.chatIds)})`;
+  const seqs = sql`(SELECT value FROM ${eachRow(foundEvents.seqs)})`;
   const {
     customer: [customer],
     ...rows
@@ -61,5 +61,5 @@ export async function selectCustomer(
       .where(and(eq(events.siteId, siteId), sql`${events.seq} IN ${seqs}`))
       .orderBy(asc(events.seq)),
   });
-  return customer && { customer, chatIds: found.chatIds, ...rows };
+  return customer && { customer, chatIds: foundEvents.chatIds, ...rows };
 }

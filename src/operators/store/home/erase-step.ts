@@ -6,7 +6,7 @@ import { deliveries, events, SESSION_ERASED, webhooks } from "../../../core/stor
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { customers, homeSites, messages, participants, sessions } from "../../../core/store/schema.ts";
 import { type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
-import { ownDeliveries, ownEvent, takes } from "../../../events/store/webhook-events.ts";
+import { ownDeliveries, ownEvent, takesEvent } from "../../../events/store/webhook-events.ts";
 import { type Author, auditOf, CHANGED } from "../audit.ts";
 import { erasures, siteDeletions } from "../erasure-schema.ts";
 import {
@@ -15,7 +15,7 @@ import {
   inItsEvents,
   itsDeliveries,
   ofSessions,
-  owners,
+  ownersOfSessions,
   raiseFloor,
   theSessions,
 } from "./chosen-sessions.ts";
@@ -31,7 +31,7 @@ import { type FoundEvents, findEvents, PRUNED_WINDOW } from "./events-of-session
 export const SESSIONS_PER_STEP = 250;
 
 /** The values that the statements of a step bind. */
-type Step = ChosenSessions &
+type EraseStepValues = ChosenSessions &
   Pick<OpenErasure, "hash" | "id" | "step" | "externalId" | "until"> & {
     /** The id of the try. */
     madeBy: string;
@@ -43,7 +43,7 @@ type Step = ChosenSessions &
     now: number;
   };
 
-type V = Placeholders<Step>;
+type V = Placeholders<EraseStepValues>;
 
 const isErasure = (v: { [Name in "siteId" | "hash" | "id"]: unknown }) =>
   sql`${erasures.siteId} = ${v.siteId} AND ${erasures.hash} = ${v.hash} AND ${erasures.id} = ${v.id}`;
@@ -52,7 +52,7 @@ const isErasure = (v: { [Name in "siteId" | "hash" | "id"]: unknown }) =>
 const isMine = (v: V) =>
   sql`EXISTS (SELECT 1 FROM ${erasures} WHERE ${isErasure(v)} AND ${erasures.step} = ${v.step} + 1 AND ${erasures.madeBy} = ${v.madeBy})`;
 
-const moveOn: Statement<Step> = statement(
+const moveOn: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${erasures} SET step = step + 1, made_by = ${v.madeBy}
     WHERE ${isErasure(v)} AND ${erasures.step} = ${v.step} AND ${erasures.doneAt} IS NULL
       AND ${erasures.until} = ${v.until} AND ${erasures.listedTo} >= ${erasures.until}`,
@@ -60,10 +60,10 @@ const moveOn: Statement<Step> = statement(
 
 const withData = (v: V) => sql`${inItsEvents(v)} AND ${events.data} IS NOT NULL`;
 
-const own = ({ siteId, now }: V) => ({ siteId, now, type: literal(SESSION_ERASED) });
+const ownEventValues = ({ siteId, now }: V) => ({ siteId, now, type: literal(SESSION_ERASED) });
 
 /** Counts what the step will erase, which webhooks have received it, and which webhooks get an event about it. */
-const count: Statement<Step> = statement(
+const count: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${erasures} SET
       sessions = sessions + (SELECT count(*) FROM ${sessions} WHERE ${theSessions(v)}),
       messages = messages + (SELECT count(*) FROM ${messages} WHERE ${ofSessions(v, messages)}),
@@ -79,7 +79,7 @@ const count: Statement<Step> = statement(
           UNION ALL
           SELECT ${webhooks.id}, 0, 0, (SELECT count(*) FROM ${sessions} WHERE ${theSessions(v)})
           FROM ${webhooks} JOIN ${homeSites} ON ${homeSites.siteId} = ${webhooks.siteId} AND ${homeSites.events}
-          WHERE ${takes(own(v))})
+          WHERE ${takesEvent(ownEventValues(v))})
         GROUP BY id))
     WHERE ${isErasure(v)} AND ${isMine(v)}`,
 );
@@ -89,47 +89,47 @@ const isNotEnding = (v: V) => sql`NOT EXISTS (SELECT 1 FROM ${siteDeletions}
   WHERE ${siteDeletions.siteId} = ${v.siteId} AND ${siteDeletions.keptAt} IS NOT NULL)`;
 
 /** Tells receivers, so that they can erase too. Must come right before {@link tellWebhooks}. */
-const tell: Statement<Step> = statement((v) =>
+const insertErasedEvent: Statement<EraseStepValues> = statement((v) =>
   ownEvent(
-    { ...own(v), eventId: v.eventId },
+    { ...ownEventValues(v), eventId: v.eventId },
     { chat_ids: sql`json(${v.chatIds})` },
     sql`${isMine(v)} AND ${isNotEnding(v)}`,
   ),
 );
 
-const tellWebhooks: Statement<Step, { told: string }> = statement(
-  (v) => sql`${ownDeliveries(own(v))} RETURNING webhook_id AS told`,
+const tellWebhooks: Statement<EraseStepValues, { told: string }> = statement(
+  (v) => sql`${ownDeliveries(ownEventValues(v))} RETURNING webhook_id AS told`,
 );
 
 /** Ends deliveries that were not made yet. An attempt in flight loses its lease, so that its failure is not recorded. */
-const skipDeliveries: Statement<Step> = statement(
+const skipDeliveries: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${deliveries} SET last_error = NULL,
       status = CASE WHEN status IN ('pending', 'failed') THEN 'skipped' ELSE status END, next_attempt_at = NULL, claim = NULL
     WHERE ${inItsDeliveries(v)} AND (status IN ('pending', 'failed') OR last_error IS NOT NULL) AND ${isMine(v)}`,
 );
 
-const eraseEvents: Statement<Step> = statement(
+const eraseEvents: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${events} SET data = NULL WHERE ${withData(v)} AND ${isMine(v)}`,
 );
 
-const deleteParticipants: Statement<Step> = statement(
+const deleteParticipants: Statement<EraseStepValues> = statement(
   (v) => sql`DELETE FROM ${participants} WHERE ${ofSessions(v, participants)} AND ${isMine(v)}`,
 );
 
-const deleteMessages: Statement<Step> = statement(
+const deleteMessages: Statement<EraseStepValues> = statement(
   (v) => sql`DELETE FROM ${messages} WHERE ${ofSessions(v, messages)} AND ${isMine(v)}`,
 );
 
-const keepIds: Statement<Step> = statement((v) => raiseFloor(v, isMine(v)));
+const keepIds: Statement<EraseStepValues> = statement((v) => raiseFloor(v, isMine(v)));
 
-const deleteSessions: Statement<Step> = statement(
+const deleteSessions: Statement<EraseStepValues> = statement(
   (v) => sql`DELETE FROM ${sessions} WHERE ${theSessions(v)} AND ${isMine(v)}`,
 );
 
 /** Erases the errors of deliveries whose events were pruned: nobody knows whose they were. Pruning leaves gaps among the oldest events. */
-const forgetPruned: Statement<Step> = statement(
+const forgetPruned: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${deliveries} SET last_error = NULL
-    WHERE (${deliveries.siteId}, ${deliveries.webhookId}, ${deliveries.seq}) IN (WITH RECURSIVE ${owners(v)}
+    WHERE (${deliveries.siteId}, ${deliveries.webhookId}, ${deliveries.seq}) IN (WITH RECURSIVE ${ownersOfSessions(v)}
       SELECT old.site_id, old.webhook_id, old.seq FROM owner CROSS JOIN ${deliveries} AS old
       WHERE old.site_id = ${v.siteId} AND old.webhook_id = owner.id AND old.last_error IS NOT NULL
         AND old.seq < (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) + ${sql.raw(String(PRUNED_WINDOW))}
@@ -140,19 +140,19 @@ const forgetPruned: Statement<Step> = statement(
 const isCustomer = (v: V) => sql`${customers.siteId} = ${v.siteId} AND ${customers.externalId} = ${v.externalId}`;
 const ofCustomer = (v: V) => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.customerExternalId} = ${v.externalId}`;
 
-const deleteCustomer: Statement<Step> = statement(
+const deleteCustomer: Statement<EraseStepValues> = statement(
   (v) => sql`DELETE FROM ${customers} WHERE ${isCustomer(v)} AND ${isMine(v)}
     AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)})`,
 );
 
 /** When the customer has newer sessions, the customer stays, as if the oldest of them were their first. */
-const renewCustomer: Statement<Step> = statement(
+const renewCustomer: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${customers} SET created_at = (
       SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${ofCustomer(v)} ORDER BY ${sessions.id} LIMIT 1)
     WHERE ${isCustomer(v)} AND ${isMine(v)} AND EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)})`,
 );
 
-const end: Statement<Step> = statement(
+const endErasure: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${erasures} SET done_at = ${v.now}, external_id = NULL WHERE ${isErasure(v)} AND ${isMine(v)}
     AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)} AND ${sessions.id} <= ${v.until})`,
 );
@@ -168,17 +168,17 @@ const COLUMNS = sql.join(
   Object.entries(getTableColumns(erasures)).map(([name, column]) => sql`${column} AS ${sql.identifier(name)}`),
   sql`, `,
 );
-const selectNow: Statement<Step, Omit<Erasure, "webhooks"> & { webhooks: string }> = statement(
+const selectNow: Statement<EraseStepValues, Omit<Erasure, "webhooks"> & { webhooks: string }> = statement(
   (v) => sql`SELECT ${COLUMNS} FROM ${erasures} WHERE ${isErasure(v)}`,
 );
 
 const ERASING = [skipDeliveries, eraseEvents, deleteParticipants, deleteMessages, keepIds, deleteSessions];
-const ENDING = [deleteCustomer, renewCustomer, forgetPruned, end];
+const ENDING = [deleteCustomer, renewCustomer, forgetPruned, endErasure];
 
 /** The tables whose erased rows are counted. */
 export const ERASED = ["sessions", "messages", "participants", "events", "deliveries"] as const;
 
-export type Erased = Record<(typeof ERASED)[number], number>;
+export type ErasedRows = Record<(typeof ERASED)[number], number>;
 
 /** The sessions that the next step erases, and their events. @param types see {@link findEvents} */
 export function findStep(
@@ -193,13 +193,13 @@ export function findStep(
 }
 
 /** The result of a step. */
-interface Stepped {
+interface EraseStepResult {
   /** The erasure as it is now; undefined when the home does not have it any more. */
   erasure: Erasure | undefined;
   /** The rows that this step has erased; none when another call made the step. */
-  erased: Erased;
+  erased: ErasedRows;
   /** The webhooks that get an event. */
-  told: string[];
+  toldWebhooks: string[];
 }
 
 /**
@@ -219,7 +219,7 @@ export async function eraseStep(
   eventId: string,
   author: Author,
   answerBy?: number,
-): Promise<Stepped> {
+): Promise<EraseStepResult> {
   const { siteId, hash, id, step, externalId, until } = erasure;
   const isLast = chatIds.length < SESSIONS_PER_STEP || erasure.sessions + chatIds.length >= erasure.total;
   const values = {
@@ -244,14 +244,14 @@ export async function eraseStep(
     (attempt) => {
       const bound = { ...values, madeBy: `${author.requestId}:${attempt}` };
       const some = chatIds.length > 0;
-      const written = (writes: readonly Statement<Step>[]) => writes.map((write) => write(db, bound));
+      const bindWrites = (writes: readonly Statement<EraseStepValues>[]) => writes.map((write) => write(db, bound));
       return inOneBatch(db, {
         moved: moveOn(db, bound),
         counted: some ? count(db, bound) : undefined,
-        event: some ? tell(db, bound) : undefined,
+        event: some ? insertErasedEvent(db, bound) : undefined,
         told: some ? tellWebhooks(db, bound) : undefined,
-        erased: some ? written(ERASING) : undefined,
-        ended: isLast ? written(ENDING) : undefined,
+        erased: some ? bindWrites(ERASING) : undefined,
+        ended: isLast ? bindWrites(ENDING) : undefined,
         // This must come right after the statement that ends the erasure.
         audited: isLast ? auditOf(db, author, AUDITED, erasures, and(isErasure(bound), CHANGED)) : undefined,
         now: selectNow(db, bound),
@@ -260,10 +260,10 @@ export async function eraseStep(
     answerBy,
   );
   const isOurs = now?.step === step + 1 && now.madeBy?.startsWith(`${author.requestId}:`) === true;
-  const erased = Object.fromEntries(ERASED.map((what) => [what, isOurs ? now[what] - erasure[what] : 0])) as Erased;
+  const erased = Object.fromEntries(ERASED.map((what) => [what, isOurs ? now[what] - erasure[what] : 0])) as ErasedRows;
   return {
     erasure: now && { ...now, webhooks: JSON.parse(now.webhooks) as Erasure["webhooks"] },
     erased,
-    told: told?.map(({ told: webhook }) => webhook) ?? [],
+    toldWebhooks: told?.map(({ told: webhook }) => webhook) ?? [],
   };
 }

@@ -6,7 +6,7 @@ import { withRetries } from "../../../core/store/run-batch.ts";
 import { customers, sessions } from "../../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { erasures } from "../erasure-schema.ts";
-import { each, field } from "../json-rows.ts";
+import { eachRow, rowField } from "../json-rows.ts";
 
 /** This file begins erasures, and finds the sessions that they cover. erase-step.ts deletes. */
 
@@ -71,7 +71,7 @@ export async function beginErasure(
       .from(sessions)
       .where(and(isOfTheirs, gt(sessions.id, erasures.until))),
   );
-  const audited = (subject: SQL) => ({
+  const auditRow = (subject: SQL) => ({
     siteId: sql`${siteId}`,
     action: "customer.erasure_begun" as const,
     subject,
@@ -84,7 +84,7 @@ export async function beginErasure(
         .insert(erasures)
         .select(sql`${newRow(erasure, externalId, until, author.now)} WHERE NOT EXISTS ${underWay} AND ${isKnown}`)
         .onConflictDoNothing(),
-      audited: auditOf(db, author, audited(sql`${id}`), ONE_ROW, CHANGED),
+      audited: auditOf(db, author, auditRow(sql`${id}`), ONE_ROW, CHANGED),
       begunAnew: store
         .update(erasures)
         .set({
@@ -94,16 +94,16 @@ export async function beginErasure(
           total: sql`(SELECT count(*) FROM ${sessions} WHERE ${isOfTheirs})`,
         })
         .where(and(isOne(sql`${underWay}`), eq(erasures.step, 0), hasNewer)),
-      auditedAnew: auditOf(db, author, audited(sql`${underWay}`), ONE_ROW, CHANGED),
+      auditedAnew: auditOf(db, author, auditRow(sql`${underWay}`), ONE_ROW, CHANGED),
       found: store
         .select()
         .from(erasures)
         .where(isOne(sql`coalesce(${underWay}, ${last})`)),
     });
   const {
-    found: [found],
+    found: [begunErasure],
   } = await withRetries(runtime, batch, answerBy);
-  return found;
+  return begunErasure;
 }
 
 /** An erasure by its id alone. */
@@ -114,12 +114,12 @@ export async function selectErasureById(db: D1Database, siteId: number, id: stri
 
 export async function selectLastErasure(db: D1Database, siteId: number, hash: string): Promise<string | undefined> {
   const isOfCustomer = and(eq(erasures.siteId, siteId), eq(erasures.hash, hash));
-  const found = await drizzle(db)
+  const lastErasure = await drizzle(db)
     .select({ id: max(erasures.id) })
     .from(erasures)
     .where(isOfCustomer)
     .get();
-  return found?.id ?? undefined;
+  return lastErasure?.id ?? undefined;
 }
 
 /** The next chat ids that receipts do not name yet, ascending. */
@@ -166,12 +166,12 @@ export async function noteListed(
 /** The erasures among these that are done, each as `<site>/<id>`. */
 export async function selectDone(db: D1Database, keys: Pick<Erasure, "siteId" | "id">[]): Promise<Set<string>> {
   const { siteId, id } = erasures;
-  const isNamed = and(sql`${siteId} = ${field("siteId")}`, sql`${id} = ${field("id")}`);
+  const isNamed = and(sql`${siteId} = ${rowField("siteId")}`, sql`${id} = ${rowField("id")}`);
   const done = new Set<string>();
   for (let at = 0; at < keys.length; at += KEYS_PER_STATEMENT) {
     const rows = await drizzle(db)
       .select({ siteId, id })
-      .from(each(keys.slice(at, at + KEYS_PER_STATEMENT)))
+      .from(eachRow(keys.slice(at, at + KEYS_PER_STATEMENT)))
       .crossJoin(erasures)
       .where(and(isNamed, isNotNull(erasures.doneAt)))
       .all();
@@ -182,17 +182,17 @@ export async function selectDone(db: D1Database, keys: Pick<Erasure, "siteId" | 
 
 /** The customers of these sessions, as far as the home has the sessions. */
 export async function selectCustomersOf(db: D1Database, siteId: number, chatIds: number[]): Promise<Set<string>> {
-  const found = new Set<string>();
+  const customers = new Set<string>();
   for (let at = 0; at < chatIds.length; at += IDS_PER_STATEMENT) {
     const rows = await drizzle(db)
       .selectDistinct({ externalId: sessions.customerExternalId })
-      .from(each(chatIds.slice(at, at + IDS_PER_STATEMENT)))
+      .from(eachRow(chatIds.slice(at, at + IDS_PER_STATEMENT)))
       .crossJoin(sessions)
       .where(and(eq(sessions.siteId, siteId), sql`${sessions.id} = each_row.value`))
       .all();
-    for (const { externalId } of rows) found.add(externalId);
+    for (const { externalId } of rows) customers.add(externalId);
   }
-  return found;
+  return customers;
 }
 
 /**
@@ -230,7 +230,7 @@ export async function bringBackErasure(
       found: store.select().from(erasures).where(isErasure(erasure)),
     });
   const {
-    found: [found],
+    found: [storedErasure],
   } = await withRetries(runtime, batch);
-  return found;
+  return storedErasure;
 }

@@ -4,7 +4,7 @@ import { literal } from "../../../core/store/claim.ts";
 import { events } from "../../../core/store/event-schema.ts";
 import { participants, sessions } from "../../../core/store/schema.ts";
 import { type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
-import { owners } from "./chosen-sessions.ts";
+import { ownersOfSessions } from "./chosen-sessions.ts";
 
 /**
  * This file finds the events of sessions without an index, because an index would cost every call a row.
@@ -50,7 +50,7 @@ export type ChosenOldest = {
   limit: number;
 };
 
-type Chosen = ChosenOfCustomer | ChosenOldest;
+type SessionChoice = ChosenOfCustomer | ChosenOldest;
 
 export interface FoundEvents {
   /** The chosen sessions, ascending. */
@@ -78,7 +78,7 @@ const ofCustomer = (
     AND ${sessions.id} > ${v.after} AND ${sessions.id} <= ${v.until} ORDER BY ${sessions.id} LIMIT ${v.limit}`;
 
 /** The same for the oldest sessions of a site. The limit comes first: otherwise a site without old sessions would be read to its end. */
-const oldest = (v: Placeholders<ChosenOldest>) => sql`SELECT id, created_at FROM (
+const oldestSessions = (v: Placeholders<ChosenOldest>) => sql`SELECT id, created_at FROM (
     SELECT ${sessions.id} AS id, ${sessions.createdAt} AS created_at FROM ${sessions}
     WHERE ${sessions.siteId} = ${v.siteId} ORDER BY ${sessions.id} LIMIT ${v.limit})
   WHERE created_at <= ${v.createdUntil}`;
@@ -95,12 +95,12 @@ interface LogRow {
 const selectLog: Statement<{ siteId: number }, LogRow> = statement(
   (v) => sql`SELECT ${events.createdAt} AS oldestAt,
       (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) AS newestSeq,
-      (WITH RECURSIVE ${owners(v)} SELECT count(id) FROM owner) AS webhooks
+      (WITH RECURSIVE ${ownersOfSessions(v)} SELECT count(id) FROM owner) AS webhooks
     FROM ${events} WHERE ${events.siteId} = ${v.siteId} ORDER BY ${events.seq} LIMIT 1`,
 );
 
 /** Changes of a session in one second. */
-interface Happening {
+interface SecondOfSession {
   id: number;
   at: number;
   /** 1 when it was created. */
@@ -109,7 +109,7 @@ interface Happening {
   agents: number;
 }
 
-/** The {@link Happening}s of the chosen sessions. */
+/** The {@link SecondOfSession}s of the chosen sessions. */
 const happeningsOf = (chosen: SQL, siteId: SQL) => sql`WITH chosen AS MATERIALIZED (${chosen})
     SELECT id, at, max(is_creation) AS isCreation, sum(agents) AS agents FROM (
       SELECT id, created_at AS at, 1 AS is_creation, 0 AS agents FROM chosen
@@ -118,11 +118,11 @@ const happeningsOf = (chosen: SQL, siteId: SQL) => sql`WITH chosen AS MATERIALIZ
       WHERE ${participants.siteId} = ${siteId} AND ${participants.sessionId} = chosen.id)
     GROUP BY id, at ORDER BY id`;
 
-const selectOfCustomer = statement<ChosenOfCustomer, Happening>((v) => happeningsOf(ofCustomer(v), v.siteId));
-const selectOldest = statement<ChosenOldest, Happening>((v) => happeningsOf(oldest(v), v.siteId));
+const selectOfCustomer = statement<ChosenOfCustomer, SecondOfSession>((v) => happeningsOf(ofCustomer(v), v.siteId));
+const selectOldest = statement<ChosenOldest, SecondOfSession>((v) => happeningsOf(oldestSessions(v), v.siteId));
 
 /** The seq where the events of each time begin, as `at` and `seq`. `times` is a JSON array of Unix seconds. */
-export const places = (v: Placeholders<{ siteId: number; times: string }>): SQL =>
+export const placesOfTimes = (v: Placeholders<{ siteId: number; times: string }>): SQL =>
   sql`WITH RECURSIVE search(at, low, high) AS (
       SELECT value, (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), (SELECT max(seq) + 1 FROM ${events} WHERE ${events.siteId} = ${v.siteId})
       FROM json_each(${v.times})
@@ -133,10 +133,10 @@ export const places = (v: Placeholders<{ siteId: number; times: string }>): SQL 
       WHERE low < high)
     SELECT at, max(low) AS seq FROM search GROUP BY at`;
 
-const selectPlaces: Statement<{ siteId: number; times: string }> = statement(places);
+const selectPlaces: Statement<{ siteId: number; times: string }> = statement(placesOfTimes);
 
 /** An event about a {@link Happening}. */
-interface HappeningEvent extends Happening {
+interface HappeningEvent extends SecondOfSession {
   seq: number;
 }
 
@@ -166,7 +166,7 @@ const selectOthers: Statement<{ siteId: number; low: number; types: string; chat
  */
 export async function findEvents(
   db: D1Database,
-  chosen: Chosen,
+  chosen: SessionChoice,
   types: readonly string[],
   mostRows = Number.POSITIVE_INFINITY,
 ): Promise<FoundEvents> {
@@ -178,43 +178,43 @@ export async function findEvents(
   } = await inOneBatch(db, { log: selectLog(db, { siteId }), happened: select });
   const happenings = [...Map.groupBy(happened, ({ id }) => id)];
   const rows = happenings.map(([, each]) => rowsOf(each, log));
-  const taken = happenings.slice(0, fittingOf(rows, mostRows));
-  const ids = taken.map(([id]) => id);
+  const chosenSessions = happenings.slice(0, fittingOf(rows, mostRows));
+  const ids = chosenSessions.map(([id]) => id);
   const hasMore = ids.length < happenings.length || happenings.length === limit;
-  const found = { chatIds: ids, hasMore, seqs: [], newestSeq: 0, statements: 2 };
-  if (log === undefined || ids.length === 0) return found;
+  const foundEvents = { chatIds: ids, hasMore, seqs: [], newestSeq: 0, statements: 2 };
+  if (log === undefined || ids.length === 0) return foundEvents;
   const chatIds = JSON.stringify(ids);
   const seqs = new Set<number>();
-  let { statements } = found;
+  let { statements } = foundEvents;
   const isOfOldest = !("externalId" in chosen);
-  const happenedTo = taken.flatMap(([, each]) => each);
+  const happenedTo = chosenSessions.flatMap(([, each]) => each);
   let missing = happenedTo;
   for (const around of AROUND_SECONDS) {
     const since = log.oldestAt - (isOfOldest ? farthestOfOldest(around) : FARTHEST_SECONDS);
     // Events of earlier times were pruned.
     const looked = missing.filter(({ at }) => at >= since);
     if (looked.length === 0) continue;
-    const located = await locate(db, siteId, looked, around, isOfOldest);
+    const located = await locateEvents(db, siteId, looked, around, isOfOldest);
     statements += located.statements + 1;
     const between = selectBetween(db, { siteId, stretches: located.stretches, chatIds });
     const { results } = await between.all<HappeningEvent>();
     for (const { seq } of results) seqs.add(seq);
-    const told = Map.groupBy(results, keyOf);
-    missing = missing.filter((each) => !isTold(each, told.get(keyOf(each)) ?? []));
+    const eventsByHappening = Map.groupBy(results, keyOf);
+    missing = missing.filter((each) => !isTold(each, eventsByHappening.get(keyOf(each)) ?? []));
   }
-  const others = types.filter((type) => !LOCATED_EVENTS.includes(type));
-  if (others.length > 0) {
+  const otherTypes = types.filter((type) => !LOCATED_EVENTS.includes(type));
+  if (otherTypes.length > 0) {
     statements += 2;
     const from = Math.min(...happenedTo.map(({ at }) => at)) - FARTHEST_SECONDS;
     const low = (await placesOf(db, siteId, [from])).get(from) ?? 0;
-    const asked = selectOthers(db, { siteId, low, types: JSON.stringify(others), chatIds });
-    for (const { seq } of (await asked.all<{ seq: number }>()).results) seqs.add(seq);
+    const selectOtherEvents = selectOthers(db, { siteId, low, types: JSON.stringify(otherTypes), chatIds });
+    for (const { seq } of (await selectOtherEvents.all<{ seq: number }>()).results) seqs.add(seq);
   }
-  return { ...found, seqs: [...seqs], newestSeq: log.newestSeq, statements };
+  return { ...foundEvents, seqs: [...seqs], newestSeq: log.newestSeq, statements };
 }
 
 /** About how many participants and deliveries a session has: events of one second count as one. */
-function rowsOf(happenings: Happening[], log: LogRow | undefined): number {
+function rowsOf(happenings: SecondOfSession[], log: LogRow | undefined): number {
   const participants = happenings.reduce((sum, { agents }) => sum + agents, 0);
   if (log === undefined) return participants;
   return participants + happenings.filter(({ at }) => at >= log.oldestAt).length * log.webhooks;
@@ -230,17 +230,17 @@ function fittingOf(rows: number[], most: number): number {
   return tooMany < 0 ? rows.length : Math.max(1, tooMany);
 }
 
-const keyOf = ({ id, at }: Happening): string => `${id}/${at}`;
+const keyOf = ({ id, at }: SecondOfSession): string => `${id}/${at}`;
 
 /** Whether these events cover all changes of a session in a second. */
-const isTold = ({ isCreation, agents }: Happening, told: HappeningEvent[]): boolean =>
-  told.reduce((sum, each) => sum + each.agents, 0) >= agents &&
-  (isCreation === 0 || told.some((each) => each.isCreation));
+const isTold = ({ isCreation, agents }: SecondOfSession, events: HappeningEvent[]): boolean =>
+  events.reduce((sum, each) => sum + each.agents, 0) >= agents &&
+  (isCreation === 0 || events.some((each) => each.isCreation));
 
 /** The seq where the events of each time begin. */
 async function placesOf(db: D1Database, siteId: number, times: number[]): Promise<Map<number, number>> {
-  const asked = selectPlaces(db, { siteId, times: JSON.stringify([...new Set(times)]) });
-  const { results } = await asked.all<{ at: number; seq: number }>();
+  const selectPlacesOfTimes = selectPlaces(db, { siteId, times: JSON.stringify([...new Set(times)]) });
+  const { results } = await selectPlacesOfTimes.all<{ at: number; seq: number }>();
   return new Map(results.map(({ at, seq }) => [at, seq]));
 }
 
@@ -252,11 +252,11 @@ async function placesOf(db: D1Database, siteId: number, times: number[]): Promis
 const farthestOfOldest = (around: number): number => (around > SKEW_SECONDS ? 0 : around);
 
 /** A time span: `from` is part of it, `to` is not. */
-export type Span = [from: number, to: number];
+export type TimeSpan = [from: number, to: number];
 
 /** Joins overlapping spans into one, so that no event is read twice. */
-export function joined(spans: Span[]): Span[] {
-  const apart: Span[] = [];
+export function joined(spans: TimeSpan[]): TimeSpan[] {
+  const apart: TimeSpan[] = [];
   for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {
     const last = apart.at(-1);
     if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to);
@@ -271,14 +271,14 @@ export function joined(spans: Span[]): Span[] {
  * @param isOfOldest the sessions are the oldest of their site. Then nearly all events from the first creation to the last are theirs, and a
  *   search for each second would read more rows than these events
  */
-async function locate(
+async function locateEvents(
   db: D1Database,
   siteId: number,
-  happened: Happening[],
+  happened: SecondOfSession[],
   around: number,
   isOfOldest: boolean,
 ): Promise<{ stretches: string; statements: number }> {
-  const spanOf = (at: number, until = at): Span => [at - around, until + around + 1];
+  const spanOf = (at: number, until = at): TimeSpan => [at - around, until + around + 1];
   const each = joined(happened.map(({ at }) => spanOf(at)));
   const created = happened.filter(({ isCreation }) => isCreation).map(({ at }) => at);
   const hasOne = isOfOldest && created.length > 0;
@@ -290,7 +290,7 @@ async function locate(
 }
 
 /** The stretches of seq of some spans. */
-async function stretchesOf(db: D1Database, siteId: number, spans: Span[]): Promise<Span[]> {
+async function stretchesOf(db: D1Database, siteId: number, spans: TimeSpan[]): Promise<TimeSpan[]> {
   const places = await placesOf(db, siteId, spans.flat());
   return spans.map(([from, to]) => [places.get(from) ?? 0, places.get(to) ?? 0]);
 }

@@ -41,7 +41,7 @@ export interface OldSessions {
 }
 
 /** The values that the statements of a removal bind. */
-type Removal = ChosenSessions & {
+type RemovalValues = ChosenSessions & {
   home: string;
   retentionDays: number | null;
   /** The highest id of the sessions. */
@@ -50,19 +50,19 @@ type Removal = ChosenSessions & {
   externalIds: string;
 };
 
-type V = Placeholders<Removal>;
+type V = Placeholders<RemovalValues>;
 
 /** Condition: the site's retention is the one that was read, or the site is being deleted. */
 const mayGo = (v: V) => sql`EXISTS (SELECT 1 FROM ${homeSites} WHERE ${homeSites.siteId} = ${v.siteId}
   AND (${homeSites.retentionDays} = ${v.retentionDays}
     OR EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${v.siteId} AND ${siteDeletions.home} = ${v.home} AND ${siteDeletions.keptAt} IS NOT NULL)))`;
 
-const deleteDeliveries: Statement<Removal> = statement(
+const deleteDeliveries: Statement<RemovalValues> = statement(
   (v) => sql`DELETE FROM ${deliveries} WHERE ${mayGo(v)} AND ${inItsDeliveries(v)}`,
 );
 
 /** This must come before the site's newest event is deleted: otherwise its seq would be given again. */
-const raiseSeqFloor: Statement<Removal> = statement(
+const raiseSeqFloor: Statement<RemovalValues> = statement(
   (
     v,
   ) => sql`UPDATE ${homeSites} SET event_seq_floor = (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId})
@@ -71,26 +71,26 @@ const raiseSeqFloor: Statement<Removal> = statement(
       AND ${homeSites.eventSeqFloor} < (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId})`,
 );
 
-const deleteEvents: Statement<Removal> = statement(
+const deleteEvents: Statement<RemovalValues> = statement(
   (v) => sql`DELETE FROM ${events} WHERE ${mayGo(v)} AND ${inItsEvents(v)}`,
 );
 
-const deleteParticipants: Statement<Removal> = statement(
+const deleteParticipants: Statement<RemovalValues> = statement(
   (v) => sql`DELETE FROM ${participants} WHERE ${mayGo(v)} AND ${ofSessions(v, participants)}`,
 );
 
-const deleteMessages: Statement<Removal> = statement(
+const deleteMessages: Statement<RemovalValues> = statement(
   (v) => sql`DELETE FROM ${messages} WHERE ${mayGo(v)} AND ${ofSessions(v, messages)}`,
 );
 
-const keepIds: Statement<Removal> = statement((v) => raiseFloor(v, mayGo(v)));
+const keepIds: Statement<RemovalValues> = statement((v) => raiseFloor(v, mayGo(v)));
 
-const deleteSessions: Statement<Removal, { id: number }> = statement(
+const deleteSessions: Statement<RemovalValues, { id: number }> = statement(
   (v) =>
     sql`DELETE FROM ${sessions} WHERE ${mayGo(v)} AND ${theSessions(v)} RETURNING ${sql.identifier(sessions.id.name)}`,
 );
 
-const deleteCustomers: Statement<Removal> = statement(
+const deleteCustomers: Statement<RemovalValues> = statement(
   (v) => sql`DELETE FROM ${customers} WHERE ${mayGo(v)}
     AND ${customers.siteId} = ${v.siteId} AND ${customers.externalId} IN (SELECT value FROM json_each(${v.externalIds}))
     AND NOT EXISTS (SELECT 1 FROM ${sessions}
@@ -98,12 +98,12 @@ const deleteCustomers: Statement<Removal> = statement(
 );
 
 /** Some sessions to delete, and what belongs to them. */
-export type FoundSessions = Removal;
+export type FoundSessions = RemovalValues;
 
 /** The result of a search. */
-interface Found {
+interface FoundOldSessions {
   /** Undefined when no session is to be deleted. */
-  found: FoundSessions | undefined;
+  foundSessions: FoundSessions | undefined;
   /** Whether there may be more of them. */
   hasMore: boolean;
   /** How many statements it took. */
@@ -119,15 +119,15 @@ export async function findOldSessions(
   db: D1Database,
   { siteId, home, retentionDays, createdUntil }: OldSessions,
   types: readonly string[],
-): Promise<Found> {
+): Promise<FoundOldSessions> {
   const chosen = { siteId, createdUntil, limit: SESSIONS_PER_BATCH };
   const { chatIds, seqs, newestSeq, hasMore, statements } = await findEvents(db, chosen, types, MOST_ROWS);
   const lastChatId = chatIds.at(-1);
-  if (lastChatId === undefined) return { found: undefined, hasMore: false, statements };
+  if (lastChatId === undefined) return { foundSessions: undefined, hasMore: false, statements };
   const externalIds = await selectCustomersOf(db, siteId, chatIds);
   const lists = { chatIds, seqs, externalIds: [...externalIds] };
   const asJson = Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, JSON.stringify(list)]));
-  const found = {
+  const foundSessions = {
     siteId,
     home,
     retentionDays,
@@ -135,23 +135,23 @@ export async function findOldSessions(
     lastChatId,
     ...(asJson as Record<keyof typeof lists, string>),
   };
-  return { found, hasMore, statements: statements + 1 };
+  return { foundSessions, hasMore, statements: statements + 1 };
 }
 
 /** The number of statements in the batch of {@link removeOldSessions}. */
-export const STATEMENTS_PER_BATCH = 8;
+export const STATEMENTS_OF_REMOVAL_BATCH = 8;
 
 /** Deletes sessions that were found. @returns how many: none when the retention has changed */
-export async function removeOldSessions(db: D1Database, found: FoundSessions): Promise<number> {
+export async function removeOldSessions(db: D1Database, foundSessions: FoundSessions): Promise<number> {
   const removed = await inOneBatch(db, {
-    deliveries: deleteDeliveries(db, found),
-    seqFloor: raiseSeqFloor(db, found),
-    events: deleteEvents(db, found),
-    participants: deleteParticipants(db, found),
-    messages: deleteMessages(db, found),
-    idFloor: keepIds(db, found),
-    sessions: deleteSessions(db, found),
-    customers: deleteCustomers(db, found),
+    deliveries: deleteDeliveries(db, foundSessions),
+    seqFloor: raiseSeqFloor(db, foundSessions),
+    events: deleteEvents(db, foundSessions),
+    participants: deleteParticipants(db, foundSessions),
+    messages: deleteMessages(db, foundSessions),
+    idFloor: keepIds(db, foundSessions),
+    sessions: deleteSessions(db, foundSessions),
+    customers: deleteCustomers(db, foundSessions),
   });
   return removed.sessions.length;
 }

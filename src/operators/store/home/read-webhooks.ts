@@ -15,11 +15,11 @@ export const MOST_COUNTED = 10_000;
  * A row for each counted delivery of a webhook. The status must be in the SQL itself, for the partial index. The outer table must be named,
  * because drizzle leaves it out in a query of one table.
  */
-const counted = (status: "pending" | "failed", index: string) =>
+const countOf = (status: "pending" | "failed", index: string) =>
   sql.raw(`(SELECT counted.seq FROM deliveries AS counted INDEXED BY ${index}
   WHERE counted.site_id = webhooks.site_id AND counted.webhook_id = webhooks.id AND counted.status = '${status}' LIMIT ${MOST_COUNTED})`);
-const PENDING = counted("pending", "deliveries_due");
-const FAILED = counted("failed", "deliveries_failed");
+const PENDING = countOf("pending", "deliveries_due");
+const FAILED = countOf("failed", "deliveries_failed");
 
 const { siteId, secret, previousVersion, previousSecret, lastError, lastSeq, ...COLUMNS } = getTableColumns(webhooks);
 
@@ -61,8 +61,8 @@ export function selectWebhook(db: D1Database, key: WebhookKey): Promise<Webhook 
 /** Whether a webhook is enabled; undefined when the site has no such webhook. Counts nothing. */
 export async function selectIsEnabled(db: D1Database, key: WebhookKey): Promise<boolean | undefined> {
   const { status } = webhooks;
-  const found = await drizzle(db).select({ status }).from(webhooks).where(isWebhook(key)).get();
-  return found && found.status === "enabled";
+  const storedWebhook = await drizzle(db).select({ status }).from(webhooks).where(isWebhook(key)).get();
+  return storedWebhook && storedWebhook.status === "enabled";
 }
 
 /** A webhook with its sealed secrets; undefined when the site has no such webhook. */

@@ -11,7 +11,7 @@ export const MOST_RECENT = 1_000;
  * The results of a webhook's newest deliveries, pings too. Skipped deliveries do not count. A try from before the webhook got another URL
  * or was enabled does not count, because it says nothing about the receiver now.
  */
-export interface Recent {
+export interface RecentDeliveries {
   /** Of the events since a time: how many were delivered, and how many were tried with any result. */
   delivered: number;
   tried: number;
@@ -23,7 +23,7 @@ export interface Recent {
   failure: { at: number; lastStatus: number | null; lastError: string | null } | null;
 }
 
-type Row = Omit<Recent, "isCut" | "failure"> & { isCut: number; failure: string | null };
+type RecentRow = Omit<RecentDeliveries, "isCut" | "failure"> & { isCut: number; failure: string | null };
 
 const WAS_DELIVERED = sql.raw("(tells AND status = 'delivered')");
 const HAS_FAILED = sql.raw(
@@ -31,7 +31,7 @@ const HAS_FAILED = sql.raw(
 );
 
 /** The rows are limited before they are compared with the time: otherwise all rows of a quiet webhook would be read. */
-const selectRecent = statement<{ siteId: number; webhookId: string; since: number; healthSince: number }, Row>(
+const selectRecent = statement<{ siteId: number; webhookId: string; since: number; healthSince: number }, RecentRow>(
   (v) => sql`WITH newest AS MATERIALIZED (
       SELECT status, claim, last_status, last_error, last_attempt_at, created_at >= ${v.since} AS recent,
         coalesce(last_attempt_at, 0) >= ${v.healthSince} AS tells
@@ -57,7 +57,7 @@ export async function selectRecents(
   siteId: number,
   webhooks: readonly Pick<Webhook, "id" | "healthSince">[],
   since: number,
-): Promise<Recent[]> {
+): Promise<RecentDeliveries[]> {
   if (webhooks.length === 0) return [];
   const { recents } = await inOneBatch(db, {
     recents: webhooks.map(({ id, healthSince }) =>
@@ -66,6 +66,10 @@ export async function selectRecents(
   });
   return recents.map(([row]) => {
     if (row === undefined) throw new Error("a webhook's deliveries were not counted");
-    return { ...row, isCut: row.isCut === 1, failure: JSON.parse(row.failure ?? "null") as Recent["failure"] };
+    return {
+      ...row,
+      isCut: row.isCut === 1,
+      failure: JSON.parse(row.failure ?? "null") as RecentDeliveries["failure"],
+    };
   });
 }

@@ -82,7 +82,7 @@ export async function selectRefusals(
     .orderBy(desc(refusals.requestId))
     .limit(MOST_READ)
     .as("looked");
-  const wanted: SQL | undefined = and(
+  const isWanted: SQL | undefined = and(
     appid === undefined ? undefined : eq(looked.appid, appid),
     reason === undefined ? undefined : eq(looked.reason, reason),
     operation === undefined ? undefined : eq(looked.operation, operation),
@@ -90,13 +90,13 @@ export async function selectRefusals(
   const page = store
     .select()
     .from(looked)
-    .where(wanted)
+    .where(isWanted)
     .limit(limit + 1);
   // Both queries are in one batch: otherwise a row that arrives in between would move the end of what was looked at.
   const { found, end } = await inOneBatch(db, {
     found: page,
     end:
-      wanted &&
+      isWanted &&
       store
         .select({ requestId: refusals.requestId })
         .from(refusals)

@@ -12,7 +12,7 @@ export type SealedSecrets = OwnerKey &
   Pick<typeof apps.$inferSelect, "version" | "secret" | "previousVersion" | "previousSecret">;
 
 /** Whether a sealed secret starts differently from `mark`; null when there is no secret. */
-const differs = (column: SQLiteColumn, mark: string) =>
+const sealDiffers = (column: SQLiteColumn, mark: string) =>
   sql<number | null>`substr(${column}, 1, length(${mark})) <> ${mark}`;
 
 /**
@@ -34,7 +34,7 @@ export function selectSealedOtherwise(
     .where(
       and(
         sql`(${siteId}, ${name}) > (${after.siteId}, ${after.name})`,
-        or(differs(secret, mark), differs(previousSecret, mark)),
+        or(sealDiffers(secret, mark), sealDiffers(previousSecret, mark)),
       ),
     )
     .orderBy(asc(siteId), asc(name))
@@ -48,7 +48,7 @@ export const REPLACING_QUERIES = 3;
 /** Counts the secrets that are sealed with another key than that of `mark`. */
 export async function countSealedOtherwise(db: D1Database, mark: string): Promise<number> {
   const store = drizzle(db);
-  const count = (column: SQLiteColumn) => sql`coalesce(sum(${differs(column, mark)}), 0)`;
+  const count = (column: SQLiteColumn) => sql`coalesce(sum(${sealDiffers(column, mark)}), 0)`;
   const ofWebhooks = store
     .select({ n: sql`${count(webhooks.secret)} + ${count(webhooks.previousSecret)}` })
     .from(webhooks);
@@ -59,8 +59,10 @@ export async function countSealedOtherwise(db: D1Database, mark: string): Promis
 /** Whether an app that is not revoked has a secret that is sealed with none of the keys of `marks`. All marks have the same length. */
 export async function hasOtherSeal(db: D1Database, marks: readonly string[]): Promise<boolean> {
   const mark = sql`substr(${apps.secret}, 1, length(${marks[0]}))`;
-  const others = and(isNull(apps.revokedAt), notInArray(mark, [...marks]));
-  return (await drizzle(db).select({ appid: apps.appid }).from(apps).where(others).limit(1).get()) !== undefined;
+  const isOtherwiseSealed = and(isNull(apps.revokedAt), notInArray(mark, [...marks]));
+  return (
+    (await drizzle(db).select({ appid: apps.appid }).from(apps).where(isOtherwiseSealed).limit(1).get()) !== undefined
+  );
 }
 
 /**
@@ -83,7 +85,7 @@ export async function replaceSeals(
     details: sql`${JSON.stringify({ apps: renewed.apps.length, webhooks: renewed.webhooks.length })}`,
   };
   // One statement for all rows, because Workers Free allows 50 queries per invocation.
-  const replacing = (owners: Owners) => {
+  const replaceStatement = (owners: Owners) => {
     const { table, name } = OWNERS[owners];
     const rows = renewed[owners].map((owner) => [
       owner.siteId,
@@ -94,19 +96,19 @@ export async function replaceSeals(
       owner.before.secret,
       owner.before.previousSecret,
     ]);
-    const part = (at: number) => sql<string>`renewed.value ->> ${sql.raw(`${at}`)}`;
-    const isSealedSo = and(eq(table.secret, part(5)), sql`${table.previousSecret} IS ${part(6)}`);
-    const unchanged = and(eq(table.version, part(2)), isSealedSo);
+    const renewedPart = (at: number) => sql<string>`renewed.value ->> ${sql.raw(`${at}`)}`;
+    const isSealedSo = and(eq(table.secret, renewedPart(5)), sql`${table.previousSecret} IS ${renewedPart(6)}`);
+    const unchanged = and(eq(table.version, renewedPart(2)), isSealedSo);
     return store
       .update(table)
-      .set({ secret: part(3), previousSecret: part(4) })
+      .set({ secret: renewedPart(3), previousSecret: renewedPart(4) })
       .from(sql`json_each(${JSON.stringify(rows)}) AS renewed`)
-      .where(and(eq(table.siteId, part(0)), eq(name, part(1)), unchanged))
+      .where(and(eq(table.siteId, renewedPart(0)), eq(name, renewedPart(1)), unchanged))
       .returning({ version: table.version });
   };
   const { changed } = await inOneBatch(db, {
     audited: auditOf(db, author, row, ONE_ROW, undefined),
-    changed: [replacing("apps"), replacing("webhooks")],
+    changed: [replaceStatement("apps"), replaceStatement("webhooks")],
   });
   return new Set(changed.flat().map(({ version }) => version));
 }

@@ -20,11 +20,11 @@ export const NAMES_SEARCHED = 5_000;
 /** How many hits of a kind a site gives. One more is read, which shows that there are others. */
 export const MOST_FOUND = 20;
 
-const number = (value: number) => sql.raw(String(value));
-const MOST = number(MOST_FOUND + 1);
+const numberLiteral = (value: number) => sql.raw(String(value));
+const MOST = numberLiteral(MOST_FOUND + 1);
 
 /** The sites to search, a JSON array of their ids. */
-const sitesOf = (asked: SQL) => sql`site(id) AS MATERIALIZED (SELECT value FROM json_each(${asked}))`;
+const sitesOf = (siteIds: SQL) => sql`site(id) AS MATERIALIZED (SELECT value FROM json_each(${siteIds}))`;
 
 /** The words, a JSON array. SQLite's lower() changes only ASCII, here and in the searched texts. */
 const wordsOf = (words: SQL) => sql`word(part) AS MATERIALIZED (SELECT lower(value) FROM json_each(${words}))`;
@@ -61,7 +61,7 @@ export const findTitles: Statement<{ sites: string; words: string }> = statement
     FROM site CROSS JOIN json_each((SELECT json_group_array(chat_id) FROM (
       SELECT chat_id FROM (
         SELECT ${sessions.id} AS chat_id, lower(${title} || char(10) || coalesce(${sessions.visitorTitle}, '')) AS titles
-        FROM ${sessions} WHERE ${sessions.siteId} = site.id ORDER BY ${sessions.id} DESC LIMIT ${number(TITLES_SEARCHED)})
+        FROM ${sessions} WHERE ${sessions.siteId} = site.id ORDER BY ${sessions.id} DESC LIMIT ${numberLiteral(TITLES_SEARCHED)})
       WHERE ${hasWords(sql`titles`)} LIMIT ${MOST}))) AS hit
     CROSS JOIN ${sessions} WHERE ${sessions.siteId} = site.id AND ${sessions.id} = hit.value`,
 );
@@ -109,7 +109,7 @@ export const findAppNames: Statement<{ sites: string; words: string }> = stateme
     FROM site CROSS JOIN json_each((SELECT json_group_array(key) FROM (
       SELECT key FROM (
         SELECT ${apps.appid} AS key, lower(${apps.name}) AS called
-        FROM ${apps} WHERE ${apps.siteId} = site.id ORDER BY ${apps.appid} LIMIT ${number(NAMES_SEARCHED)})
+        FROM ${apps} WHERE ${apps.siteId} = site.id ORDER BY ${apps.appid} LIMIT ${numberLiteral(NAMES_SEARCHED)})
       WHERE ${hasWords(sql`called`)} LIMIT ${MOST}))) AS hit
     CROSS JOIN ${apps} WHERE ${apps.siteId} = site.id AND ${apps.appid} = hit.value`,
 );
@@ -134,7 +134,7 @@ export const findAgentNames: Statement<{ sites: string; words: string }> = state
     FROM site CROSS JOIN json_each((SELECT json_group_array(key) FROM (
       SELECT key FROM (
         SELECT ${agents.id} AS key, lower(${agents.name}) AS called
-        FROM ${agents} WHERE ${agents.siteId} = site.id ORDER BY ${agents.id} LIMIT ${number(NAMES_SEARCHED)})
+        FROM ${agents} WHERE ${agents.siteId} = site.id ORDER BY ${agents.id} LIMIT ${numberLiteral(NAMES_SEARCHED)})
       WHERE ${hasWords(sql`called`)} LIMIT ${MOST}))) AS hit
     CROSS JOIN ${agents} WHERE ${agents.siteId} = site.id AND ${agents.id} = hit.value`,
 );
@@ -169,7 +169,7 @@ export const findEvents: Statement<{ sites: string; id: string }> = statement(
     FROM site CROSS JOIN json_each((SELECT json_group_array(seq) FROM (
       SELECT seq FROM (
         SELECT ${events.seq} AS seq, ${events.id} AS event FROM ${events} WHERE ${events.siteId} = site.id
-        ORDER BY ${events.seq} DESC LIMIT ${number(EVENTS_SEARCHED)})
+        ORDER BY ${events.seq} DESC LIMIT ${numberLiteral(EVENTS_SEARCHED)})
       WHERE event = ${v.id} LIMIT 1))) AS hit
     CROSS JOIN ${events} ON ${events.siteId} = site.id AND ${events.seq} = hit.value
     LEFT JOIN ${webhooks} ON ${webhooks.siteId} = ${events.siteId}

@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { deliveries, events, webhooks } from "../../../core/store/event-schema.ts";
 import { type Statement, statement } from "../../../core/store/statement.ts";
-import { joined, places, type Span } from "./events-of-sessions.ts";
+import { joined, placesOfTimes, type TimeSpan } from "./events-of-sessions.ts";
 
 /** This file reads the events of one session for its page. */
 
@@ -23,10 +23,10 @@ export interface SessionEvent {
 /** A delivery of such an event to a webhook that the site still has. */
 export type SessionDelivery = Awaited<ReturnType<typeof selectDeliveriesOf>>[number];
 
-/** Reads the {@link SessionEvent}s of a session within spans of seconds, a JSON array of {@link Span}; `times` are their ends. */
+/** Reads the {@link SessionEvent}s of a session within spans of seconds, a JSON array of {@link TimeSpan}; `times` are their ends. */
 const selectWithin: Statement<{ siteId: number; chatId: number; spans: string; times: string; limit: number }> =
   statement(
-    (v) => sql`WITH place AS MATERIALIZED (${places(v)})
+    (v) => sql`WITH place AS MATERIALIZED (${placesOfTimes(v)})
     SELECT ${events.seq} AS seq, ${events.type} AS type, ${events.createdAt} AS createdAt
     FROM json_each(${v.spans}) AS asked CROSS JOIN place AS first CROSS JOIN place AS past CROSS JOIN ${events}
     WHERE first.at = asked.value ->> 0 AND past.at = asked.value ->> 1
@@ -50,7 +50,7 @@ export async function selectTimeline(
 ): Promise<{ events: SessionEvent[]; deliveries: SessionDelivery[]; isCut: boolean }> {
   const distinct = [...new Set(times)];
   const looked = distinct.slice(0, MOST_EVENTS);
-  const spans = joined(looked.map((at): Span => [at - AROUND_SECONDS, at + AROUND_SECONDS + 1]));
+  const spans = joined(looked.map((at): TimeSpan => [at - AROUND_SECONDS, at + AROUND_SECONDS + 1]));
   const { results } = await selectWithin(db, {
     siteId,
     chatId,
@@ -59,9 +59,9 @@ export async function selectTimeline(
     limit: MOST_EVENTS,
   }).all<SessionEvent>();
   const seqs = results.map(({ seq }) => seq);
-  const found = seqs.length === 0 ? [] : await selectDeliveriesOf(db, siteId, seqs);
+  const deliveriesOfEvents = seqs.length === 0 ? [] : await selectDeliveriesOf(db, siteId, seqs);
   const isCut = results.length === MOST_EVENTS || looked.length < distinct.length;
-  return { events: results, deliveries: found, isCut };
+  return { events: results, deliveries: deliveriesOfEvents, isCut };
 }
 
 /** @param seqs of {@link MOST_EVENTS} events at most */

@@ -129,7 +129,7 @@ export async function selectSession(db: D1Database, siteId: number, id: number) 
   // A batch returns rows by column name, so each column of a SELECT needs a name of its own.
   const agentName = sql<string | null>`${agents.name}`.as("agent_name");
   const {
-    found: [found],
+    found: [storedSession],
     ...rows
   } = await inOneBatch(db, {
     found: store
@@ -173,8 +173,8 @@ export async function selectSession(db: D1Database, siteId: number, id: number) 
       .where(and(eq(messages.siteId, siteId), eq(messages.sessionId, id)))
       .orderBy(asc(messages.seq)),
   });
-  if (found === undefined) return undefined;
-  const { session, responsibleAgentName, appName, customer } = found;
+  if (storedSession === undefined) return undefined;
+  const { session, responsibleAgentName, appName, customer } = storedSession;
   return {
     session: { ...session, responsibleAgentName, appName, metadata: session.metadata ?? {} },
     customer,
@@ -211,7 +211,7 @@ export async function selectAge(
   siteId: number,
   since: number,
 ): Promise<{ oldestAt: number | null; older: number }> {
-  const first = drizzle(db)
+  const firstSession = drizzle(db)
     .select({ id: sessions.id, createdAt: sessions.createdAt })
     .from(sessions)
     .where(eq(sessions.siteId, siteId))
@@ -219,8 +219,11 @@ export async function selectAge(
     .limit(1)
     .as("first");
   const row = await drizzle(db)
-    .select({ oldestAt: first.createdAt, older: sql<number>`max(0, ${firstSince(siteId, since)} - ${first.id})` })
-    .from(first)
+    .select({
+      oldestAt: firstSession.createdAt,
+      older: sql<number>`max(0, ${firstSince(siteId, since)} - ${firstSession.id})`,
+    })
+    .from(firstSession)
     .get();
   return row ?? { oldestAt: null, older: 0 };
 }
@@ -236,18 +239,23 @@ export async function selectSessionCounts(
   since: readonly number[],
 ): Promise<Record<SessionStatus, number>[]> {
   const store = drizzle(db);
-  const counted = (status: SessionStatus, time: number) => {
-    const wanted = and(
+  const countOf = (status: SessionStatus, time: number) => {
+    const isWanted = and(
       eq(sessions.siteId, siteId),
       eq(sessions.status, status),
       gte(sessions.id, firstSince(siteId, time)),
     );
-    const found = store.select({ id: sessions.id }).from(sessions).where(wanted).limit(COUNT_LIMIT).as("found");
-    return store.select({ sessions: count() }).from(found);
+    const wantedSessions = store
+      .select({ id: sessions.id })
+      .from(sessions)
+      .where(isWanted)
+      .limit(COUNT_LIMIT)
+      .as("found");
+    return store.select({ sessions: count() }).from(wantedSessions);
   };
   if (since.length === 0) return [];
   const { counts } = await inOneBatch(db, {
-    counts: since.map((time) => byStatus((status) => counted(status, time))),
+    counts: since.map((time) => byStatus((status) => countOf(status, time))),
   });
   return counts.map((each) => byStatus((status) => each[status][0]?.sessions ?? 0));
 }

@@ -7,7 +7,7 @@ import { withRetries } from "../../../core/store/run-batch.ts";
 import { apps, homeSites } from "../../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { siteDeletions } from "../erasure-schema.ts";
-import { each, field } from "../json-rows.ts";
+import { eachRow, rowField } from "../json-rows.ts";
 import { SITE_TABLES } from "../site-tables.ts";
 
 /** This file begins the deletion of a site in its home, and deletes the last row. prune-deleted-sites.ts deletes the rest. */
@@ -149,18 +149,18 @@ export async function selectBack(db: D1Database, home: string, siteIds: number[]
   const rows = await drizzle(db)
     .select({ siteId: homeSites.siteId })
     .from(homeSites)
-    .where(and(sql`${homeSites.siteId} IN (SELECT value FROM ${each(siteIds)})`, notExists(keptEndIn(db, home))))
+    .where(and(sql`${homeSites.siteId} IN (SELECT value FROM ${eachRow(siteIds)})`, notExists(keptEndIn(db, home))))
     .all();
   return new Set(rows.map(({ siteId }) => siteId));
 }
 
 /** Gives a restored home its lost deletions, except those of sites that are back. */
 export async function rememberDeletions(db: D1Database, deletions: SiteDeletion[]): Promise<void> {
-  const columns = ["siteId", "id", "home", "begunAt", "keptAt", "doneAt"].map(field);
-  const isHere = sql`EXISTS (SELECT 1 FROM ${homeSites} WHERE ${homeSites.siteId} = ${field("siteId")})`;
+  const columns = ["siteId", "id", "home", "begunAt", "keptAt", "doneAt"].map(rowField);
+  const isHere = sql`EXISTS (SELECT 1 FROM ${homeSites} WHERE ${homeSites.siteId} = ${rowField("siteId")})`;
   await drizzle(db)
     .insert(siteDeletions)
-    .select(sql`SELECT ${sql.join(columns, sql`, `)} FROM ${each(deletions)} WHERE NOT ${isHere}`)
+    .select(sql`SELECT ${sql.join(columns, sql`, `)} FROM ${eachRow(deletions)} WHERE NOT ${isHere}`)
     .onConflictDoNothing()
     .run();
 }
@@ -180,11 +180,11 @@ export async function countLeft(db: D1Database, siteId: number): Promise<Record<
 
 /** The tables in which a site has rows. */
 export async function selectTablesLeft(db: D1Database, siteId: number): Promise<Set<string>> {
-  const found = Object.entries(SITE_TABLES).map(
+  const rowsOfTables = Object.entries(SITE_TABLES).map(
     ([name, { table }]) =>
       sql`EXISTS (SELECT 1 FROM ${table} WHERE ${table.siteId} = ${siteId}) AS ${sql.identifier(name)}`,
   );
-  const [row] = await drizzle(db).all<Record<string, number>>(sql`SELECT ${sql.join(found, sql`, `)}`);
+  const [row] = await drizzle(db).all<Record<string, number>>(sql`SELECT ${sql.join(rowsOfTables, sql`, `)}`);
   return new Set(Object.entries(row ?? {}).flatMap(([name, isThere]) => (isThere === 1 ? [name] : [])));
 }
 
@@ -211,13 +211,13 @@ export async function deleteHomeSite(db: D1Database, key: SiteKey, author: Autho
     details: sql`json_object('deletion_id', ${siteDeletions.id})`,
   };
   const {
-    left: [left],
+    left: [tablesLeft],
   } = await inOneBatch(db, {
     deleted: store.delete(homeSites).where(and(isHere, exists(ends), ...isEmpty)),
     audited: auditOf(db, author, audited, siteDeletions, and(isOf(key), CHANGED)),
     left: store.select({ sites: count() }).from(homeSites).where(isHere),
   });
-  return left?.sites === 0;
+  return tablesLeft?.sites === 0;
 }
 
 /** Notes that nothing is left of a site. The directory must know it before. */

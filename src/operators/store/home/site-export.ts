@@ -31,14 +31,14 @@ export async function selectWholeSessions(
   limit: number,
 ): Promise<ExportedSessions> {
   const store = drizzle(db);
-  const found = await store
+  const sessionRows = await store
     .select({ id: sessions.id })
     .from(sessions)
     .where(and(eq(sessions.siteId, siteId), gt(sessions.id, after)))
     .orderBy(asc(sessions.id))
     .limit(limit)
     .all();
-  const ids = found.map(({ id }) => id);
+  const ids = sessionRows.map(({ id }) => id);
   const [from, to] = [ids[0], ids.at(-1)];
   if (from === undefined || to === undefined) return NO_SESSIONS;
   const isEarlier = and(

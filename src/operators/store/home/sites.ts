@@ -89,20 +89,20 @@ const HIGHEST_ID = sql<number>`max(${homeSites.chatIdFloor}, ${newestSessionId(h
 export const eventsSwitched = (events: boolean): SQL => sql`${JSON.stringify({ from: !events, to: events })}`;
 
 /** The values of the site after the change, and the condition for the wanted floor. */
-function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
-  const isOlder = before.revision < known.revision;
-  const { name, status, retentionDays } = isOlder ? known : before;
+function changeOver(before: HomeSite, knownSite: KnownSite, wantedChange: HomeSiteChange) {
+  const isOlder = before.revision < knownSite.revision;
+  const { name, status, retentionDays } = isOlder ? knownSite : before;
   // The directory's floor counts even when its revision is not newer. Reconciling raises the floor in both databases without a new
   // revision, and the next restore undoes it in the home.
-  const leastFloor = known.chatIdFloor;
-  const floor = wanted.chatIdFloor;
+  const leastFloor = knownSite.chatIdFloor;
+  const floor = wantedChange.chatIdFloor;
   const next = {
-    name: wanted.name ?? name,
-    status: wanted.status ?? status,
+    name: wantedChange.name ?? name,
+    status: wantedChange.status ?? status,
     chatIdFloor: floor ?? sql<number>`max(${homeSites.chatIdFloor}, ${leastFloor})`,
-    events: wanted.events ?? before.events,
-    retentionDays: wanted.retentionDays === undefined ? retentionDays : wanted.retentionDays,
-    revision: Math.max(before.revision, known.revision) + 1,
+    events: wantedChange.events ?? before.events,
+    retentionDays: wantedChange.retentionDays === undefined ? retentionDays : wantedChange.retentionDays,
+    revision: Math.max(before.revision, knownSite.revision) + 1,
   };
   // The same floor may be set again, even when sessions were opened above it.
   const isFree = or(sql`${HIGHEST_ID} <= ${floor}`, eq(homeSites.chatIdFloor, floor ?? 0));
@@ -122,52 +122,61 @@ function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
 export async function updateHomeSite(
   runtime: Runtime,
   db: D1Database,
-  known: KnownSite,
-  wanted: HomeSiteChange,
+  knownSite: KnownSite,
+  wantedChange: HomeSiteChange,
   author: Author,
   answerBy?: number,
 ): Promise<{ site: HomeSite; givenId: number | undefined } | undefined> {
   const store = drizzle(db);
   // A site whose deletion has begun stays closed.
-  const named = and(eq(homeSites.siteId, known.siteId), notExists(endOf(db, known)));
+  const isSite = and(eq(homeSites.siteId, knownSite.siteId), notExists(endOf(db, knownSite)));
   const find = () =>
     store
       .select({ ...getTableColumns(homeSites), highestId: HIGHEST_ID.as("highest_id") })
       .from(homeSites)
-      .where(named);
-  type Found = HomeSite & { highestId: number };
+      .where(isSite);
+  type SiteWithHighestId = HomeSite & { highestId: number };
 
-  const write = async (before: Found) => {
-    const { next, allowed } = over(before, known, wanted);
+  const write = async (before: SiteWithHighestId) => {
+    const { next, allowed } = changeOver(before, knownSite, wantedChange);
     // The condition names `events`, because the first webhook turns events on without a new revision.
-    const unchanged = and(named, eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed);
+    const unchanged = and(
+      isSite,
+      eq(homeSites.revision, before.revision),
+      eq(homeSites.events, before.events),
+      allowed,
+    );
     const subject = sql`CAST(${homeSites.siteId} AS TEXT)`;
-    const audit = (action: AuditAction, details: SQL, changes: SQL) =>
+    const auditRow = (action: AuditAction, details: SQL, changes: SQL) =>
       auditOf(db, author, { siteId: homeSites.siteId, action, subject, details }, homeSites, and(unchanged, changes));
-    const switched = sql`json_object('name', ${next.name}, 'from', ${homeSites.status}, 'to', ${next.status})`;
+    const statusDetails = sql`json_object('name', ${next.name}, 'from', ${homeSites.status}, 'to', ${next.status})`;
     // The audit statements come before the update, because they need the row's old values.
     const {
       changed,
       now: [now],
     } = await inOneBatch(db, {
       audited: [
-        audit(
+        auditRow(
           "site.renamed",
           sql`json_object('from', ${homeSites.name}, 'to', ${next.name})`,
           ne(homeSites.name, next.name),
         ),
-        audit(next.status === "closed" ? "site.closed" : "site.opened", switched, ne(homeSites.status, next.status)),
-        audit(
+        auditRow(
+          next.status === "closed" ? "site.closed" : "site.opened",
+          statusDetails,
+          ne(homeSites.status, next.status),
+        ),
+        auditRow(
           "site.first_chat_id_set",
           sql`json_object('first_chat_id', ${next.chatIdFloor} + 1, 'from', ${homeSites.chatIdFloor} + 1, 'to', ${next.chatIdFloor} + 1)`,
           ne(homeSites.chatIdFloor, next.chatIdFloor),
         ),
-        audit(
+        auditRow(
           next.events ? "site.events_on" : "site.events_off",
           eventsSwitched(next.events),
           ne(homeSites.events, next.events),
         ),
-        audit(
+        auditRow(
           "site.retention_set",
           sql`json_object('from', ${homeSites.retentionDays}, 'to', CAST(${next.retentionDays} AS INTEGER))`,
           sql`${homeSites.retentionDays} IS NOT ${next.retentionDays}`,
@@ -179,9 +188,10 @@ export async function updateHomeSite(
     return { changed: changed.meta.changes === 1, now };
   };
 
-  const isDone = (now: Found) => now.revision >= known.revision && hasAll<HomeSite>(now, wanted);
-  const isRefused = (now: Found, before: Found) => now.revision === before.revision && now.events === before.events;
-  const now = await changeRow<Found>({
+  const isDone = (now: SiteWithHighestId) => now.revision >= knownSite.revision && hasAll<HomeSite>(now, wantedChange);
+  const isRefused = (now: SiteWithHighestId, before: SiteWithHighestId) =>
+    now.revision === before.revision && now.events === before.events;
+  const now = await changeRow<SiteWithHighestId>({
     read: async () => (await find()).at(0),
     write,
     isFinal: (now, before) => isDone(now) || isRefused(now, before),
@@ -189,7 +199,7 @@ export async function updateHomeSite(
   });
   if (now === undefined) return undefined;
   const { highestId: highest, ...site } = now;
-  return { site, givenId: isDone(now) ? undefined : Math.max(highest, known.chatIdFloor) };
+  return { site, givenId: isDone(now) ? undefined : Math.max(highest, knownSite.chatIdFloor) };
 }
 
 /** A site as its home has it; undefined when the home does not have it. */

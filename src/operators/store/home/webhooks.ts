@@ -116,10 +116,10 @@ export async function insertWebhook(
         .where(and(isSite, notExists(endOf(db, webhook)))),
     });
   const {
-    found: [found],
+    found: [storedWebhook],
   } = await withRetries(runtime, batch);
-  if (found?.webhook === null && found.wasAdded === 1) throw changedMeanwhile();
-  return found;
+  if (storedWebhook?.webhook === null && storedWebhook.wasAdded === 1) throw changedMeanwhile();
+  return storedWebhook;
 }
 
 /** The values of a webhook that operators can change. */
@@ -141,8 +141,8 @@ export async function updateWebhook(
   runtime: Runtime,
   db: D1Database,
   key: WebhookKey,
-  wanted: WebhookChange,
-  detailsOf: (before: WebhookState, next: WebhookState) => { changed: string; switched: string },
+  wantedChange: WebhookChange,
+  detailsOf: (before: WebhookState, next: WebhookState) => { ofChange: string; ofStatusSwitch: string },
   author: Author,
   answerBy?: number,
 ): Promise<{ webhook: Webhook; isMoved: boolean } | undefined> {
@@ -151,9 +151,9 @@ export async function updateWebhook(
   let isMoved = false;
   const write = async (before: Webhook) => {
     const [url, events, status] = [
-      wanted.url ?? before.url,
-      wanted.events ?? before.events,
-      wanted.status ?? before.status,
+      wantedChange.url ?? before.url,
+      wantedChange.events ?? before.events,
+      wantedChange.status ?? before.status,
     ];
     // While the revision is that of `before`, the row has all values of `before`.
     const isSwitched = status !== before.status;
@@ -170,17 +170,17 @@ export async function updateWebhook(
     );
     const details = detailsOf(before, { url, events, status });
     const audited = { siteId: webhooks.siteId, subject: webhooks.id };
-    const changed = { ...audited, action: "webhook.changed" as const, details: sql`${details.changed}` };
-    const switched = {
+    const changed = { ...audited, action: "webhook.changed" as const, details: sql`${details.ofChange}` };
+    const auditRowOfSwitch = {
       ...audited,
       action: status === "disabled" ? ("webhook.disabled" as const) : ("webhook.enabled" as const),
-      details: sql`${details.switched}`,
+      details: sql`${details.ofStatusSwitch}`,
     };
     const isChanged = or(ne(webhooks.url, url), ne(webhooks.events, events));
     const results = await inOneBatch(db, {
       // These statements need the row's old values, so they come before the update.
       audited: auditOf(db, author, changed, webhooks, and(unchanged, isChanged)),
-      switched: auditOf(db, author, switched, webhooks, and(unchanged, ne(webhooks.status, status))),
+      switched: auditOf(db, author, auditRowOfSwitch, webhooks, and(unchanged, ne(webhooks.status, status))),
       renewed: isMoved ? renewInFlight(db, key, author.now, unchanged) : undefined,
       due: isMoved ? makeDueWhere(db, key, author.now, unchanged) : undefined,
       changed: store
@@ -213,7 +213,7 @@ export async function updateWebhook(
     read: async () => (await find()).at(0),
     write,
     isFinal: (now) =>
-      hasAll(now, wanted) || (wanted.status === "enabled" && now.status === "disabled" && now.pending > 0),
+      hasAll(now, wantedChange) || (wantedChange.status === "enabled" && now.status === "disabled" && now.pending > 0),
     retry: (call) => withRetries(runtime, call, answerBy),
   });
   return webhook && { webhook, isMoved };

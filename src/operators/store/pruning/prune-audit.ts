@@ -2,7 +2,7 @@ import { and, between, notInArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { inOneBatch } from "../../../core/store/batch.ts";
 import { auditLog, jobs, RECEIPTS } from "../operator-schema.ts";
-import { counted, type Run } from "./pruner.ts";
+import { countedCall, type PruneRun } from "./pruner.ts";
 
 /** The job whose place is the id up to which all rows were looked at. Rows that remain below it are never deleted. */
 const JOB = "prune audit_log";
@@ -11,7 +11,7 @@ const JOB = "prune audit_log";
  * Deletes the rows of the audit log that are old enough, except {@link RECEIPTS}. Goes from the place of the last run to the first row that
  * is not old enough, so no run reads remaining rows again. The newest row stays too: otherwise its id would be given again.
  */
-export async function* pruneAudit(run: Run, db: D1Database): AsyncGenerator<number, void> {
+export async function* pruneAudit(run: PruneRun, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
   const { id, at, action } = auditLog;
   // The ids of a chunk limit what SQLite reads for the row that is not old enough.
@@ -23,13 +23,13 @@ export async function* pruneAudit(run: Run, db: D1Database): AsyncGenerator<numb
           (SELECT CAST(${jobs.place} AS INTEGER) FROM ${jobs} WHERE ${jobs.name} = ${JOB}), 0)) AS id,
         (SELECT max(${id}) FROM ${auditLog}) AS newest) AS found`);
   for (;;) {
-    const { from, to } = await counted(run, 1, look);
+    const { from, to } = await countedCall(run, 1, look);
     if (from === null || to === null || to < from) return;
     const place = String(to);
     const statements = {
       removed: store.delete(auditLog).where(and(between(id, from, to), notInArray(action, [...RECEIPTS]))),
       kept: store.insert(jobs).values({ name: JOB, place }).onConflictDoUpdate({ target: jobs.name, set: { place } }),
     };
-    yield (await counted(run, 2, () => inOneBatch(db, statements))).removed.meta.changes;
+    yield (await countedCall(run, 2, () => inOneBatch(db, statements))).removed.meta.changes;
   }
 }

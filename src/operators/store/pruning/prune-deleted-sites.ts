@@ -8,7 +8,7 @@ import { siteDeletions } from "../erasure-schema.ts";
 import { deleteHomeSite, noteDone, type SiteDeletion, selectTablesLeft, stopSite } from "../home/site-deletions.ts";
 import { SITE_TABLES, type SiteTable } from "../site-tables.ts";
 import { removeOldest } from "./prune-sessions.ts";
-import { counted, inChunks, type Run, type Where } from "./pruner.ts";
+import { countedCall, inChunks, type PrunedPlace, type PruneRun } from "./pruner.ts";
 
 /** How long the appids of a deleted site stay reserved: a day longer than Time Travel reaches back. */
 const APPIDS_KEPT_SECONDS = 31 * 86_400;
@@ -20,16 +20,16 @@ const ROWS_PER_STATEMENT = 1_000;
  * of rows that each statement removed, or of sessions that a batch removed.
  */
 export async function* pruneDeletedSites(
-  run: Run,
+  run: PruneRun,
   db: D1Database,
-  { home, directory }: Where,
+  { home, directory }: PrunedPlace,
 ): AsyncGenerator<number, void> {
   let fault: unknown;
-  for (const deletion of await counted(run, 1, () => selectUnderWay(home, db))) {
+  for (const deletion of await countedCall(run, 1, () => selectUnderWay(home, db))) {
     try {
       if (deletion.keptAt === null && !(await goOn(run, db, directory, deletion))) continue;
-      yield* empty(run, db, deletion);
-      if (directory !== undefined) await end(run, db, directory, deletion);
+      yield* emptyTables(run, db, deletion);
+      if (directory !== undefined) await endDeletion(run, db, directory, deletion);
     } catch (error) {
       if (isOutOfCalls(error)) throw error;
       // One site must not stop the others.
@@ -51,12 +51,12 @@ const selectUnderWay = (home: string, db: D1Database): Promise<SiteDeletion[]> =
  * Continues a deletion that a fault stopped before the home noted that the directory and KV have stored it. @returns false when they have
  * not stored it: then an operator must send the call again
  */
-async function goOn(run: Run, db: D1Database, directory: D1Database | undefined, deletion: SiteDeletion) {
+async function goOn(run: PruneRun, db: D1Database, directory: D1Database | undefined, deletion: SiteDeletion) {
   if (directory === undefined) return false;
-  const site = await counted(run, 1, () => selectSite(directory, deletion.siteId));
+  const site = await countedCall(run, 1, () => selectSite(directory, deletion.siteId));
   if (site?.home !== deletion.home || site.status !== "deleting") return false;
   // The batch has six statements.
-  run.left -= 6;
+  run.statementsLeft -= 6;
   await stopSite(run.runtime, db, deletion, byWorker(run.now));
   return true;
 }
@@ -65,11 +65,15 @@ async function goOn(run: Run, db: D1Database, directory: D1Database | undefined,
  * Tables without rows are skipped at once: a run of Workers Free must reach the other tables before it is cut off. Ends early when another
  * run works on the same site: the next run deletes the rest.
  */
-async function* empty(run: Run, db: D1Database, { siteId, home }: SiteDeletion): AsyncGenerator<number, void> {
-  const left = await counted(run, 1, () => selectTablesLeft(db, siteId));
+async function* emptyTables(
+  run: PruneRun,
+  db: D1Database,
+  { siteId, home }: SiteDeletion,
+): AsyncGenerator<number, void> {
+  const tablesLeft = await countedCall(run, 1, () => selectTablesLeft(db, siteId));
   let areSessionsGone = false;
   for (const [name, { isOfSessions, ...each }] of Object.entries(SITE_TABLES)) {
-    if (!left.has(name)) continue;
+    if (!tablesLeft.has(name)) continue;
     if (isOfSessions === undefined) yield* inChunks(run, () => deleteSome(db, siteId, each), ROWS_PER_STATEMENT);
     else if (!areSessionsGone) {
       const old = { siteId, home, retentionDays: null, createdUntil: Number.MAX_SAFE_INTEGER };
@@ -93,14 +97,19 @@ function deleteSome(db: D1Database, siteId: number, { table, key }: SiteTable): 
     .run();
 }
 
-async function end(run: Run, db: D1Database, directory: D1Database, deletion: SiteDeletion): Promise<void> {
-  if (!(await counted(run, 3, () => deleteHomeSite(db, deletion, byWorker(run.now))))) return;
-  await counted(run, 5, () => noteSiteGone(directory, deletion, run.now));
-  await counted(run, 1, () => noteDone(db, deletion, run.now));
+async function endDeletion(
+  run: PruneRun,
+  db: D1Database,
+  directory: D1Database,
+  deletion: SiteDeletion,
+): Promise<void> {
+  if (!(await countedCall(run, 3, () => deleteHomeSite(db, deletion, byWorker(run.now))))) return;
+  await countedCall(run, 5, () => noteSiteGone(directory, deletion, run.now));
+  await countedCall(run, 1, () => noteDone(db, deletion, run.now));
 }
 
 /** In the directory: frees the appids of sites that were deleted long enough ago, and deletes the rows of these sites. */
-export async function* pruneEndedSites(run: Run, directory: D1Database): AsyncGenerator<number, void> {
+export async function* pruneEndedSites(run: PruneRun, directory: D1Database): AsyncGenerator<number, void> {
   const doneUntil = run.now - APPIDS_KEPT_SECONDS;
   yield* inChunks(run, () => freeAppids(directory, doneUntil, run.chunkRows));
   yield* inChunks(run, () => forgetSites(directory, doneUntil));

@@ -4,7 +4,7 @@ import { inOneBatch } from "../../../core/store/batch.ts";
 import { deliveries, events, webhooks } from "../../../core/store/event-schema.ts";
 import { homeSites } from "../../../core/store/schema.ts";
 import { PRUNED_WINDOW } from "../home/events-of-sessions.ts";
-import { counted, inChunks, type Run } from "./pruner.ts";
+import { countedCall, inChunks, type PruneRun } from "./pruner.ts";
 
 /*
  * Events and deliveries are kept for weeks, so reading all of them in each run would cost more than deleting them. The oldest of a
@@ -22,7 +22,7 @@ const ofWebhook = (what: SQL) => sql`(SELECT ${what} FROM ${deliveries} AS other
  * Deletes the events that are old enough. A site's newest event stays: otherwise its seq would be given again. Error texts of receivers
  * about the events are erased in the same batch, because a later erasure could not find them.
  */
-export async function* pruneEvents(run: Run, db: D1Database): AsyncGenerator<number, void> {
+export async function* pruneEvents(run: PruneRun, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
   const old = store
     .select({ siteId: events.siteId, seq: events.seq })
@@ -50,8 +50,8 @@ export async function* pruneEvents(run: Run, db: D1Database): AsyncGenerator<num
     .where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${theirs}`);
   const removed = store.delete(events).where(sql`(${events.siteId}, ${events.seq}) IN ${old}`);
   const look = () => store.get<{ found: number }>(sql`SELECT EXISTS ${old} AS found`);
-  while ((await counted(run, 1, look)).found === 1) {
-    yield (await counted(run, 2, () => inOneBatch(db, { forgotten, removed }))).removed.meta.changes;
+  while ((await countedCall(run, 1, look)).found === 1) {
+    yield (await countedCall(run, 2, () => inOneBatch(db, { forgotten, removed }))).removed.meta.changes;
   }
 }
 
@@ -69,8 +69,8 @@ const forgetOldWords = (db: D1Database) =>
  * Deletes the deliveries that are old enough, and all deliveries of deleted webhooks. A pending delivery stays: it is skipped with its
  * event, or by its next attempt.
  */
-export async function* pruneDeliveries(run: Run, db: D1Database): AsyncGenerator<number, void> {
-  await counted(run, 1, () => forgetOldWords(db));
+export async function* pruneDeliveries(run: PruneRun, db: D1Database): AsyncGenerator<number, void> {
+  await countedCall(run, 1, () => forgetOldWords(db));
   const store = drizzle(db);
   const { siteId, webhookId, seq } = deliveries;
   const old = store
@@ -89,7 +89,7 @@ export async function* pruneDeliveries(run: Run, db: D1Database): AsyncGenerator
     )
     .limit(run.chunkRows);
   // SQLite finds the rows by their key only when there is one SELECT after IN.
-  const both = sql`SELECT * FROM ${old} UNION ALL SELECT * FROM ${orphans(run.chunkRows)}`;
+  const both = sql`SELECT * FROM ${old} UNION ALL SELECT * FROM ${orphanedDeliveries(run.chunkRows)}`;
   const some = sql`(SELECT * FROM (${both}) LIMIT ${run.chunkRows})`;
   yield* inChunks(run, () => store.delete(deliveries).where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${some}`).run());
 }
@@ -102,7 +102,7 @@ const firstWebhook = (where: SQL) =>
  * Deliveries of deleted webhooks: deleting a webhook deletes only some of them at once. The recursion jumps from one webhook to the next in
  * the key.
  */
-const orphans = (limit: number) => sql`(
+const orphanedDeliveries = (limit: number) => sql`(
   WITH RECURSIVE owner(key) AS (
     SELECT ${firstWebhook(sql`true`)}
     UNION ALL

@@ -2,10 +2,15 @@ import { and, asc, isNotNull, not, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { isOutOfCalls } from "../../../core/store/run-batch.ts";
 import { homeSites, sessions } from "../../../core/store/schema.ts";
-import { findOldSessions, type OldSessions, removeOldSessions, STATEMENTS_PER_BATCH } from "../home/old-sessions.ts";
+import {
+  findOldSessions,
+  type OldSessions,
+  removeOldSessions,
+  STATEMENTS_OF_REMOVAL_BATCH,
+} from "../home/old-sessions.ts";
 import { keptEndIn } from "../home/site-deletions.ts";
-import { each } from "../json-rows.ts";
-import { counted, type Run, type Where } from "./pruner.ts";
+import { eachRow } from "../json-rows.ts";
+import { countedCall, type PrunedPlace, type PruneRun } from "./pruner.ts";
 
 const DAY = 86_400;
 
@@ -17,9 +22,9 @@ const SITES_AT_ONCE = 50;
  * first, so that a site with millions of them delays no other. Yields the number of sessions that each batch removed.
  */
 export async function* pruneSessions(
-  run: Run,
+  run: PruneRun,
   db: D1Database,
-  { home }: Pick<Where, "home">,
+  { home }: Pick<PrunedPlace, "home">,
 ): AsyncGenerator<number, void> {
   const passed = new Map<number, unknown>();
   for (;;) {
@@ -51,21 +56,26 @@ export async function* pruneSessions(
  * @returns how many, and whether there may be more
  */
 export async function removeOldest(
-  run: Run,
+  run: PruneRun,
   db: D1Database,
   old: OldSessions,
 ): Promise<{ removed: number; hasMore: boolean }> {
-  const { found, hasMore, statements } = await counted(run, 0, () => findOldSessions(db, old, run.sessionEventTypes));
-  run.left -= statements;
-  if (found === undefined) return { removed: 0, hasMore };
-  return { removed: await counted(run, STATEMENTS_PER_BATCH, () => removeOldSessions(db, found)), hasMore };
+  const { foundSessions, hasMore, statements } = await countedCall(run, 0, () =>
+    findOldSessions(db, old, run.sessionEventTypes),
+  );
+  run.statementsLeft -= statements;
+  if (foundSessions === undefined) return { removed: 0, hasMore };
+  return {
+    removed: await countedCall(run, STATEMENTS_OF_REMOVAL_BATCH, () => removeOldSessions(db, foundSessions)),
+    hasMore,
+  };
 }
 
 /** When the oldest session of a site was created, in Unix seconds; null when it has none. */
 const oldestAt = sql`(SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${sessions.siteId} = ${homeSites.siteId} ORDER BY ${sessions.id} LIMIT 1)`;
 
 async function selectDue(
-  run: Run,
+  run: PruneRun,
   home: string,
   db: D1Database,
   passed: number[],
@@ -73,7 +83,7 @@ async function selectDue(
   const store = drizzle(db);
   const keptUntil = sql`${oldestAt} + ${homeSites.retentionDays} * ${DAY}`;
   const ends = keptEndIn(db, home);
-  const isPassed = sql`${homeSites.siteId} IN (SELECT value FROM ${each(passed)})`;
+  const isPassed = sql`${homeSites.siteId} IN (SELECT value FROM ${eachRow(passed)})`;
   const select = () =>
     store
       .select({ siteId: homeSites.siteId, retentionDays: sql<number>`${homeSites.retentionDays}` })
@@ -82,5 +92,5 @@ async function selectDue(
       .orderBy(asc(keptUntil))
       .limit(SITES_AT_ONCE)
       .all();
-  return counted(run, 1, select);
+  return countedCall(run, 1, select);
 }

@@ -4,10 +4,10 @@ import { inOneBatch } from "../../../core/store/batch.ts";
 import { apps, homeSites } from "../../../core/store/schema.ts";
 import { countRefusals } from "../usage/count-calls.ts";
 import { countEvents, selectUncounted } from "../usage/count-events.ts";
-import { type Due, passQuietTime, selectDue } from "../usage/folds.ts";
+import { type DueCounting, passQuietTime, selectDue } from "../usage/folds.ts";
 import { usage, usageDays } from "../usage-schema.ts";
 import { copyMetrics } from "./copy-metrics.ts";
-import { counted, inChunks, type Run, type Where } from "./pruner.ts";
+import { countedCall, inChunks, type PrunedPlace, type PruneRun } from "./pruner.ts";
 
 const DAY = 86_400;
 
@@ -33,9 +33,9 @@ export const daysKeptSince = (now: number): number => now - (now % DAY) - DAYS_K
  * Counts refused calls and new events, adds old hours to their days, deletes old days, and tells the directory. A refused call is counted
  * only when all nonces of its time are counted. Yields the number of deleted rows.
  */
-export async function* foldUsage(run: Run, db: D1Database, where: Where): AsyncGenerator<number, void> {
+export async function* foldUsage(run: PruneRun, db: D1Database, where: PrunedPlace): AsyncGenerator<number, void> {
   // One query shows what is due: most homes have little to do, and a run must reach many homes.
-  const due = await counted(run, 1, () => selectDue(db, hoursKeptSince(run.now), daysKeptSince(run.now)));
+  const due = await countedCall(run, 1, () => selectDue(db, hoursKeptSince(run.now), daysKeptSince(run.now)));
   try {
     yield* foldRefusals(run, db, due);
     if (due.hasEvents === 1) yield* foldEvents(run, db);
@@ -48,47 +48,48 @@ export async function* foldUsage(run: Run, db: D1Database, where: Where): AsyncG
 }
 
 async function* foldRefusals(
-  run: Run,
+  run: PruneRun,
   db: D1Database,
-  { noncesUntil, refusalsUntil, hasRefusals }: Due,
+  { noncesUntil, refusalsUntil, hasRefusals }: DueCounting,
 ): AsyncGenerator<number, void> {
   if (noncesUntil === null || refusalsUntil === null || noncesUntil <= refusalsUntil) return;
   if (hasRefusals === 0) {
-    await counted(run, 1, () => passQuietTime(db, refusalsUntil, noncesUntil).run());
+    await countedCall(run, 1, () => passQuietTime(db, refusalsUntil, noncesUntil).run());
     return;
   }
   let seconds = SECONDS_PER_CHUNK;
   for (let from = refusalsUntil; from < noncesUntil; ) {
     const to = Math.min(noncesUntil, from + seconds);
-    const { hours } = await counted(run, 3, () => inOneBatch(db, countRefusals(db, from, to, run.callRules)));
+    const { hours } = await countedCall(run, 3, () => inOneBatch(db, countRefusals(db, from, to, run.callRules)));
     seconds = hours.meta.changes === 0 ? 2 * seconds : SECONDS_PER_CHUNK;
     if (to < noncesUntil) yield 0;
     from = to;
   }
 }
 
-async function* foldEvents(run: Run, db: D1Database): AsyncGenerator<number, void> {
+async function* foldEvents(run: PruneRun, db: D1Database): AsyncGenerator<number, void> {
   for (let after = 0; ; ) {
-    const uncounted = await counted(run, 1, () => selectUncounted(db, after, SITES_PER_CHUNK));
+    const uncounted = await countedCall(run, 1, () => selectUncounted(db, after, SITES_PER_CHUNK));
     const last = uncounted.at(-1);
     if (last === undefined) return;
-    await counted(run, 2, () => inOneBatch(db, { counted: countEvents(db, uncounted) }));
+    await countedCall(run, 2, () => inOneBatch(db, { counted: countEvents(db, uncounted) }));
     // When a site has more events, its next chunk comes first: otherwise a busy site would fall further behind with each run.
     after = (uncounted.find(({ hasMore }) => hasMore === 1)?.siteId ?? last.siteId + 1) - 1;
     yield 0;
   }
 }
 
-const oldDays = (run: Run, db: D1Database) => startsBefore(run, db, usageDays, usageDays.day, daysKeptSince(run.now));
+const oldDays = (run: PruneRun, db: D1Database) =>
+  startsBefore(run, db, usageDays, usageDays.day, daysKeptSince(run.now));
 
-async function* foldHours(run: Run, db: D1Database): AsyncGenerator<number, void> {
+async function* foldHours(run: PruneRun, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
-  const which = startsBefore(run, db, usage, usage.hour, hoursKeptSince(run.now));
+  const isOldUsage = startsBefore(run, db, usage, usage.hour, hoursKeptSince(run.now));
   const days = sql`SELECT site_id, appid, operation, outcome, secret, sum(count), max(last_at), hour - hour % ${DAY} AS day
-    FROM ${usage} WHERE ${which} GROUP BY site_id, appid, operation, outcome, secret, day`;
+    FROM ${usage} WHERE ${isOldUsage} GROUP BY site_id, appid, operation, outcome, secret, day`;
   yield* inChunks(run, async () => {
     // The batch has one statement more than `inChunks` counts.
-    run.left -= 1;
+    run.statementsLeft -= 1;
     // Both statements of the batch select the same rows, because only the last one deletes them.
     const { removed } = await inOneBatch(db, {
       added: store
@@ -108,20 +109,20 @@ async function* foldHours(run: Run, db: D1Database): AsyncGenerator<number, void
             lastAt: sql`max(${usageDays.lastAt}, excluded.last_at)`,
           },
         }),
-      removed: store.delete(usage).where(which),
+      removed: store.delete(usage).where(isOldUsage),
     });
     return removed;
   });
 }
 
-type Counts = typeof usage | typeof usageDays;
-type Start = typeof usage.hour | typeof usageDays.day;
+type UsageTable = typeof usage | typeof usageDays;
+type UsageStart = typeof usage.hour | typeof usageDays.day;
 
-const rowOf = ({ siteId, appid, operation, outcome, secret }: Counts, start: Start) =>
+const rowOf = ({ siteId, appid, operation, outcome, secret }: UsageTable, start: UsageStart) =>
   sql`(${siteId}, ${appid}, ${start}, ${operation}, ${outcome}, ${secret})`;
 
 /** Condition: the row begins before this time. Fits at most one chunk of rows. The rows of one app are in the order of time. */
-function startsBefore(run: Run, db: D1Database, table: Counts, start: Start, before: number) {
+function startsBefore(run: PruneRun, db: D1Database, table: UsageTable, start: UsageStart, before: number) {
   const { siteId, appid, operation, outcome, secret } = table;
   const some = drizzle(db)
     .select({ siteId, appid, start, operation, outcome, secret })

@@ -14,7 +14,7 @@ import { pruneDeliveries, pruneEvents } from "./prune-events.ts";
 import { pruneRefusals } from "./prune-refusals.ts";
 import { pruneSessions } from "./prune-sessions.ts";
 import { foldUsage } from "./prune-usage.ts";
-import { counted, inChunks, pruner, type Run, STATEMENTS_PER_CHUNK } from "./pruner.ts";
+import { countedCall, inChunks, type PruneRun, pruner, STATEMENTS_PER_CHUNK } from "./pruner.ts";
 
 /** The limits of one run, over all tables of all homes. The next runs do the rest. */
 export interface PruneLimits {
@@ -36,15 +36,15 @@ const STATEMENTS_PER_SAVE = 30;
 const DELETED_SECONDS = 86_400;
 
 /** There are few receipts: one statement reads them all. */
-function pruneReceipts(run: Run, db: D1Database): AsyncGenerator<number, void> {
-  const isOld = lte(erasureReceipts.at, run.now - RECEIPT_SECONDS);
-  return inChunks(run, () => drizzle(db).delete(erasureReceipts).where(isOld).run());
+function pruneReceipts(run: PruneRun, db: D1Database): AsyncGenerator<number, void> {
+  const tooOldCondition = lte(erasureReceipts.at, run.now - RECEIPT_SECONDS);
+  return inChunks(run, () => drizzle(db).delete(erasureReceipts).where(tooOldCondition).run());
 }
 
 /** There are few tokens: one statement reads them all. */
-function pruneTokens(run: Run, db: D1Database): AsyncGenerator<number, void> {
-  const isOld = lte(adminTokens.deletedAt, run.now - DELETED_SECONDS);
-  return inChunks(run, () => drizzle(db).delete(adminTokens).where(isOld).run());
+function pruneTokens(run: PruneRun, db: D1Database): AsyncGenerator<number, void> {
+  const tooOldCondition = lte(adminTokens.deletedAt, run.now - DELETED_SECONDS);
+  return inChunks(run, () => drizzle(db).delete(adminTokens).where(tooOldCondition).run());
 }
 
 const HOME_PRUNERS = {
@@ -80,7 +80,7 @@ const DIRECTORY_PRUNERS = {
   freed_appids: pruneEndedSites,
 };
 
-interface Settings {
+interface PruneSettings {
   directory: D1Database;
   homes: ReadonlyMap<string, D1Database>;
   closedHomes: ReadonlySet<string>;
@@ -102,14 +102,14 @@ interface Pruned {
 }
 
 /** The pruning of one table of a home. */
-interface Walk {
+interface TableWalk {
   home: string;
   table: string;
   chunks: AsyncGenerator<number, void>;
 }
 
 /** The stored place of a run that is to start here. Usage starts at the nonces, because it must come after them. */
-const nameOf = ({ home, table }: Walk): string => `${home}.${table === "usage" ? "nonces" : table}`;
+const nameOf = ({ home, table }: TableWalk): string => `${home}.${table === "usage" ? "nonces" : table}`;
 
 /**
  * Deletes in every open home the rows that have expired at `now` (Unix seconds): old events, refused calls and rows of the audit log,
@@ -121,20 +121,37 @@ const nameOf = ({ home, table }: Walk): string => `${home}.${table === "usage" ?
  */
 export async function prune(
   runtime: Runtime,
-  { directory, homes, closedHomes, eventRetentionDays, journalDays, auditDays, sessionEventTypes, callRules }: Settings,
+  {
+    directory,
+    homes,
+    closedHomes,
+    eventRetentionDays,
+    journalDays,
+    auditDays,
+    sessionEventTypes,
+    callRules,
+  }: PruneSettings,
   now: number,
   { chunkRows, statements }: PruneLimits = LIMITS,
 ): Promise<Pruned> {
-  const kept = {
+  const retentionLimits = {
     keptUntil: now - eventRetentionDays * 86_400,
     journalKeptUntil: now - journalDays * 86_400,
     auditKeptUntil: now - auditDays * 86_400,
   };
-  const run: Run = { runtime, now, ...kept, chunkRows, sessionEventTypes, callRules, left: statements };
+  const run: PruneRun = {
+    runtime,
+    now,
+    ...retentionLimits,
+    chunkRows,
+    sessionEventTypes,
+    callRules,
+    statementsLeft: statements,
+  };
   const pruned: Pruned = { removed: {}, faults: {} };
   const served = [...homes].filter(([home]) => !closedHomes.has(home));
   const isDirectoryServed = served.some(([, db]) => db === directory);
-  const all = served.flatMap(([home, db]): Walk[] => {
+  const all = served.flatMap(([home, db]): TableWalk[] => {
     const pruners = db === directory ? { ...HOME_PRUNERS, ...DIRECTORY_PRUNERS } : HOME_PRUNERS;
     const where = { home, directory: isDirectoryServed ? directory : undefined };
     pruned.removed[home] = Object.fromEntries(Object.keys(pruners).map((table) => [table, 0]));
@@ -143,14 +160,15 @@ export async function prune(
   let walks = await fromItsStart(run, isDirectoryServed ? directory : undefined, all);
   let savedAt = statements;
   while (walks.length > 0) {
-    const remaining: Walk[] = [];
+    const remaining: TableWalk[] = [];
     for (const each of walks) {
       const { home, table, chunks } = each;
-      const isLast = run.left < STATEMENTS_PER_CHUNK;
-      const isSaveDue = savedAt - run.left >= STATEMENTS_PER_SAVE && run.left >= STATEMENTS_PER_CHUNK + TRIES;
+      const isLast = run.statementsLeft < STATEMENTS_PER_CHUNK;
+      const isSaveDue =
+        savedAt - run.statementsLeft >= STATEMENTS_PER_SAVE && run.statementsLeft >= STATEMENTS_PER_CHUNK + TRIES;
       if (isDirectoryServed && (isLast || isSaveDue)) {
         await keepStart(run, directory, nameOf(each));
-        savedAt = run.left;
+        savedAt = run.statementsLeft;
       }
       if (isLast) return { ...pruned, next: nameOf(each) };
       try {
@@ -173,22 +191,26 @@ export async function prune(
 const START = "prune";
 
 /** All walks, beginning with the one where this run starts: a random one when the directory does not answer. */
-async function fromItsStart(run: Run, directory: D1Database | undefined, walks: Walk[]): Promise<Walk[]> {
+async function fromItsStart(
+  run: PruneRun,
+  directory: D1Database | undefined,
+  walks: TableWalk[],
+): Promise<TableWalk[]> {
   const any = Math.floor(run.runtime.random() * walks.length);
   const start = directory && (await readStart(run, directory).catch(() => null));
-  const isHere = (walk: Walk) => nameOf(walk) === start || walk.home === start;
+  const isHere = (walk: TableWalk) => nameOf(walk) === start || walk.home === start;
   const at = start === undefined || start === null ? any : Math.max(0, walks.findIndex(isHere));
   return [...walks.slice(at), ...walks.slice(0, at)];
 }
 
-async function readStart(run: Run, directory: D1Database): Promise<string> {
-  const read = () => drizzle(directory).select({ place: jobs.place }).from(jobs).where(eq(jobs.name, START)).get();
-  return (await counted(run, 1, read))?.place ?? "";
+async function readStart(run: PruneRun, directory: D1Database): Promise<string> {
+  const readJob = () => drizzle(directory).select({ place: jobs.place }).from(jobs).where(eq(jobs.name, START)).get();
+  return (await countedCall(run, 1, readJob))?.place ?? "";
 }
 
-async function keepStart(run: Run, directory: D1Database, place: string): Promise<void> {
+async function keepStart(run: PruneRun, directory: D1Database, place: string): Promise<void> {
   const job = { name: START, place };
   const keep = () =>
     drizzle(directory).insert(jobs).values(job).onConflictDoUpdate({ target: jobs.name, set: { place } }).run();
-  await counted(run, 1, keep).catch(() => {});
+  await countedCall(run, 1, keep).catch(() => {});
 }

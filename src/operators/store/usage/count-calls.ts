@@ -4,7 +4,7 @@ import { firstRequestIdAt } from "../../../core/request-id.ts";
 import { homeSites, nonces } from "../../../core/store/schema.ts";
 import { isOfThisHome, type Refusal } from "../home/refusals.ts";
 import { refusals } from "../journal-schema.ts";
-import { each, field } from "../json-rows.ts";
+import { eachRow, rowField } from "../json-rows.ts";
 import { counters, folds, usage, WHOLE_HOME } from "../usage-schema.ts";
 import { AROUND_SECONDS, FOLD, idAt, passRefusals } from "./folds.ts";
 
@@ -19,7 +19,7 @@ const HOUR = 3_600;
 export const copiesNow = sql`coalesce((SELECT ${folds.copies} FROM ${folds} WHERE ${folds.id} = ${FOLD}), 0)`;
 
 /** Adds calls to their hours and counters. @param calls a SELECT of site_id, appid, operation, outcome, secret, calls and at */
-function add(db: D1Database, calls: SQL) {
+function addCounts(db: D1Database, calls: SQL) {
   const store = drizzle(db);
   const bySecret = sql`SELECT site_id, appid, operation, outcome, secret, sum(calls), max(at), at - at % ${HOUR} AS hour
     FROM (${calls}) GROUP BY site_id, appid, operation, outcome, secret, hour HAVING sum(calls) > 0`;
@@ -86,7 +86,7 @@ export function countNonces(
     AND call.request_id < ${firstRequestIdAt(until + AROUND_SECONDS)} AND ${isCountedHere(nonceReasons)}`;
   const done = sql`${refusals.done} IS NULL AND (${refusals.siteId}, ${refusals.requestId}) IN (
     SELECT site_id, owner FROM ${nonces} WHERE EXISTS (${refused}) AND ${expired} AND owner IN (${refused}))`;
-  return { ...add(db, calls), marked: drizzle(db).update(refusals).set({ done: 1 }).where(done) };
+  return { ...addCounts(db, calls), marked: drizzle(db).update(refusals).set({ done: 1 }).where(done) };
 }
 
 /** How long the first reading of all nonces may take. Counting refused calls begins after it. */
@@ -110,21 +110,21 @@ export function countRefusals(db: D1Database, from: number, to: number, { nonceR
     FROM ${homeSites} CROSS JOIN ${refusals} WHERE ${isStillThere} AND ${refusals.siteId} = ${homeSites.siteId}
       AND ${refusals.requestId} >= ${firstRequestIdAt(from + 1)} AND ${refusals.requestId} < ${firstRequestIdAt(to + 1)}
       AND ${isCountedHere(nonceReasons)}`;
-  return { ...add(db, calls), passed: passRefusals(db, from, to) };
+  return { ...addCounts(db, calls), passed: passRefusals(db, from, to) };
 }
 
 /** Counts rows of the journal that come too late for {@link countRefusals}, before they are inserted in the same batch. */
 export function countLate(db: D1Database, rows: unknown[], { nonceReasons }: CallRules) {
-  const of = (name: keyof Refusal) => field(`$.${name}`);
-  const isThere = sql`EXISTS (SELECT 1 FROM ${refusals} WHERE ${refusals.siteId} = ${of("siteId")}
-    AND ${refusals.requestId} = ${of("requestId")})`;
+  const columnOf = (name: keyof Refusal) => rowField(`$.${name}`);
+  const isThere = sql`EXISTS (SELECT 1 FROM ${refusals} WHERE ${refusals.siteId} = ${columnOf("siteId")}
+    AND ${refusals.requestId} = ${columnOf("requestId")})`;
   const calls = sql`SELECT site_id, appid, operation, reason AS outcome, coalesce(secret, '') AS secret, skipped + 1 AS calls, at
-    FROM (SELECT ${of("siteId")} AS site_id, ${of("appid")} AS appid, ${of("operation")} AS operation, ${of("reason")} AS reason,
-        ${of("secret")} AS secret, ${of("skipped")} AS skipped, ${of("at")} AS at
-      FROM ${each(rows)}
-      WHERE NOT ${isThere} AND ${isOfThisHome(sql`each_row.value`)} AND ${of("requestId")} IS NOT NULL AND ${of("status")} IS NOT NULL
-        AND ${of("at")} <= (SELECT ${folds.refusalsUntil} FROM ${folds} WHERE ${folds.id} = ${FOLD})
-      GROUP BY ${of("siteId")}, ${of("requestId")})
+    FROM (SELECT ${columnOf("siteId")} AS site_id, ${columnOf("appid")} AS appid, ${columnOf("operation")} AS operation, ${columnOf("reason")} AS reason,
+        ${columnOf("secret")} AS secret, ${columnOf("skipped")} AS skipped, ${columnOf("at")} AS at
+      FROM ${eachRow(rows)}
+      WHERE NOT ${isThere} AND ${isOfThisHome(sql`each_row.value`)} AND ${columnOf("requestId")} IS NOT NULL AND ${columnOf("status")} IS NOT NULL
+        AND ${columnOf("at")} <= (SELECT ${folds.refusalsUntil} FROM ${folds} WHERE ${folds.id} = ${FOLD})
+      GROUP BY ${columnOf("siteId")}, ${columnOf("requestId")})
     WHERE ${isCountedHere(nonceReasons)} AND operation IS NOT NULL AND skipped >= 0`;
-  return add(db, calls);
+  return addCounts(db, calls);
 }

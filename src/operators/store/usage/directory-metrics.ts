@@ -1,42 +1,42 @@
 import { and, type Column, eq, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { SITE_STATUSES, sites } from "../../../core/store/schema.ts";
-import { each, field } from "../json-rows.ts";
+import { eachRow, rowField } from "../json-rows.ts";
 import { homeMetrics, siteMetrics } from "../usage-schema.ts";
 import type { Counter, Gauges, HomeMetrics } from "./home-metrics.ts";
 
 /** This file stores the reports of the homes in the directory, where a scrape reads them. */
 
 /** The size of a home once a day: Unix seconds and bytes, the oldest first. */
-export type Sizes = [at: number, bytes: number][];
+export type DatedSizes = [at: number, bytes: number][];
 
 /** The last gauges of a home, and its earlier sizes. It has no sizes when an older release made the last copy. */
-type KnownGauges = Gauges & { sizes?: Sizes };
+type KnownGauges = Gauges & { sizes?: DatedSizes };
 
 /**
  * The newest copy of a home's metrics that the directory has, and the stored sizes of the home.
  *
  * @returns `copy` 0 when it has none
  */
-export async function selectCopy(directory: D1Database, home: string): Promise<{ copy: number; sizes: Sizes }> {
-  const found = await drizzle(directory)
+export async function selectCopy(directory: D1Database, home: string): Promise<{ copy: number; sizes: DatedSizes }> {
+  const storedCopy = await drizzle(directory)
     .select({ copy: homeMetrics.copy, sizes: sizesOf(homeMetrics.gauges) })
     .from(homeMetrics)
     .where(eq(homeMetrics.home, home))
     .get();
-  return { copy: found?.copy ?? 0, sizes: readSizes(found?.sizes ?? null) };
+  return { copy: storedCopy?.copy ?? 0, sizes: readSizes(storedCopy?.sizes ?? null) };
 }
 
 const sizesOf = (gauges: Column) => sql<string | null>`${gauges} ->> '$.sizes'`;
 
-const readSizes = (text: string | null): Sizes => (text === null ? [] : (JSON.parse(text) as Sizes));
+const readSizes = (text: string | null): DatedSizes => (text === null ? [] : (JSON.parse(text) as DatedSizes));
 
 /** The last reported size of a home, its earlier sizes, and when the first of its sites was made. Times are Unix seconds. */
 export interface HomeSize {
   home: string;
   at: number;
   bytes: number | null;
-  sizes: Sizes;
+  sizes: DatedSizes;
   firstSiteAt: number | null;
 }
 
@@ -74,14 +74,14 @@ interface SiteRow {
 /** Divides rows into parts, each for one statement. */
 function inParts(rows: SiteRow[]): SiteRow[][] {
   const parts: SiteRow[][] = [];
-  let left = 0;
+  let charactersLeft = 0;
   for (const row of rows) {
-    if (row.counters.length > left) {
+    if (row.counters.length > charactersLeft) {
       parts.push([]);
-      left = CHARACTERS_PER_STATEMENT;
+      charactersLeft = CHARACTERS_PER_STATEMENT;
     }
     parts.at(-1)?.push(row);
-    left -= row.counters.length;
+    charactersLeft -= row.counters.length;
   }
   return parts;
 }
@@ -96,7 +96,7 @@ export function writeMetrics(
   home: string,
   { copy, gauges: said, counters, sites: ofSites }: HomeMetrics,
   now: number,
-  sizes: Sizes = [],
+  sizes: DatedSizes = [],
 ) {
   const gauges: KnownGauges = { ...said, sizes };
   const store = drizzle(directory);
@@ -117,7 +117,7 @@ export function writeMetrics(
       store
         .insert(siteMetrics)
         .select(
-          sql`SELECT ${sites.id}, ${copy}, ${field("$.counters")} FROM ${each(part)} JOIN ${sites} ON ${sites.id} = ${field("$.siteId")}
+          sql`SELECT ${sites.id}, ${copy}, ${rowField("$.counters")} FROM ${eachRow(part)} JOIN ${sites} ON ${sites.id} = ${rowField("$.siteId")}
             WHERE ${and(eq(sites.home, home), inArray(sites.status, SITE_STATUSES))}`,
         )
         .onConflictDoUpdate({
@@ -138,7 +138,7 @@ export interface KnownHome {
   counters: Counter[];
 }
 
-interface Row {
+interface MetricsRow {
   home: string | null;
   siteId: number | null;
   at: number | null;
@@ -158,8 +158,8 @@ export async function selectMetrics(
   const { home, at, gauges, counters } = homeMetrics;
   const ofHomes = sql`SELECT ${home} AS home, NULL AS siteId, ${at} AS at, ${gauges} AS gauges, ${counters} AS counters FROM ${homeMetrics}`;
   const ofSites = sql`SELECT NULL, ${siteMetrics.siteId}, NULL, NULL, ${siteMetrics.counters} FROM ${siteMetrics}`;
-  const rows = await drizzle(directory).all<Row>(bySite ? sql`${ofHomes} UNION ALL ${ofSites}` : ofHomes);
-  const read = (text: string) => JSON.parse(text) as Counter[];
+  const rows = await drizzle(directory).all<MetricsRow>(bySite ? sql`${ofHomes} UNION ALL ${ofSites}` : ofHomes);
+  const parseCounters = (text: string) => JSON.parse(text) as Counter[];
   return {
     homes: rows.flatMap((row) =>
       row.home === null || row.at === null
@@ -169,10 +169,10 @@ export async function selectMetrics(
               home: row.home,
               at: row.at,
               gauges: JSON.parse(row.gauges ?? "{}") as Gauges,
-              counters: read(row.counters),
+              counters: parseCounters(row.counters),
             },
           ],
     ),
-    sites: new Map(rows.flatMap((row) => (row.siteId === null ? [] : [[row.siteId, read(row.counters)]]))),
+    sites: new Map(rows.flatMap((row) => (row.siteId === null ? [] : [[row.siteId, parseCounters(row.counters)]]))),
   };
 }

@@ -23,20 +23,20 @@ export const AROUND_SECONDS = 60;
 export const FOLD = 1;
 
 /** How far counting is, in Unix seconds; null before it has begun. */
-export interface Counted {
+export interface CountedUntil {
   noncesUntil: number | null;
   refusalsUntil: number | null;
 }
 
 /** @returns null for both when nothing was counted yet */
-export async function selectCounted(db: D1Database): Promise<Counted> {
+export async function selectCounted(db: D1Database): Promise<CountedUntil> {
   const { noncesUntil, refusalsUntil } = folds;
-  const found = await drizzle(db).select({ noncesUntil, refusalsUntil }).from(folds).get();
-  return found ?? { noncesUntil: null, refusalsUntil: null };
+  const fold = await drizzle(db).select({ noncesUntil, refusalsUntil }).from(folds).get();
+  return fold ?? { noncesUntil: null, refusalsUntil: null };
 }
 
 /** What is to be counted or folded in a home: each is 1 or 0. */
-export interface Due extends Counted {
+export interface DueCounting extends CountedUntil {
   /** Whether there are refused calls after `refusalsUntil` up to `noncesUntil`. */
   hasRefusals: number;
   hasEvents: number;
@@ -44,7 +44,7 @@ export interface Due extends Counted {
   hasOldDays: number;
 }
 
-/** Condition for a row of `folds`: see {@link Due}. */
+/** Condition for a row of `folds`: see {@link DueCounting}. */
 const hasRefusals = sql`EXISTS (SELECT 1 FROM ${homeSites} CROSS JOIN ${refusals} WHERE ${refusals.siteId} = ${homeSites.siteId}
   AND ${refusals.requestId} >= ${idAt(sql`${folds.refusalsUntil} + 1`)} AND ${refusals.requestId} < ${idAt(sql`${folds.noncesUntil} + 1`)})`;
 
@@ -61,10 +61,10 @@ const startsBefore = (table: typeof usage | typeof usageDays, start: SQLiteColum
  * @param hoursSince the first stored hour, in Unix seconds
  * @param daysSince  the first stored day
  */
-export async function selectDue(db: D1Database, hoursSince: number, daysSince: number): Promise<Due> {
+export async function selectDue(db: D1Database, hoursSince: number, daysSince: number): Promise<DueCounting> {
   return drizzle(
     db,
-  ).get<Due>(sql`SELECT ${folds.noncesUntil} AS "noncesUntil", ${folds.refusalsUntil} AS "refusalsUntil",
+  ).get<DueCounting>(sql`SELECT ${folds.noncesUntil} AS "noncesUntil", ${folds.refusalsUntil} AS "refusalsUntil",
       ${hasRefusals} AS "hasRefusals", ${hasEvents} AS "hasEvents", ${startsBefore(usage, usage.hour, hoursSince)} AS "hasOldHours",
       ${startsBefore(usageDays, usageDays.day, daysSince)} AS "hasOldDays"
     FROM (SELECT 1) LEFT JOIN ${folds} ON ${folds.id} = ${FOLD}`);

@@ -47,31 +47,31 @@ export interface HomeMetrics {
 /** How many statements {@link readMetrics} has. */
 export const STATEMENTS_PER_READING = 4;
 
-const literal = (value: number) => sql.raw(String(value));
+const numberLiteral = (value: number) => sql.raw(String(value));
 
 type CounterRow = Counter & { siteId: number };
 
 /** The counters of the whole home, and of the sites whose counters have risen since a copy. */
-const selectCounters: Statement<{ known: number }, CounterRow> = statement(
+const selectCounters: Statement<{ knownCopy: number }, CounterRow> = statement(
   (
     v,
   ) => sql`SELECT ${counters.siteId} AS siteId, ${counters.name} AS name, ${counters.appid} AS appid, ${counters.kind} AS kind,
       ${counters.outcome} AS outcome, ${counters.count} AS count
-    FROM ${counters} WHERE ${counters.siteId} = ${literal(WHOLE_HOME)}
-      OR ${counters.siteId} IN (SELECT site_id FROM ${counters} AS risen WHERE risen.rose_in >= ${v.known})`,
+    FROM ${counters} WHERE ${counters.siteId} = ${numberLiteral(WHOLE_HOME)}
+      OR ${counters.siteId} IN (SELECT site_id FROM ${counters} AS risen WHERE risen.rose_in >= ${v.knownCopy})`,
 );
 
 /** In a restored home all counters are copied again, also by the second try of a reading. */
-const riseAfterRestore: Statement<{ known: number }> = statement(
-  (v) => sql`UPDATE ${counters} SET rose_in = ${v.known}
-    WHERE rose_in < ${v.known} AND coalesce((SELECT ${folds.copies} FROM ${folds}), 0) < ${v.known}`,
+const riseAfterRestore: Statement<{ knownCopy: number }> = statement(
+  (v) => sql`UPDATE ${counters} SET rose_in = ${v.knownCopy}
+    WHERE rose_in < ${v.knownCopy} AND coalesce((SELECT ${folds.copies} FROM ${folds}), 0) < ${v.knownCopy}`,
 );
 
 const firstOf = (
   status: "pending" | "failed",
   index: string,
 ) => sql`(SELECT ${deliveries.createdAt} AS at FROM ${deliveries}
-  INDEXED BY ${sql.raw(index)} WHERE ${deliveries.status} = ${sql.raw(`'${status}'`)} LIMIT ${literal(MOST_COUNTED)})`;
+  INDEXED BY ${sql.raw(index)} WHERE ${deliveries.status} = ${sql.raw(`'${status}'`)} LIMIT ${numberLiteral(MOST_COUNTED)})`;
 
 const sitesThatAre = (status: (typeof SITE_STATUSES)[number]) =>
   sql`(SELECT count(*) FROM ${homeSites} WHERE ${homeSites.status} = ${sql.raw(`'${status}'`)})`;
@@ -88,27 +88,27 @@ const selectGauges: Statement<{ prunedUntil: number }, Omit<Gauges, "size">> = s
 );
 
 /** Not compiled, because the result must include the size of the database. */
-const bump = (db: D1Database, known: number) =>
-  drizzle(db).run(sql`INSERT INTO ${folds} (id, copies) VALUES (${literal(FOLD)}, ${known} + 1)
-    ON CONFLICT DO UPDATE SET copies = max(copies, ${known}) + 1 RETURNING copies`);
+const countCopy = (db: D1Database, knownCopy: number) =>
+  drizzle(db).run(sql`INSERT INTO ${folds} (id, copies) VALUES (${numberLiteral(FOLD)}, ${knownCopy} + 1)
+    ON CONFLICT DO UPDATE SET copies = max(copies, ${knownCopy}) + 1 RETURNING copies`);
 
 /**
  * Reads the metrics of a home, and gives this reading a higher number than each earlier one has.
  *
- * @param known the newest copy that the directory has. It may be higher than any number of a restored home: then all sites are read
+ * @param knownCopy the newest copy that the directory has. It may be higher than any number of a restored home: then all sites are read
  * @param prunedUntil calls up to this time (Unix seconds) could be counted by now
  */
-export async function readMetrics(db: D1Database, known: number, prunedUntil: number): Promise<HomeMetrics> {
+export async function readMetrics(db: D1Database, knownCopy: number, prunedUntil: number): Promise<HomeMetrics> {
   // In one transaction, so that a counter that rises later has a later number of copies.
   const {
     counted,
     gauges: [gauges],
     bumped,
   } = await inOneBatch(db, {
-    risen: riseAfterRestore(db, { known }),
-    counted: selectCounters(db, { known }),
+    risen: riseAfterRestore(db, { knownCopy }),
+    counted: selectCounters(db, { knownCopy }),
     gauges: selectGauges(db, { prunedUntil }),
-    bumped: bump(db, known),
+    bumped: countCopy(db, knownCopy),
   });
   const sites = new Map<number, Counter[]>();
   for (const { siteId, ...counter } of counted) {

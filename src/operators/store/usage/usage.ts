@@ -18,7 +18,7 @@ export interface UsageItem {
 }
 
 /** The wanted part of a site's usage. Both times are included. */
-interface Range {
+interface UsageRange {
   appid: string | undefined;
   since: number;
   until: number;
@@ -46,7 +46,7 @@ const rowsOf = (
 export function selectHours(
   db: D1Database,
   siteId: number,
-  { appid, since, until, limit }: Range,
+  { appid, since, until, limit }: UsageRange,
 ): Promise<UsageItem[]> {
   const { hour, operation, outcome, count } = usage;
   return drizzle(db)
@@ -64,7 +64,7 @@ export function selectHours(
 export function selectDays(
   db: D1Database,
   siteId: number,
-  { appid, since, until, limit }: Range,
+  { appid, since, until, limit }: UsageRange,
 ): Promise<UsageItem[]> {
   const store = drizzle(db);
   const hours = store
@@ -100,7 +100,7 @@ export type OutcomeCount = Pick<UsageItem, "at" | "operation" | "outcome" | "cou
 export function selectOutcomes(
   db: D1Database,
   siteId: number,
-  { since, until }: Pick<Range, "since" | "until">,
+  { since, until }: Pick<UsageRange, "since" | "until">,
 ): Promise<OutcomeCount[]> {
   const { hour, operation, outcome, count } = usage;
   const day = sql<number>`${hour} - ${hour} % ${DAY}`;

@@ -122,9 +122,9 @@ interface Body {
   value: unknown;
 }
 
-type Media = NonNullable<Answer["content"]>[string];
+type MediaType = NonNullable<Answer["content"]>[string];
 
-function bodiesOf({ schema, example, examples }: Media, schemas: OpenApi["components"]["schemas"]): Body[] {
+function bodiesOf({ schema, example, examples }: MediaType, schemas: OpenApi["components"]["schemas"]): Body[] {
   if (examples !== undefined) return Object.values(examples);
   if (example !== undefined) return [{ summary: "", value: example }];
   return formsOf(schema, schemas).map((form) => ({ summary: "", value: exampleOf(form.schema, schemas) }));
@@ -184,7 +184,7 @@ function Success(props: { texts: Texts; openapi: OpenApi; status: string; answer
   const { t } = texts;
   const { schemas } = openapi.components;
   const [[media, content] = []] = Object.entries(answer.content ?? {});
-  const named = headersOf([{ answer }], openapi);
+  const answerHeaders = headersOf([{ answer }], openapi);
   const forms = content === undefined ? [] : formsOf(content.schema, schemas);
   return (
     <section class="beside">
@@ -201,10 +201,10 @@ function Success(props: { texts: Texts; openapi: OpenApi; status: string; answer
             <FieldTable texts={texts} fields={fieldsOf(schema, schemas)} components={schemas} answer />
           </>
         ))}
-        {named.length > 0 && (
+        {answerHeaders.length > 0 && (
           <>
             <h3>{t("Headers of the answer")}</h3>
-            <FieldTable texts={texts} fields={named} components={schemas} answer />
+            <FieldTable texts={texts} fields={answerHeaders} components={schemas} answer />
           </>
         )}
       </div>

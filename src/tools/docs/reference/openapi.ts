@@ -110,11 +110,11 @@ export function answersOf(
   call: Call,
   { components }: OpenApi,
 ): { status: string; component?: string; answer: Answer }[] {
-  return Object.entries(call.responses).map(([status, given]) => {
-    if (!("$ref" in given)) return { status, answer: given };
-    const component = given.$ref.split("/").at(-1) ?? "";
+  return Object.entries(call.responses).map(([status, response]) => {
+    if (!("$ref" in response)) return { status, answer: response };
+    const component = response.$ref.split("/").at(-1) ?? "";
     const answer = components.responses[component];
-    if (answer === undefined) throw new Error(`openapi.json has no ${given.$ref}`);
+    if (answer === undefined) throw new Error(`openapi.json has no ${response.$ref}`);
     return { status, component, answer };
   });
 }

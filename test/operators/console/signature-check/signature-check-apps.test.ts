@@ -78,7 +78,7 @@ describe("an unknown appid in the signature check", () => {
 
 describe("the comparison of two appids", () => {
   const difference = (given: string, existing: string) => {
-    const { given: a, existing: b, ...found } = compareAppids(given, existing);
+    const { givenParts: a, existing: b, ...found } = compareAppids(given, existing);
     const marked = (stretches: typeof a) =>
       stretches.map(({ text, differs }) => (differs ? `[${text}]` : text)).join("");
     return [marked(a), marked(b), ...Object.entries(found).filter(([, value]) => value)];

@@ -33,8 +33,8 @@ async function seed(webhooks: number): Promise<void> {
 
 async function find() {
   const old = { siteId: world.siteId, home: world.home, retentionDays: 30, createdUntil: NOW + 1_000 };
-  const { found, ...rest } = await findOldSessions(databaseOf(world.home), old, SESSION_EVENT_TYPES);
-  const lengths = [found?.chatIds, found?.seqs].map((list) => JSON.parse(list ?? "[]").length);
+  const { foundSessions, ...rest } = await findOldSessions(databaseOf(world.home), old, SESSION_EVENT_TYPES);
+  const lengths = [foundSessions?.chatIds, foundSessions?.seqs].map((list) => JSON.parse(list ?? "[]").length);
   return { sessions: lengths[0], events: lengths[1], hasMore: rest.hasMore };
 }
 

@@ -1,5 +1,5 @@
 import type { Chance } from "../../machine/chance.ts";
-import type { Answer, Call, Wire } from "../../world/call.ts";
+import type { Answer, Call, WireRequest } from "../../world/call.ts";
 import type { KnownApp } from "../../world/company.ts";
 import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
@@ -42,7 +42,7 @@ export class Attacker {
   }
 
   /** Sends, by default from one of the attacker's addresses, unless the world closes. */
-  send(wire: Wire, edge: string, address = this.chance.one(this.#addresses)()): Promise<Answer | undefined> {
+  send(wire: WireRequest, edge: string, address = this.chance.one(this.#addresses)()): Promise<Answer | undefined> {
     return sendFrom(this.world, address, wire, edge);
   }
 

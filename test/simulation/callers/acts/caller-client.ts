@@ -1,7 +1,7 @@
 import type { AgentSessionClient } from "../../../../src/client/client.ts";
 import type { Chance } from "../../machine/chance.ts";
 import { EPOCH, type ProgramImage } from "../../machine/program.ts";
-import type { Call, Wire } from "../../world/call.ts";
+import type { Call, WireRequest } from "../../world/call.ts";
 import { type KnownApp, secretInUse } from "../../world/company.ts";
 import type { World } from "../../world/world.ts";
 
@@ -49,7 +49,7 @@ export class CallerClient {
 
   #fetch(url: string, { method, headers, body, signal }: FetchInit): Promise<Response> {
     const world = this.#world;
-    const wire: Wire = {
+    const wire: WireRequest = {
       method,
       path: new URL(url).pathname,
       headers: { ...headers, "cf-connecting-ip": this.#address },

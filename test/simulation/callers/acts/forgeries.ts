@@ -1,4 +1,4 @@
-import type { Wire } from "../../world/call.ts";
+import type { WireRequest } from "../../world/call.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
 import { type Attacker, newSession, secretOf } from "./attacker.ts";
 import { signed } from "./signed.ts";
@@ -29,7 +29,7 @@ export async function forgeries(attacker: Attacker): Promise<void> {
  * Sends more calls than an address may, to one edge, for longer than the limit refuses them; often from the address of
  * an honest caller.
  */
-async function flood(attacker: Attacker, next: (attacker: Attacker) => Wire): Promise<void> {
+async function flood(attacker: Attacker, next: (attacker: Attacker) => WireRequest): Promise<void> {
   const { world, chance } = attacker;
   const near = chance.happens(0.6) ? world.captured.at(-1) : undefined;
   const edge = near?.edge ?? attacker.anyEdge();
@@ -44,7 +44,7 @@ async function flood(attacker: Attacker, next: (attacker: Attacker) => Wire): Pr
 }
 
 /** A request in the name of an app, by an attacker who cannot sign for it. */
-function forge(attacker: Attacker): Wire {
+function forge(attacker: Attacker): WireRequest {
   const { world, chance } = attacker;
   const { apps, oldSecrets } = world.company;
   if (apps.length === 0) return invent(attacker);
@@ -73,7 +73,7 @@ function forge(attacker: Attacker): Wire {
 const spoilt = <Fields extends object>({ world, chance }: Attacker, fields: Fields): Fields =>
   chance.happens(0.4) ? { ...fields, timestamp: world.clock - 5_000 } : fields;
 
-function invent(attacker: Attacker): Wire {
+function invent(attacker: Attacker): WireRequest {
   const appid = attacker.chance.uuid().replaceAll("-", "");
   return signed(newSession(attacker, appid, 10_411), "invented");
 }

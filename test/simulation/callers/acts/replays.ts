@@ -1,4 +1,4 @@
-import type { Call, Wire } from "../../world/call.ts";
+import type { Call, WireRequest } from "../../world/call.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
 import { beQuiet } from "../../world/day.ts";
 import { type Attacker, secretOf } from "./attacker.ts";
@@ -39,7 +39,7 @@ export async function replays(attacker: Attacker): Promise<void> {
   }
 }
 
-const spoilSignature = ({ wire }: Call): Wire => ({
+const spoilSignature = ({ wire }: Call): WireRequest => ({
   ...wire,
   headers: { ...wire.headers, "x-chat-signature": "0".repeat(64) },
 });
@@ -54,7 +54,7 @@ export const TWISTS: Record<string, (attacker: Attacker, call: Call) => [header:
 };
 
 /** A captured request with another header. */
-function twist(attacker: Attacker, call: Call): Wire {
+function twist(attacker: Attacker, call: Call): WireRequest {
   const name = attacker.chance.one(Object.keys(TWISTS));
   attacker.world.count(`twist: ${name}`);
   const [header, value] = (TWISTS[name] as (typeof TWISTS)[string])(attacker, call);

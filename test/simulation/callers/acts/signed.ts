@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
 import type { Chance } from "../../machine/chance.ts";
-import type { Answer, Wire } from "../../world/call.ts";
+import type { Answer, WireRequest } from "../../world/call.ts";
 import type { KnownApp } from "../../world/company.ts";
 import type { World } from "../../world/world.ts";
 import { newSession } from "./attacker.ts";
 
 /** A signed request to open a session with these fields. */
-export function signed(fields: object, secret: string, headers: Record<string, string> = {}): Wire {
+export function signed(fields: object, secret: string, headers: Record<string, string> = {}): WireRequest {
   const body = JSON.stringify(fields);
   const signature = createHmac("sha256", secret).update(body).digest("hex");
   return {
@@ -18,7 +18,12 @@ export function signed(fields: object, secret: string, headers: Record<string, s
 }
 
 /** Sends a request from an address, unless the world closes. */
-export async function sendFrom(world: World, address: string, wire: Wire, edge: string): Promise<Answer | undefined> {
+export async function sendFrom(
+  world: World,
+  address: string,
+  wire: WireRequest,
+  edge: string,
+): Promise<Answer | undefined> {
   if (world.closing) return undefined;
   const headers = { ...wire.headers, "cf-connecting-ip": address };
   return world.send(world.newCall("attacker", { ...wire, headers }, edge));
@@ -41,7 +46,7 @@ export class SimpleCaller {
     return newSession(this, appid, this.chance.one(site.agentIds));
   }
 
-  send(wire: Wire, edge: string): Promise<Answer | undefined> {
+  send(wire: WireRequest, edge: string): Promise<Answer | undefined> {
     return sendFrom(this.world, this.#address, wire, edge);
   }
 

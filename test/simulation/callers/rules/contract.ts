@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { modelAt } from "../../operations/index.ts";
 import type { OperationModel } from "../../operations/shared/model.ts";
-import type { Wire } from "../../world/call.ts";
+import type { WireRequest } from "../../world/call.ts";
 
 /** The content of a signed call. All calls here have the right form: tests of the fields say what becomes of others. */
 export interface Reading {
@@ -16,7 +16,7 @@ export interface Reading {
   signature: string;
 }
 
-export function read({ path, headers, body }: Wire): Reading {
+export function read({ path, headers, body }: WireRequest): Reading {
   const operation = modelAt(path);
   if (operation === undefined) throw new Error(`no operation has the path ${path}`);
   const fields = JSON.parse(body) as { appid: string; timestamp: number; ranstr: string };

@@ -60,7 +60,7 @@ const send =
     const { ranstr = "r1", key = null, now = NOW, owner = `owner of ${ranstr}`, secretVersion = APP.version } = change;
     // A fake toHex, because node has the real one only with a flag.
     const fake = { bytes: () => ({ toHex: () => owner }) };
-    const claimed = { asked: asked.value, ranstr, idempotencyKey: null };
+    const claimed = { operationInput: asked.value, ranstr, idempotencyKey: null };
     const claim = await claimOf(
       fake as never,
       { ...APP, secretVersion, events: change.events ?? true },

@@ -1,8 +1,8 @@
 import type { Chance } from "../../machine/chance.ts";
-import type { Wire } from "../call.ts";
+import type { WireRequest } from "../call.ts";
 
 /** A request as the Worker gets it: its body in one piece with a Content-Length, or in chunks without one. */
-export function requestOf({ method, path, headers, body }: Wire, chance: Chance): Request {
+export function requestOf({ method, path, headers, body }: WireRequest, chance: Chance): Request {
   const url = `https://worker.example${path}`;
   if (method === "GET" || body === "") return new Request(url, { method, headers });
   const bytes = Buffer.from(body);

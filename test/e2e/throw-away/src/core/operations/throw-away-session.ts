@@ -4,9 +4,9 @@ import { defineOperation } from "../../../../../../src/core/operations/define-op
 import type { Documentation } from "../../../../../../src/core/operations/operation.ts";
 import {
   chatIdField,
+  isSession,
   onSession,
   SESSION_NOT_FOUND,
-  session,
   sessionNotFound,
 } from "../../../../../../src/core/operations/session-rules.ts";
 import { updateAccepted } from "../../../../../../src/core/store/claim.ts";
@@ -26,19 +26,19 @@ export default defineOperation({
   refusals: {
     session_not_found: sessionNotFound,
     binned_before: {
-      when: (v) => sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.status} = 'binned')`,
+      when: (v) => sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${isSession(v)} AND ${sessions.status} = 'binned')`,
       code: "state_forbids",
       violation: () => ({ field: "chat_id", rule: "session_known" }),
       past: "The session was thrown away before.",
     },
   },
 
-  writes: [(v) => updateAccepted(v, sessions, { status: sql`'binned'` }, session(v))],
+  writes: [(v) => updateAccepted(v, sessions, { status: sql`'binned'` }, isSession(v))],
 
   event: {
     type: "session.thrown_away",
     data: () => ({ chat_id: sessions.id, status: sessions.status }),
-    join: (v) => sql`CROSS JOIN ${sessions} ON ${session(v)}`,
+    join: (v) => sql`CROSS JOIN ${sessions} ON ${isSession(v)}`,
   },
 
   answer: () => "",

@@ -16,7 +16,7 @@ import type { WebhookKey } from "../../../events/store/pending-deliveries.ts";
 import { type Author, auditOf, CHANGED } from "../audit.ts";
 import { auditLog } from "../operator-schema.ts";
 import { SKEW_SECONDS } from "./events-of-sessions.ts";
-import { DUE, type Key, selectNextRetry, startAgain, webhookOf } from "./redelivery.ts";
+import { DUE, type RedeliveryKey, selectNextRetry, startAgain, webhookOf } from "./redeliver-one.ts";
 
 /** This file sends events again: a delivery that starts again has eight attempts left, and no result. */
 
@@ -34,11 +34,11 @@ export const DUE_PER_SECOND = 500;
 /** The most pending deliveries that are read to find the oldest. */
 const MOST_PENDING_READ = 10_000;
 
-const deliveryOf = (v: Record<keyof Key, unknown>) =>
+const deliveryOf = (v: Record<keyof RedeliveryKey, unknown>) =>
   sql`${deliveries.siteId} = ${v.siteId} AND ${deliveries.webhookId} = ${v.webhookId}`;
 
 /** What one step sends again. */
-export interface Redelivering {
+export interface RedeliveryFilter {
   status: readonly RedeliveredStatus[];
   /** The events of these seconds, both included. */
   since: number | undefined;
@@ -50,12 +50,12 @@ export interface Redelivering {
 }
 
 /** The values that the statements of a step bind. */
-type Step = Key & { afterSeq: number; from: number; until: number; statuses: string };
+type RedeliveryStep = RedeliveryKey & { afterSeq: number; from: number; until: number; statuses: string };
 
-type Values<More> = { readonly [Name in keyof (Step & More)]: unknown };
+type Values<More> = { readonly [Name in keyof (RedeliveryStep & More)]: unknown };
 
 /** `begin`: the seq after which the step reads. All events up to it are older than `from`. It has one row, or none unless `where` holds. */
-const begin = (v: Values<unknown>, where: SQL) => sql`search(low, high) AS (
+const findBegin = (v: Values<unknown>, where: SQL) => sql`search(low, high) AS (
     SELECT CAST(${v.afterSeq} AS INTEGER), (SELECT seq FROM ${events} WHERE ${events.siteId} = ${v.siteId} ORDER BY seq DESC LIMIT 1)
     WHERE ${where}
     UNION ALL
@@ -67,9 +67,9 @@ const begin = (v: Values<unknown>, where: SQL) => sql`search(low, high) AS (
   begin(seq) AS MATERIALIZED (SELECT max(low) FROM search)`;
 
 /** Which rows a step reads: the smallest set that holds all wanted events. */
-type Source = "failed" | "unfinished" | "deliveries" | "events";
+type RedeliverySource = "failed" | "unfinished" | "deliveries" | "events";
 
-const sourceOf = (status: readonly RedeliveredStatus[]): Source => {
+const sourceOf = (status: readonly RedeliveredStatus[]): RedeliverySource => {
   if (status.includes("missed")) return "events";
   if (status.includes("delivered")) return "deliveries";
   return status.includes("pending") ? "unfinished" : "failed";
@@ -78,12 +78,12 @@ const sourceOf = (status: readonly RedeliveredStatus[]): Source => {
 const AFTER = sql`> (SELECT begin.seq FROM begin)`;
 
 /** The status must be in the SQL itself: with a bound value SQLite does not use a partial index. */
-const failed = (v: Values<unknown>) =>
+const failedDeliveries = (v: Values<unknown>) =>
   sql`${deliveries} INDEXED BY deliveries_failed WHERE ${deliveryOf(v)} AND ${deliveries.status} = 'failed' AND ${deliveries.seq} ${AFTER}`;
 
 /** The first delivery that failed or is pending. When very many are pending, it is the seq after `begin`. */
 const firstUnfinished = (v: Values<unknown>) => sql`SELECT min(seq) FROM (
-    SELECT (SELECT seq FROM ${failed(v)} ORDER BY seq LIMIT 1) AS seq
+    SELECT (SELECT seq FROM ${failedDeliveries(v)} ORDER BY seq LIMIT 1) AS seq
     UNION ALL
     SELECT iif(count(*) > ${sql.raw(String(MOST_PENDING_READ))}, (SELECT begin.seq FROM begin) + 1, min(iif(seq ${AFTER}, seq, NULL)))
     FROM (SELECT seq FROM ${deliveries} INDEXED BY deliveries_due WHERE ${deliveryOf(v)} AND ${deliveries.status} = 'pending'
@@ -94,8 +94,8 @@ const readSeqs = (table: SQL, from: SQL, status: SQL) =>
   sql`SELECT ${table}.seq AS seq, ${table}.created_at AS at, ${status} AS status FROM ${from} ORDER BY ${table}.seq LIMIT ${sql.raw(String(MOST_READ))}`;
 const ofDeliveries = (from: SQL) => readSeqs(sql`${deliveries}`, from, sql`${deliveries.status}`);
 
-const SOURCES: Record<Source, (v: Values<unknown>) => SQL> = {
-  failed: (v) => ofDeliveries(failed(v)),
+const SOURCES: Record<RedeliverySource, (v: Values<unknown>) => SQL> = {
+  failed: (v) => ofDeliveries(failedDeliveries(v)),
   unfinished: (v) =>
     ofDeliveries(sql`${deliveries} WHERE ${deliveryOf(v)} AND ${deliveries.seq} >= (${firstUnfinished(v)})`),
   deliveries: (v) => ofDeliveries(sql`${deliveries} WHERE ${deliveryOf(v)} AND ${deliveries.seq} ${AFTER}`),
@@ -114,7 +114,11 @@ const IS_TROUBLE = sql`${events.type} IN (${literal(WEBHOOK_DISABLED)}, ${litera
  * `looked`: the seqs that a step reads, each with its time and whether it is sent again. Empty while the webhook is not enabled. Events
  * about the webhook's own trouble are never sent to it.
  */
-const looked = (source: Source, v: Values<unknown>, where: SQL = sql`true`) => sql`WITH RECURSIVE ${begin(v, where)},
+const lookedEvents = (
+  source: RedeliverySource,
+  v: Values<unknown>,
+  where: SQL = sql`true`,
+) => sql`WITH RECURSIVE ${findBegin(v, where)},
   step(seq, at, status) AS (${SOURCES[source](v)}),
   looked(seq, at, fits) AS (
     SELECT step.seq, step.at, ${events.data} IS NOT NULL AND ${events.type} <> ${literal(PING)}
@@ -136,14 +140,14 @@ const auditRow = (v: Record<"siteId" | "call", unknown>) => sql`(SELECT newest.d
     SELECT ${auditLog.details} AS details FROM ${auditLog} WHERE ${auditLog.siteId} = ${v.siteId} ORDER BY ${auditLog.id} DESC LIMIT 100) AS newest
   WHERE newest.details ->> 'call' = ${v.call})`;
 
-type Sending = Step & { now: number };
-type Counted = Step & { call: string };
+type SendingStep = RedeliveryStep & { now: number };
+type CountedStep = RedeliveryStep & { call: string };
 
 /** The result of a step, as a row; none when this call has already left its audit row, or nothing fits. */
 const matchedBy = (
-  source: Source,
+  source: RedeliverySource,
   v: Values<{ call: string }>,
-) => sql`(${looked(source, v, sql`${auditRow(v)} IS NULL`)}
+) => sql`(${lookedEvents(source, v, sql`${auditRow(v)} IS NULL`)}
   SELECT ${MATCHED} AS queued, ${nextAfter(v)} AS next_after_seq FROM looked HAVING ${MATCHED} > 0)`;
 
 /** The compiled statements of a step, for each source. auditOf writes the audit row. */
@@ -152,25 +156,28 @@ const STEPS = Object.fromEntries(
     source,
     {
       // Must come right after the audit row in the batch, because it uses changes().
-      send: statement<Sending>(
+      send: statement<SendingStep>(
         (v) => sql`${DUE}
-        ${looked(source, v, CHANGED)}
+        ${lookedEvents(source, v, CHANGED)}
         SELECT ${v.siteId}, ${v.webhookId}, seq, 'pending', 0,
           ${v.now} + (row_number() OVER (ORDER BY seq) - 1) / ${sql.raw(String(DUE_PER_SECOND))}, at
         FROM looked WHERE fits
         ${startAgain(sql`${v.now}`)}`,
       ),
       // The part after ELSE is read only when this call has sent nothing.
-      outcome: statement<Counted, { status: string; told: string | null }>(
+      outcome: statement<CountedStep, { status: string; told: string | null }>(
         (
           v,
         ) => sql`SELECT ${webhooks.status} AS status, coalesce(${auditRow(v)}, CASE WHEN ${webhooks.status} = 'enabled' THEN (
-          ${looked(source, v)} SELECT json_object('matched', ${MATCHED}, 'next_after_seq', ${nextAfter(v)}) FROM looked) END) AS told
+          ${lookedEvents(source, v)} SELECT json_object('matched', ${MATCHED}, 'next_after_seq', ${nextAfter(v)}) FROM looked) END) AS told
         FROM ${webhooks} WHERE ${webhookOf(v)}`,
       ),
     },
   ]),
-) as Record<Source, { send: Statement<Sending>; outcome: Statement<Counted, { status: string; told: string | null }> }>;
+) as Record<
+  RedeliverySource,
+  { send: Statement<SendingStep>; outcome: Statement<CountedStep, { status: string; told: string | null }> }
+>;
 
 /** The outcome of a step. */
 export interface Redelivered {
@@ -195,7 +202,7 @@ export async function renewDeliveries(
   runtime: Runtime,
   db: D1Database,
   { siteId, id: webhookId }: WebhookKey,
-  { status, since, until, afterSeq, keptUntil }: Redelivering,
+  { status, since, until, afterSeq, keptUntil }: RedeliveryFilter,
   author: Author,
   isDry: boolean,
   answerBy?: number,
@@ -220,11 +227,15 @@ export async function renewDeliveries(
       retries: isDry ? undefined : selectNextRetry(db, { siteId, webhookId, now: author.now }),
     });
   const {
-    found: [found],
+    found: [result],
     retries: [next] = [],
   } = await withRetries(runtime, batch, answerBy);
-  if (found === undefined) return undefined;
-  const told = JSON.parse(found.told ?? "{}") as { matched?: number; queued?: number; next_after_seq?: number | null };
-  const { queued = 0, matched = queued, next_after_seq: nextAfterSeq = null } = told;
-  return { isEnabled: found.status === "enabled", matched, queued, nextAfterSeq, nextRetry: next?.at };
+  if (result === undefined) return undefined;
+  const counts = JSON.parse(result.told ?? "{}") as {
+    matched?: number;
+    queued?: number;
+    next_after_seq?: number | null;
+  };
+  const { queued = 0, matched = queued, next_after_seq: nextAfterSeq = null } = counts;
+  return { isEnabled: result.status === "enabled", matched, queued, nextAfterSeq, nextRetry: next?.at };
 }

@@ -10,7 +10,7 @@ import type { WebhookKey } from "../../../events/store/pending-deliveries.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { auditLog } from "../operator-schema.ts";
 
-/** This file sends one event again. redeliveries.ts sends many. */
+/** This file sends one event again. redeliver-many.ts sends many. */
 
 /** The columns of a delivery that starts again. */
 export const DUE = insertInto(
@@ -30,21 +30,21 @@ export const DUE = insertInto(
  */
 export const startAgain = (now: SQL) => {
   const inFlight = sql`${deliveries.status} = 'pending' AND ${deliveries.lease} IS NOT NULL AND ${deliveries.nextAttemptAt} > ${now}`;
-  const kept = (column: string) =>
+  const keepInFlight = (column: string) =>
     sql`${sql.raw(column)} = CASE WHEN ${inFlight} THEN deliveries.${sql.raw(column)} ELSE excluded.${sql.raw(column)} END`;
   // The time of the last attempt does not change: it shows that the receiver may have the event.
   const columns = ["next_attempt_at", "claim", "last_status", "last_error", "duration_ms"];
   return sql`ON CONFLICT (site_id, webhook_id, seq) DO UPDATE SET status = 'pending', attempts = 0, ${sql.join(
-    columns.map(kept),
+    columns.map(keepInFlight),
     sql`, `,
   )}`;
 };
 
-export const webhookOf = (v: Record<keyof Key, unknown>) =>
+export const webhookOf = (v: Record<keyof RedeliveryKey, unknown>) =>
   sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId}`;
-export type Key = { siteId: number; webhookId: string };
+export type RedeliveryKey = { siteId: number; webhookId: string };
 
-const renew: Statement<Key & { seq: number; now: number }> = statement(
+const renew: Statement<RedeliveryKey & { seq: number; now: number }> = statement(
   (v) => sql`${DUE}
     SELECT ${v.siteId}, ${v.webhookId}, ${events.seq}, 'pending', 0,
       CASE WHEN ${events.type} = ${literal(PING)} THEN ${sql.raw(String(FIRST_IN_LINE))} ELSE ${v.now} END, ${events.createdAt}
@@ -54,17 +54,18 @@ const renew: Statement<Key & { seq: number; now: number }> = statement(
     ${startAgain(sql`${v.now}`)}`,
 );
 
-const selectRenewed: Statement<Key & { seq: number }, { id: string; isErased: number; isEnabled: number }> = statement(
-  (v) => sql`SELECT ${events.id} AS id, ${events.data} IS NULL AS isErased,
+const selectRenewed: Statement<RedeliveryKey & { seq: number }, { id: string; isErased: number; isEnabled: number }> =
+  statement(
+    (v) => sql`SELECT ${events.id} AS id, ${events.data} IS NULL AS isErased,
       EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhookOf(v)} AND ${webhooks.status} = 'enabled') AS isEnabled
     FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} = ${v.seq}`,
-);
+  );
 
 /**
  * When the next attempt after a failure is due. The queue may hold a notice only for the first such delivery, whose run makes the notice
  * for the next. A caller that sends the first one again must make this notice instead.
  */
-export const selectNextRetry: Statement<Key & { now: number }, { at: number }> = statement(
+export const selectNextRetry: Statement<RedeliveryKey & { now: number }, { at: number }> = statement(
   (v) => sql`SELECT ${deliveries.nextAttemptAt} AS at FROM ${deliveries}
     WHERE ${deliveries.siteId} = ${v.siteId} AND ${deliveries.webhookId} = ${v.webhookId} AND ${deliveries.status} = 'pending'
       AND ${deliveries.nextAttemptAt} > ${v.now} AND ${deliveries.lease} IS NULL AND (${deliveries.attempts} > 0 OR ${deliveries.lastError} IS NOT NULL)
@@ -85,7 +86,7 @@ export async function renewDelivery(
   seq: number,
   author: Author,
 ): Promise<{ id: string; nextRetry: number | undefined; isErased: boolean; isEnabled: boolean } | undefined> {
-  const which = { siteId, webhookId, seq };
+  const deliveryKey = { siteId, webhookId, seq };
   const { requestId } = author;
   const row = {
     siteId: sql`${siteId}`,
@@ -98,9 +99,9 @@ export async function renewDelivery(
     ORDER BY id DESC LIMIT 100) WHERE request_id = ${requestId} AND action = 'webhook.redelivered')`;
   const batch = () =>
     inOneBatch(db, {
-      renewed: renew(db, { ...which, now: author.now }),
+      renewed: renew(db, { ...deliveryKey, now: author.now }),
       audited: auditOf(db, author, row, ONE_ROW, and(CHANGED, isFirst)),
-      events: selectRenewed(db, which),
+      events: selectRenewed(db, deliveryKey),
       retries: selectNextRetry(db, { siteId, webhookId, now: author.now }),
     });
   const {

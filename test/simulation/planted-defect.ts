@@ -10,7 +10,7 @@ export interface Defect {
 }
 
 /** A defect of one edit. */
-export const one = (name: string, what: string, file: string, find: string, replace: string): Defect => ({
+export const oneEditDefect = (name: string, what: string, file: string, find: string, replace: string): Defect => ({
   name,
   what,
   edits: [{ file, find, replace }],

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import { type Call, call, type Declaration, type HandlerResult } from "../http/call.ts";
-import { type Shown, show } from "../http/show.ts";
+import { type ShownAnswer, show } from "../http/show.ts";
 import type { Site } from "../services/sites.ts";
 import type { AdminContext } from "./env.ts";
 import { readInput, readQuery } from "./read-input.ts";
@@ -24,7 +24,7 @@ export type AdminCall<Id extends string = string> = Call<AdminContext> &
   AdminDeclaration<Id, unknown, unknown, z.ZodMiniType>;
 
 /** The input of a call's handler: the site of the path, the body and the query, as the call declares them. */
-interface Given<Scope, Body, Query> {
+interface CallInput<Scope, Body, Query> {
   site: Scope extends "site" ? Site : undefined;
   body: Body;
   query: Query;
@@ -46,8 +46,8 @@ export function adminCall<
   declared: AdminDeclaration<Id, Body, Query, Answer> & { scope: Scope },
   handler: (
     c: AdminContext,
-    given: Given<Scope, Body, Query>,
-  ) => Promise<Shown<z.output<Answer>> | Awaited<HandlerResult>>,
+    given: CallInput<Scope, Body, Query>,
+  ) => Promise<ShownAnswer<z.output<Answer>> | Awaited<HandlerResult>>,
 ): AdminCall<Id> {
   const { body, bodyOptional, digitsOf, query, response, status } = declared;
   const readAndHandle = async (c: AdminContext, site: Site | undefined) => {
@@ -55,10 +55,10 @@ export function adminCall<
       site,
       body: body && (await readInput(c, body, { whenEmpty: bodyOptional && {}, digitsOf })),
       query: query && readQuery(c, query),
-    } as Given<Scope, Body, Query>);
+    } as CallInput<Scope, Body, Query>);
     if (result instanceof Response) return result;
     if (response === undefined) return c.body(null, 204);
-    return c.json(show(response, result as Shown<z.output<Answer>>), status ?? 200);
+    return c.json(show(response, result as ShownAnswer<z.output<Answer>>), status ?? 200);
   };
   return { ...declared, ...call<AdminContext>(declared, readAndHandle) };
 }

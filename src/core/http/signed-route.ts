@@ -6,13 +6,13 @@ import type { Runtime } from "../runtime.ts";
 import { nameRefusedApp } from "../signed/refused-unread.ts";
 import { runRequest } from "../signed/run-request.ts";
 import { clientAddress } from "./client-address.ts";
-import { fail, succeed } from "./envelope.ts";
+import { answerRefusal, answerSuccess } from "./envelope.ts";
 import { oneTimer } from "./one-timer.ts";
 import { readBody } from "./read-body.ts";
 import type { App, RequestContext } from "./request-context.ts";
 
 /** @throws ConfigurationError after `wrong` is done */
-async function configOr(c: RequestContext, wrong: () => Promise<void>): Promise<Config> {
+async function configOrRefusal(c: RequestContext, wrong: () => Promise<void>): Promise<Config> {
   try {
     return c.var.isolate.configOf(c.env);
   } catch (error) {
@@ -26,27 +26,27 @@ export function signedRoute(operation: Operation): Handler<App> {
   return async function signedRequest(c) {
     const runtime = oneTimer(c.get("isolate").runtime);
     try {
-      return await answered(c, operation, runtime);
+      return await answerSigned(c, operation, runtime);
     } finally {
       runtime.rest();
     }
   };
 }
 
-async function answered(c: Context<App>, operation: Operation, runtime: Runtime): Promise<Response> {
+async function answerSigned(c: Context<App>, operation: Operation, runtime: Runtime): Promise<Response> {
   const [isolate, trace] = [c.get("isolate"), c.get("trace")];
   const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
   const tools = { ...isolate, runtime, trace, waitUntil };
-  const body = () => readBody(runtime, c.req.raw);
+  const readOwnBody = () => readBody(runtime, c.req.raw);
   const client = clientAddress(c.req.raw);
-  const config = await configOr(c, () => nameRefusedApp(tools, c.env, operation, { body, client }));
+  const config = await configOrRefusal(c, () => nameRefusedApp(tools, c.env, operation, { body: readOwnBody, client }));
   const result = await runRequest({ ...tools, config }, operation, {
-    body: await body(),
+    body: await readOwnBody(),
     signature: c.req.header("x-chat-signature"),
     idempotencyKey: c.req.header("idempotency-key"),
     client,
   });
-  if (!result.ok) return fail(c, result);
+  if (!result.ok) return answerRefusal(c, result);
   const { sessionId, repeated, leftOut } = result.value;
   trace.sessionId = sessionId;
   if (repeated) {
@@ -57,5 +57,5 @@ async function answered(c: Context<App>, operation: Operation, runtime: Runtime)
     trace.ignoredAgents = describeLeftOut(leftOut);
     c.header("x-ignored-agents", trace.ignoredAgents);
   }
-  return succeed(c, operation.answer(sessionId));
+  return answerSuccess(c, operation.answer(sessionId));
 }

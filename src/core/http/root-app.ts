@@ -4,7 +4,7 @@ import { answerSignedError } from "./on-error.ts";
 import { routeNotFound } from "./refuse-other-methods.ts";
 import type { Isolate } from "./request-context.ts";
 import { requestLog } from "./request-log.ts";
-import { signedRoute } from "./route.ts";
+import { signedRoute } from "./signed-route.ts";
 
 /** What every request passes, whichever surface it is for. */
 export function rootApp(isolate: Isolate): Routes {

@@ -47,8 +47,8 @@ export class LookUpBounds {
     if (this.#isInNegativeCache(whose)) return undefined;
     remember(this.#inFlight, whose, this.#runtime.now() + IN_FLIGHT_MS);
     try {
-      const found = await look();
-      if (found !== undefined) return found;
+      const news = await look();
+      if (news !== undefined) return news;
     } finally {
       this.#inFlight.delete(whose);
     }
