@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-/** What every part of core may use, and all that stands above it. */
+/** What every part of core may import, and each part above core. */
 const LEAVES = [
   "core/describe-violations.ts",
   "core/errors.ts",
@@ -28,7 +28,7 @@ const SHARED_HTTP = [
 /** The rules of the signed path that need nothing of the platform. */
 const PURE_STEPS = ["core/signed/read-fields.ts", "core/signed/check-freshness.ts", "core/signed/idempotency-key.ts"];
 
-/** Who signs in by Cloudflare Access. Only "operators/access" itself imports jose: what the settings need of it does not. */
+/** The sign-in by Cloudflare Access. Only "operators/access" imports jose. The files that the settings need do not. */
 const ACCESS = ["operators/access", "operators/access/role.ts", "operators/access/person-role.ts"];
 
 /** No surface imports another, so that each could be deleted without touching the others. */
@@ -36,7 +36,7 @@ const SURFACES = ["operators/admin", "operators/console"];
 
 /**
  * Who may import whom: docs/architecture.md. A part is a folder of src/, or a file beside the folders; a rule may also name
- * one file of a part. An import that no rule names is forbidden. `node:` stands for all of Node's modules.
+ * one file of a part. Every other import is forbidden. `node:` stands for all of Node's modules.
  */
 const MAY_IMPORT: Record<string, string[]> = {
   "index.ts": ["worker.ts"],
@@ -108,7 +108,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "core/runtime.ts": [],
   "core/sent-as.ts": ["core/rules.ts"],
 
-  // Deliveries. They count their attempts, and leave a row in the audit log when they disable a webhook.
+  // Deliveries. They count their attempts, and write a row into the audit log when they disable a webhook.
   events: [
     "core/config.ts",
     "events/store",
@@ -170,7 +170,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "assets/console/names.json",
     "hono",
   ],
-  // One file alone reads the rows from before rows had violations, so that the old file can go.
+  // Only this file imports the details of old rows, which have no violations, so that they can be deleted later.
   "operators/console/journal/refusal-texts.ts": [
     "core/describe-violations.ts",
     "operators/console",
@@ -264,10 +264,10 @@ const PARTS = Object.keys(MAY_IMPORT).sort((a, b) => b.length - a.length);
 const IMPORT =
   /^(?:import|export)\b[^;=("']*\bfrom\s*["']([^"']+)["']|^import\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']|@jsxImportSource\s+(\S+)/gm;
 
-/** The part that a path below src/ belongs to: the longest one that matches, or the path itself when no rule names it. */
+/** The part that a path below src/ belongs to: the longest match, or the path itself when no rule names it. */
 const partOf = (path: string) => PARTS.find((part) => path === part || path.startsWith(`${part}/`)) ?? path;
 
-/** The part and the file that an import names; of a package, its name. */
+/** The part and the file that an import names, or the name of the package. */
 function targetsOf(importer: string, specifier: string): string[] {
   if (specifier.startsWith(".")) {
     const path = new URL(specifier, `src:/${importer}`).pathname.slice(1);
@@ -293,7 +293,7 @@ function forbidden(sources: Record<string, string>): string[] {
   });
 }
 
-/** Every circle of imports, those of types too, as `a → b → a`; each once, from the file where the walk first met it. */
+/** Every cycle of imports, also of types, as `a → b → a`. Each cycle is found once. */
 function circles(sources: Record<string, string>): string[] {
   const importsOf = (file: string) =>
     specifiersOf(sources[file] ?? "")
@@ -320,22 +320,22 @@ const SOURCES = Object.fromEntries(
 );
 
 describe("the import rules", () => {
-  it("hold in every file of src/", () => {
+  it("every import in src/ is allowed by a rule", () => {
     expect(forbidden(SOURCES)).toEqual([]);
   });
 
-  it("allow no circle, not even of types", () => {
+  it("no imports in src/ form a cycle, not even imports of types", () => {
     expect(circles(SOURCES)).toEqual([]);
   });
 
-  it("are checked on real files, and every part that they name exists", () => {
+  it("every part that an import rule names exists in src/", () => {
     expect(SOURCES["core/store/claim.ts"]).toContain('from "drizzle-orm"');
     const present = new Set(Object.keys(SOURCES).map(partOf));
     const optional = ["client/examples"];
     expect(PARTS.filter((part) => !present.has(part) && !optional.includes(part))).toEqual([]);
   });
 
-  it("name every package that the Worker may depend on", () => {
+  it("the import rules allow drizzle-orm, hono, jose and node: only in the named parts", () => {
     const users = (name: string) => Object.keys(MAY_IMPORT).filter((part) => MAY_IMPORT[part]?.includes(name));
     expect(users("drizzle-orm")).toEqual(["core/operations", "core/store", "events/store", "operators/store"]);
     expect(users("hono")).toEqual(["app.ts", "core/http", "operators/http", ...SURFACES, "tools/docs"]);
@@ -398,11 +398,11 @@ describe("the check of the rules", () => {
     ["tools/cli/a.ts", 'import { createApp } from "../../app.ts";'],
     ["tools/cli/a.ts", 'import { sql } from "drizzle-orm";'],
     ["tools/openapi/a.ts", 'import { prune } from "../../operators/pruning/prune.ts";'],
-  ])("finds that %s may not say %s", (path, text) => {
+  ])("the check refuses this import in %s: %s", (path, text) => {
     expect(forbidden({ [path]: `${text}\n` })).toHaveLength(1);
   });
 
-  it("finds a circle through several files once, also one of types", () => {
+  it("the check reports a cycle through several files once, also a cycle of types", () => {
     const sources = {
       "a.ts": 'import { b } from "./folder/b.ts";',
       "folder/b.ts": 'import type { C } from "../c.ts";',
@@ -413,7 +413,7 @@ describe("the check of the rules", () => {
     expect(circles({ ...sources, "c.ts": 'import "./d.ts";' })).toEqual([]);
   });
 
-  it("finds a file that belongs to no part", () => {
+  it("the check reports a file that belongs to no part", () => {
     expect(forbidden({ "helpers/a.ts": "" })).toEqual(["helpers/a.ts is in no part"]);
     expect(forbidden({ "client/a.ts": 'import "../helpers/a.ts";' })).toEqual(["client/a.ts → ../helpers/a.ts"]);
   });
@@ -430,7 +430,7 @@ describe("the check of the rules", () => {
     ["client/examples/a.ts", 'import { sign } from "../sign.ts";\nimport { createHmac } from "node:crypto";'],
     ["tools/cli/a.ts", 'import { AgentSessionClient } from "../../client/client.ts";'],
     ["tools/openapi/a.ts", 'import { AUDIT_ACTIONS } from "../../operators/store/operator-schema.ts";'],
-  ])("lets %s say %s", (path, text) => {
+  ])("the check allows this import in %s: %s", (path, text) => {
     expect(forbidden({ [path]: text })).toEqual([]);
   });
 });

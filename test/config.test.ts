@@ -16,7 +16,7 @@ const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const OTHER_KEY = "Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";
 const TOKEN = "0123456789abcdefghijklmnopqrstuv";
 
-/** A complete deployment. Every change makes a fresh object, because settings are cached per object. */
+/** A complete deployment. Each call returns a new object, because settings are cached by object. */
 function bindings(change: { [K in keyof Bindings]?: unknown } = {}): Bindings {
   const { MASTER_KEY_PREVIOUS: _, ...rest } = env as Bindings;
   return { ...rest, MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN, ...change } as Bindings;
@@ -29,7 +29,7 @@ beforeEach(() => void warn.mockReset());
 afterEach(() => void warn.mockReset());
 
 describe("settings", () => {
-  it("hand on the bindings and parse vars and secrets", () => {
+  it("readConfig() returns the bindings and the parsed vars and secrets", () => {
     const given = bindings({
       MASTER_KEY_PREVIOUS: OTHER_KEY,
       TIMESTAMP_TOLERANCE_SECONDS: "60",
@@ -75,7 +75,7 @@ describe("settings", () => {
     expect(warnings()).toEqual([]);
   });
 
-  it("have the documented defaults", () => {
+  it("settings that are not set have the documented defaults", () => {
     const config = readConfig(
       bindings({
         TIMESTAMP_TOLERANCE_SECONDS: undefined,
@@ -94,7 +94,7 @@ describe("settings", () => {
     expect(config.masterKeys).toHaveLength(1);
   });
 
-  it("default to what wrangler.toml has", () => {
+  it("the vars of wrangler.toml have the default values", () => {
     const { TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS, CONSOLE_SIGN_IN } = env as Bindings;
     expect({ TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS, CONSOLE_SIGN_IN }).toEqual({
       TIMESTAMP_TOLERANCE_SECONDS: "300",
@@ -104,11 +104,11 @@ describe("settings", () => {
     });
   });
 
-  it("treat an empty MASTER_KEY_PREVIOUS as missing", () => {
+  it("an empty MASTER_KEY_PREVIOUS counts as not set", () => {
     expect(readConfig(bindings({ MASTER_KEY_PREVIOUS: "" }), consoleTelemetry).masterKeys).toHaveLength(1);
   });
 
-  it("are parsed once for each set of bindings", () => {
+  it("settings are parsed once for each set of bindings", () => {
     const given = bindings();
     expect(readConfig(given, consoleTelemetry)).toBe(readConfig(given, consoleTelemetry));
     expect(readConfig(given, consoleTelemetry)).not.toBe(readConfig(bindings(), consoleTelemetry));
@@ -118,7 +118,7 @@ describe("settings", () => {
     ["TIMESTAMP_TOLERANCE_SECONDS", "900"],
     ["TIMESTAMP_TOLERANCE_SECONDS", "0"],
     ["REPLAY_LOOK_MS", "1000"],
-  ])("accepts %s at its limit %s", (name, value) => {
+  ])("the setting %s accepts its limit %s", (name, value) => {
     expect(() => readConfig(bindings({ [name]: value }), consoleTelemetry)).not.toThrow();
   });
 
@@ -147,7 +147,7 @@ describe("settings", () => {
     ["REPLAY_LOOK_MS", "1001", "REPLAY_LOOK_MS must be a whole number up to 1000"],
     ["REPLAY_LOOK_MS", "1.5", "REPLAY_LOOK_MS must be a whole number up to 1000"],
     ["ERROR_STATUS", "always", 'ERROR_STATUS must be "by-cause" or "always-200"'],
-  ])("refuses %s = %j and names it", (name, value, message) => {
+  ])("the setting %s = %j is refused with an error that names the setting", (name, value, message) => {
     expect(() => readConfig(bindings({ [name]: value }), consoleTelemetry)).toThrow(new ConfigurationError(message));
     expect(warnings()).toEqual([]);
   });
@@ -156,14 +156,14 @@ describe("settings", () => {
 describe("homes", () => {
   const homesOf = (change: Record<string, unknown>) => readConfig(bindings(change), consoleTelemetry).homes;
 
-  it("are main, in the directory's database, and each database bound as HOME_, in the order of their names", () => {
+  it("the homes are main in the directory's database, and each database bound as HOME_, sorted by name", () => {
     const [eu, oc] = [{ ...env.DB, prepare: 1, batch: 1 }, env.HOME_APAC];
     const homes = homesOf({ HOME_OC: oc, HOME_EU_WEST: eu, HOME_APAC: undefined, HOME_A2: oc });
     expect([...homes.keys()]).toEqual(["main", "a2", "eu-west", "oc"]);
     expect([homes.get("main"), homes.get("oc"), homes.get("eu-west")]).toEqual([env.DB, oc, eu]);
   });
 
-  it("are only main when no other is bound", () => {
+  it("main is the only home when no other database is bound", () => {
     expect([...homesOf({ HOME_APAC: undefined }).entries()]).toEqual([["main", env.DB]]);
   });
 
@@ -172,24 +172,27 @@ describe("homes", () => {
     ["null", null],
     ["a namespace of KV", env.CREDENTIALS],
     ["a rate limit", env.APP_LIMIT],
-  ])("do not include %s bound under such a name", (_, value) => {
+  ])("%s that is bound under the name of a home is not a home", (_, value) => {
     expect([...homesOf({ HOME_PAGE: value, HOME_: value, HOME_MAIN: value }).keys()]).toEqual(["main", "apac"]);
   });
 
-  it.each(["HOME_MAIN", "HOME_apac", "HOME_1", `HOME_${"A".repeat(32)}`])("cannot be bound as %s", (binding) => {
-    const fault = new ConfigurationError(`${binding} is no home. ${BINDING_RULE}`);
-    expect(() => homesOf({ [binding]: env.DB })).toThrow(fault);
-  });
+  it.each(["HOME_MAIN", "HOME_apac", "HOME_1", `HOME_${"A".repeat(32)}`])(
+    "a database bound as %s is refused, because the name is not valid for a home",
+    (binding) => {
+      const fault = new ConfigurationError(`${binding} is no home. ${BINDING_RULE}`);
+      expect(() => homesOf({ [binding]: env.DB })).toThrow(fault);
+    },
+  );
 
-  it("do not include databases whose bindings have other names", () => {
+  it("a database whose binding does not begin with HOME_ is not a home", () => {
     expect([...homesOf({ OTHER: env.DB, home_oc: env.DB }).keys()]).toEqual(["main", "apac"]);
   });
 
-  it("have names of up to 31 characters", () => {
+  it("the name of a home may have 31 characters", () => {
     expect([...homesOf({ [`HOME_${"A".repeat(31)}`]: env.DB }).keys()]).toContain("a".repeat(31));
   });
 
-  it("have a database each; a home without a binding is unavailable, and the operator reads which binding is missing", () => {
+  it("a home without a binding is unavailable, and the error names the missing binding", () => {
     const config = readConfig(bindings(), consoleTelemetry);
     expect(homeDatabase(config, "main")).toBe(env.DB);
     expect(homeDatabase(config, "apac")).toBe(env.HOME_APAC);
@@ -205,14 +208,14 @@ describe("homes", () => {
     );
   });
 
-  it("are closed by their secrets, and a secret of a home that does not exist closes no other: the log warns once", () => {
+  it("a CLOSED_ secret closes its home, and the log warns once when there is no such home", () => {
     const given = bindings(closing("apac", "eu-west"));
     expect([...readConfig(given, consoleTelemetry).closedHomes]).toEqual(["apac", "eu-west"]);
     readConfig(given, consoleTelemetry);
     expect(warnings()).toEqual(["CLOSED_EU_WEST closes eu-west, and there is no such home"]);
   });
 
-  it("are also closed by the list of the release before, with a warning that it is old", () => {
+  it("CLOSED_HOMES of an earlier release closes its homes too, with a warning that it is old", () => {
     expect([...readConfig(bindings({ CLOSED_HOMES: "apac" }), consoleTelemetry).closedHomes]).toEqual(["apac"]);
     expect(warnings()).toEqual([
       "CLOSED_HOMES is of a release before this one, and closes apac: npm run deploy makes secrets of it",
@@ -221,7 +224,7 @@ describe("homes", () => {
 });
 
 describe("ERROR_STATUS", () => {
-  it("is read also in a deployment that cannot serve", () => {
+  it("ERROR_STATUS is read even in a deployment without DB and MASTER_KEY", () => {
     const broken = { MASTER_KEY: undefined, DB: undefined };
     expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: "always-200" }))).toBe(true);
     expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: "by-cause" }))).toBe(false);
@@ -237,7 +240,7 @@ describe("the sign-in by Cloudflare Access", () => {
     CONSOLE_OWNERS: "*@a.com",
   };
 
-  it("is read from the vars", () => {
+  it("the settings of the sign-in by Cloudflare Access are read from the vars", () => {
     expect(readConfig(bindings(vars), consoleTelemetry)).toMatchObject({
       signIn: "both",
       access: { issuer: "https://shop.cloudflareaccess.com", audience: "4714c135", roles: { owner: ["*@a.com"] } },
@@ -249,22 +252,25 @@ describe("the sign-in by Cloudflare Access", () => {
   it.each([
     [{ ...vars, ACCESS_AUD: "" }, "both", "ACCESS_AUD is not set"],
     [{ ...vars, CONSOLE_SIGN_IN: "acces" }, "access", 'CONSOLE_SIGN_IN must be "token" or "access" or "both"'],
-  ])("stops nothing else when a setting is wrong, and the log says so once: %j", (change, signIn, accessFault) => {
-    const given = bindings(change);
-    expect(readConfig(given, consoleTelemetry)).toMatchObject({
-      signIn,
-      access: undefined,
-      accessFault,
-      adminToken: TOKEN,
-      timestampToleranceSeconds: 300,
-    });
-    readConfig(given, consoleTelemetry);
-    expect(warnings()).toEqual([`${accessFault}: nobody can sign in to the console by Cloudflare Access`]);
-  });
+  ])(
+    "a wrong setting of Cloudflare Access stops only that sign-in, with one warning in the log: %j",
+    (change, signIn, accessFault) => {
+      const given = bindings(change);
+      expect(readConfig(given, consoleTelemetry)).toMatchObject({
+        signIn,
+        access: undefined,
+        accessFault,
+        adminToken: TOKEN,
+        timestampToleranceSeconds: 300,
+      });
+      readConfig(given, consoleTelemetry);
+      expect(warnings()).toEqual([`${accessFault}: nobody can sign in to the console by Cloudflare Access`]);
+    },
+  );
 });
 
 describe("warnings", () => {
-  it.each(["NONCES", "CREDENTIALS"])("warns once when %s is not bound", (name) => {
+  it.each(["NONCES", "CREDENTIALS"])("the log warns once when %s is not bound", (name) => {
     const given = bindings({ [name]: undefined });
     readConfig(given, consoleTelemetry);
     readConfig(given, consoleTelemetry);
@@ -276,12 +282,15 @@ describe("warnings", () => {
     ["01", 2, ["EVENT_RETENTION_DAYS is taken as 2: the attempts of a delivery take about 30 hours"]],
     ["2", 2, []],
     ["3650", 3_650, []],
-  ])("is given once when EVENT_RETENTION_DAYS is shorter than a delivery: %s is %i", (value, days, given) => {
-    const settings = bindings({ EVENT_RETENTION_DAYS: value });
-    expect(readConfig(settings, consoleTelemetry).eventRetentionDays).toBe(days);
-    readConfig(settings, consoleTelemetry);
-    expect(warnings()).toEqual(given);
-  });
+  ])(
+    "EVENT_RETENTION_DAYS %s is taken as %i, with one warning when it is shorter than a delivery takes",
+    (value, days, given) => {
+      const settings = bindings({ EVENT_RETENTION_DAYS: value });
+      expect(readConfig(settings, consoleTelemetry).eventRetentionDays).toBe(days);
+      readConfig(settings, consoleTelemetry);
+      expect(warnings()).toEqual(given);
+    },
+  );
 
   it.each([
     ["is not set", undefined],
@@ -305,20 +314,17 @@ describe("warnings", () => {
     ["is a placeholder", "<placeholder>".repeat(3).slice(1)],
     ["is a placeholder", "a".repeat(40)],
     ["is a placeholder", "1234567".repeat(6)],
-  ])("is given once when ADMIN_TOKEN %s, and there is no admin token then: %j", (fault, token) => {
+  ])("an ADMIN_TOKEN that %s is not used, and the log warns once: %j", (fault, token) => {
     const given = bindings({ ADMIN_TOKEN: token });
     expect(readConfig(given, consoleTelemetry)).toMatchObject({ adminToken: undefined, adminTokenFault: fault });
     readConfig(given, consoleTelemetry);
     expect(warnings()).toEqual([`ADMIN_TOKEN ${fault}: the admin API and the console refuse everything`]);
   });
 
-  it.each(["\n", "\r\n", " ", "\t\n "])(
-    "drops the blanks that a file or a paste leaves around ADMIN_TOKEN: %j",
-    (around) => {
-      for (const token of [TOKEN + around, around + TOKEN, around + TOKEN + around]) {
-        expect(readConfig(bindings({ ADMIN_TOKEN: token }), consoleTelemetry).adminToken).toBe(TOKEN);
-      }
-      expect(warnings()).toEqual([]);
-    },
-  );
+  it.each(["\n", "\r\n", " ", "\t\n "])("blanks around ADMIN_TOKEN are removed: %j", (around) => {
+    for (const token of [TOKEN + around, around + TOKEN, around + TOKEN + around]) {
+      expect(readConfig(bindings({ ADMIN_TOKEN: token }), consoleTelemetry).adminToken).toBe(TOKEN);
+    }
+    expect(warnings()).toEqual([]);
+  });
 });

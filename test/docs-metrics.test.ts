@@ -18,10 +18,10 @@ const files: Record<string, string> = import.meta.glob("../docs/prometheus/*.yml
 });
 const fileOf = (name: string) => files[`../docs/prometheus/${name}`] ?? "";
 
-/** The rows of the table whose first row begins with this cell. */
+/** The rows of the table whose header begins with this cell. */
 const tableAfter = (head: string) => rowsOf(operating.split(`| ${head} |`)[1]?.split("\n\n")[0] ?? "");
 
-/** A home that has said everything that a home can say. */
+/** A home with a value for each metric that a home can have. */
 const gauges: Gauges = {
   size: 1,
   openSites: 1,
@@ -41,7 +41,7 @@ const counters: Counter[] = [
   { name: "attempts", appid: "", kind: "", outcome: "delivered", count: 1 },
 ];
 
-/** The metrics that the code has, of a directory that knows one home and one site. */
+/** The metrics of the code, for a directory with one home and one site. */
 function familiesOf(by?: "site"): Promise<MetricFamily[]> {
   const text = JSON.stringify(counters);
   const home = { home: "main", siteId: null, at: 1, gauges: JSON.stringify(gauges), counters: text };
@@ -53,7 +53,7 @@ function familiesOf(by?: "site"): Promise<MetricFamily[]> {
   return readMetricFamilies({ config, now: 1, runtime: systemRuntime } as unknown as ServiceContext, { by });
 }
 
-/** A label; of a gauge with its values. */
+/** A label as the page shows it; for a gauge with its values. */
 function labelsOf({ type, samples }: MetricFamily): string[] {
   const names = [...new Set(samples.flatMap(({ labels = {} }) => Object.keys(labels)))];
   return names.map((name) => {
@@ -65,7 +65,7 @@ function labelsOf({ type, samples }: MetricFamily): string[] {
 const shownName = ({ type, name }: MetricFamily) => (type === "counter" ? `${name}_total` : name);
 
 describe("the page on operating", () => {
-  it("names each metric, with its type and its labels", async () => {
+  it("operating.md lists each metric with its type and its labels", async () => {
     const sums = await familiesOf();
     const bySite = await familiesOf("site");
     const expected = sums.map((family, i) => {
@@ -78,13 +78,13 @@ describe("the page on operating", () => {
     expect(tableAfter("metric").map((cells) => cells.slice(0, 3))).toEqual(expected);
   });
 
-  it("names each alert, in the order of the file", () => {
+  it("operating.md lists each alert in the order of alerts.yml", () => {
     const alerts = [...fileOf("alerts.yml").matchAll(/- alert: (\w+)$/gm)].map(([, name]) => `\`${name}\``);
     expect(alerts.length).toBeGreaterThan(8);
     expect(tableAfter("alert").map(([name]) => name)).toEqual(alerts);
   });
 
-  it("shows how to scrape as the file does, and says how long usage is kept", () => {
+  it("operating.md shows the scrape configuration of prometheus.yml and how long usage is kept", () => {
     const [, scraping = ""] = fileOf("prometheus.yml").split(/^(?=scrape_configs:)/m);
     expect(operating).toContain(`\`\`\`yaml\n${scraping}\`\`\``);
     expect(operating).toContain(`Hours are kept for ${HOURS_KEPT_DAYS} days, days for ${DAYS_KEPT}`);
@@ -92,7 +92,7 @@ describe("the page on operating", () => {
 });
 
 describe("the alerts", () => {
-  it("ask for metrics and for reasons that the code has", async () => {
+  it("the alerts use only metrics and reasons that the code has", async () => {
     const names = (await familiesOf()).map(shownName);
     const rules = fileOf("alerts.yml");
     const asked = [...new Set(rules.match(/\bagent_session_\w+/g))];
@@ -103,7 +103,7 @@ describe("the alerts", () => {
     expect(reasons.filter((reason) => !REFUSAL_REASONS.includes(reason))).toEqual([]);
   });
 
-  it("are each tried, when they should come and when they should not", () => {
+  it("each alert has a test in which it fires and a test in which it does not fire", () => {
     const [, quiet = "", loud = ""] = fileOf("alerts.test.yml").split(
       /^ {2}- name: (?=a service that is well|few calls)/m,
     );

@@ -29,7 +29,7 @@ const [CLIENT_TYPES = ""] = Object.values<string>(
   import.meta.glob("../src/client/event.ts", { query: "?raw", import: "default", eager: true }),
 );
 
-/** The events that the client has a type for. Events of other operations arrive as ones of unknown type. */
+/** The events that have a type in the client. All other events arrive there as events of an unknown type. */
 const TYPES = [...CLIENT_TYPES.matchAll(/EventOf<\s*"([\w.]+)"/g)].map(([, type = ""]) => type);
 
 const pageOf = (name: string) => {
@@ -50,7 +50,7 @@ const document = JSON.parse(JSON.stringify(openApiDocument("1.0.0"))) as {
   components: { schemas: Record<string, Schema> };
 };
 
-/** From an event type, such as `session.agents_added`, to the fields of its data. */
+/** The fields of an event's data, by an event type such as `session.agents_added`. */
 const fieldsOf = (type: string): Record<string, Schema> => {
   const name = type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return document.components.schemas[`${name}Data`]?.properties ?? {};
@@ -58,7 +58,7 @@ const fieldsOf = (type: string): Record<string, Schema> => {
 
 const dataOf = (type: string) => Object.keys(fieldsOf(type));
 
-/** Seconds between a failed attempt and the next, without jitter; null after the last. */
+/** Seconds between a failed attempt and the next one, without jitter; null after the last attempt. */
 const pauseAfter = (attempt: number) => nextAttemptAt({ random: () => 0.5 }, attempt, 0);
 
 /** Writes seconds as the pages do: 300 is `5 min`. */
@@ -73,7 +73,7 @@ describe.each([
 ])("docs/%s", (name, units) => {
   const page = pageOf(name);
 
-  it("shows a request that verifies with the secret it gives", async () => {
+  it("the request shown by the page on receiving verifies with the secret on that page", async () => {
     const [, head = "", body = ""] = page.match(/^```http\n(.*?)\n\n(.*?)\n```$/ms) ?? [];
     const headers = Object.fromEntries([...head.matchAll(/^([\w-]+): (.*)$/gm)].map(([, key, value]) => [key, value]));
     const [secret = ""] = page.match(/whsec_[\w+/]{40,}=*/) ?? [];
@@ -84,7 +84,7 @@ describe.each([
     expect(SOURCES).toContain('"user-agent": "agent-session-webhooks/1"');
   });
 
-  it("names each field of the data of an event", () => {
+  it("the page on receiving names each field in the data of each event", () => {
     for (const type of TYPES) {
       const row = rowsOf(page).find(([cell]) => cell === `\`${type}\``);
       const fields = dataOf(type).filter((field) => !["seq", "appid"].includes(field));
@@ -94,7 +94,7 @@ describe.each([
     }
   });
 
-  it("gives the schedule, the timeout and the limits that the code has", () => {
+  it("the page on receiving gives the schedule, the timeout and the limits of the code", () => {
     const attempts = [1, 2, 3, 4, 5, 6, 7, 8];
     const pauses = attempts.map(pauseAfter);
     expect(pauses.at(-1)).toBeNull();
@@ -106,7 +106,7 @@ describe.each([
     for (const number of ["15", "5", "20", "3", "30"]) expect(page).toMatch(new RegExp(`(^|\\D)${number}\\D`));
   });
 
-  it("links to the receiver of every language", ({ skip }) => {
+  it("the page on receiving links to the example receiver of each language", ({ skip }) => {
     expect(EXAMPLES).toHaveLength(5);
     skip(/<!-- made: receivers -->\s*<!-- \/made -->/.test(page), "npm run tables has not run");
     const up = name.startsWith("zh/") ? "../" : "";
@@ -115,27 +115,30 @@ describe.each([
 });
 
 describe("the client's types of events", () => {
-  it("are of existing events, those of the contract's calls and those about webhooks among them", () => {
+  it("the client has types of all events of signed calls and about webhooks, and of no unknown event", () => {
     const own = [SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING, PING];
     expect([...OPERATIONS.map(({ eventType }) => eventType), ...own]).toEqual(expect.arrayContaining(TYPES));
     expect(TYPES).toEqual(expect.arrayContaining(["session.created", "session.agents_added", ...own]));
   });
 
-  // In openapi.json auto_title may be null; in the table it never is.
+  // In openapi.json auto_title may be null. In an event it never is.
   const NARROWER: Record<string, string> = { auto_title: "string" };
 
-  it.each(TYPES)("have each field of %s with its type, and no other", (type) => {
-    const { seq: _, ...documented } = fieldsOf(type);
-    const own = ownFields(type);
-    const lacking = Object.entries(documented).flatMap(([field, schema]) => {
-      const wanted = NARROWER[field] ?? typeOf(schema);
-      // A set of words may grow, so the client may type it as string.
-      const said = [wanted, wanted.replace(/"\w+"(?: \| "\w+")*/, "string")].includes(own[field] ?? "");
-      return said ? [] : [`src/client/event.ts: ${type} lacks ${field}: ${wanted}`];
-    });
-    const unknown = Object.keys(own).filter((field) => documented[field] === undefined);
-    expect([...lacking, ...unknown.map((field) => `src/client/event.ts: ${type} has no ${field}`)]).toEqual([]);
-  });
+  it.each(TYPES)(
+    "the client's type of the event %s has exactly the fields of openapi.json, with their types",
+    (type) => {
+      const { seq: _, ...documented } = fieldsOf(type);
+      const own = ownFields(type);
+      const lacking = Object.entries(documented).flatMap(([field, schema]) => {
+        const wanted = NARROWER[field] ?? typeOf(schema);
+        // A set of words may grow, so the client may use the type string for it.
+        const said = [wanted, wanted.replace(/"\w+"(?: \| "\w+")*/, "string")].includes(own[field] ?? "");
+        return said ? [] : [`src/client/event.ts: ${type} lacks ${field}: ${wanted}`];
+      });
+      const unknown = Object.keys(own).filter((field) => documented[field] === undefined);
+      expect([...lacking, ...unknown.map((field) => `src/client/event.ts: ${type} has no ${field}`)]).toEqual([]);
+    },
+  );
 
   /** The fields of a type's data, as the source spells them. */
   function ownFields(type: string): Record<string, string> {
@@ -161,7 +164,7 @@ describe("the client's types of events", () => {
 });
 
 describe("the other pages on events", () => {
-  it("name each reason that an operator may read beside a delivery", () => {
+  it("each reason of a failed delivery in operating.md exists in the code", () => {
     const [, table = ""] = pageOf("operating.md").split("| `last_error` |");
     const reasons = rowsOf(table.split("\n\n")[0] ?? "").flatMap(([names = ""]) => names.match(/`[^`]+`/g) ?? []);
     expect(reasons.length).toBeGreaterThan(5);
@@ -175,13 +178,13 @@ describe("the other pages on events", () => {
     expect(reasons.filter((reason) => !given(reason))).toEqual([]);
   });
 
-  it("say that no deployment posts to its own machine", () => {
+  it("operating.md forbids WEBHOOK_LOOPBACK in a deployment, and wrangler.toml does not set it", () => {
     expect(pageOf("operating.md")).toContain("`WEBHOOK_LOOPBACK`. A deployment must not have it.");
     expect(WRANGLER).toContain("EVENT_RETENTION_DAYS");
     expect(WRANGLER).not.toContain("WEBHOOK_LOOPBACK");
   });
 
-  it("say how long a lease lasts, and how many webhooks a site has", () => {
+  it("architecture.md says how long a lease lasts, and operating.md how many webhooks a site may have", () => {
     const architecture = pageOf("architecture.md").replaceAll(/\s+/g, " ");
     expect(architecture).toContain(`It gives one attempt to one invocation for ${LEASE_SECONDS} s`);
     expect(pageOf("operating.md")).toContain(`A site has up to ${MOST_WEBHOOKS}.`);

@@ -26,12 +26,12 @@ const blocksOf = (page: string, language: string) =>
 /** Code without the customer's name and message, which each page has in its own language. */
 const withoutTexts = (code: string) => code.replaceAll(/"(sbs_mc|content)":"[^"]*"/g, '"$1":"…"');
 
-/** What stands between the markers of a page that `npm run tables` fills. */
+/** The parts of a page between markers, which `npm run tables` fills. */
 const MADE = /^<!-- made: ([^\n]+) -->\n(.*?)^<!-- \/made -->$/gms;
 const madeParts = (page: string) => [...page.matchAll(MADE)].map(([, name]) => name);
 const writtenByHand = (page: string) => page.replaceAll(MADE, "");
 
-/** The levels of the headings, the languages of the code blocks and the made parts of a page, in their order. */
+/** The levels of the headings, the languages of the code blocks and the generated parts of a page, in their order. */
 function outlineOf(page: string): string[] {
   const marks = page
     .replaceAll(MADE, "<!-- made: $1 -->")
@@ -40,7 +40,7 @@ function outlineOf(page: string): string[] {
   return [...marks].map(([, heading, block, made]) => heading ?? block ?? made ?? "");
 }
 
-/** What no page says, because another word has this meaning here, or because no native writer says it. */
+/** Words that no page may use, because another word has this meaning here, or because no native writer uses them. */
 const BANNED = [
   "推送",
   "送来",
@@ -69,7 +69,7 @@ const BANNED = [
   "钩子地址", // 随机串, 客户编号, 跳号, Webhook
 ];
 
-it("has the Chinese pages to compare", () => {
+it("the four Chinese pages exist", () => {
   expect(pages.map(([path]) => path).sort()).toEqual([
     "README.zh-CN.md",
     "docs/zh/integrating.md",
@@ -80,13 +80,13 @@ it("has the Chinese pages to compare", () => {
 });
 
 describe.each(pages.filter(([path]) => path.startsWith("docs/")))("%s", (path, page) => {
-  it("has the outline of the English page: levels of headings, languages of code blocks, made parts", () => {
+  it("the Chinese page has the same headings, code blocks and generated parts as the English page, in the same order", () => {
     const original = english.get(path.replace("docs/zh/", "docs/")) ?? "";
     expect(outlineOf(original).length).toBeGreaterThan(6);
     expect(outlineOf(page)).toEqual(outlineOf(original));
   });
 
-  it("leads to the English page, and the English page leads back", () => {
+  it("the Chinese page and the English page link to each other", () => {
     const name = path.replace("docs/zh/", "");
     expect(page.split("\n")[2]).toBe(`[English](../${name}) | 简体中文`);
     expect(english.get(`docs/${name}`)?.split("\n")[2]).toBe(`English | [简体中文](zh/${name})`);
@@ -94,11 +94,11 @@ describe.each(pages.filter(([path]) => path.startsWith("docs/")))("%s", (path, p
 });
 
 describe.each([...pages, ...texts])("%s", (_, page) => {
-  it("uses no word that another one stands for", () => {
+  it("the Chinese text uses no banned word", () => {
     expect(BANNED.filter((word) => page.includes(word))).toEqual([]);
   });
 
-  it("writes Webhook, except in code and addresses", () => {
+  it("the Chinese text writes Webhook with a capital, except in code and addresses", () => {
     const prose = page
       .replaceAll(/^```.*?^```$/gms, "")
       .replaceAll(/`[^`\n]+`|\]\([^)]*\)|[\w/.-]*webhook[-_.]\w+/g, "");
@@ -107,20 +107,20 @@ describe.each([...pages, ...texts])("%s", (_, page) => {
 });
 
 it.each(pages)(
-  "%s has each paragraph on one line, because a line break between two Chinese characters shows as a blank",
+  "%s has each paragraph on one line, because a line break between Chinese characters shows as a blank",
   (_, page) => {
     const prose = page.replaceAll(/^ *```\w*\n.*?^ *```$/gms, "\n");
     expect(prose.match(/(?<=^(?!\||<!--|#).+\n)(?!\||<!--|#| *[-*\d]\S* ).+/gm) ?? []).toEqual([]);
   },
 );
 
-it("promises one thing, in the same words, wherever it says what an answer promises", () => {
+it("the Chinese guide repeats the promise of the Chinese page on retrying word for word", () => {
   const [promise = ""] = pageOf("docs/zh/retrying.md").match(/^(?:> .+\n)+/m) ?? [];
   expect(promise).toContain("500 和 503 之后，是否已执行不确定");
   expect(guide.includes(promise)).toBe(true);
 });
 
-it("says of each answer that the page on retrying names whether to retry, as the English page does", () => {
+it("the Chinese table on retrying gives the same advice for each answer as the English table", () => {
   const rows = (page: string) =>
     [...page.matchAll(/^\| (?!`|---)(.+) \|$/gm)]
       .map(([, row = ""]) => row.split(" | "))
@@ -137,14 +137,14 @@ it("says of each answer that the page on retrying names whether to retry, as the
   );
 });
 
-it("opens the README with the four lines of the English one", () => {
+it("the Chinese README opens with the same four lines of code as the English README", () => {
   const [lines, original] = [pageOf("README.zh-CN.md"), readme].map((page) =>
     withoutTexts(blocksOf(page, "sh")[0] ?? ""),
   );
   expect(lines).toBe(original);
 });
 
-it("leaves the tables of the contract to the guide, where they are made from the code", () => {
+it("only the Chinese guide has the tables of the contract, and they are generated from the code", () => {
   expect(madeParts(guide)).toEqual([
     "calls",
     "callers",
@@ -164,7 +164,7 @@ it("leaves the tables of the contract to the guide, where they are made from the
 });
 
 describe("the guide in Chinese", () => {
-  it("gives both signature vectors: key, bytes and digits", () => {
+  it("the Chinese guide gives the key, the body and the signature of both test vectors", () => {
     expect(guide).toContain(`\`${VECTOR_SECRET}\``);
     for (const { body, signature } of [ACCEPTED_VECTOR, DOCUMENTED_VECTOR]) {
       expect(blocksOf(guide, "json")).toContain(`${body}\n`);
@@ -172,7 +172,7 @@ describe("the guide in Chinese", () => {
     }
   });
 
-  it("has the code of the English guide, apart from words", () => {
+  it("the Chinese guide has the same code blocks as the English guide, except for customer texts", () => {
     const original = english.get("docs/integrating.md") ?? "";
     for (const language of ["sh", "ts", "json", "text"]) {
       const plain = (page: string) => blocksOf(writtenByHand(page), language).map(withoutTexts);
@@ -180,7 +180,7 @@ describe("the guide in Chinese", () => {
     }
   });
 
-  it("shows no code of the example programs but between the markers", () => {
+  it("the Chinese guide has code of the example programs only in generated parts", () => {
     expect(writtenByHand(guide)).not.toMatch(/^set -eu$/m);
     expect(blocksOf(writtenByHand(guide), "python")).toEqual([]);
   });

@@ -38,7 +38,7 @@ const SETTINGS = fromRoot(
 );
 /** Every file that a page may link to. Only the paths are used; no file is read. */
 const FILES = [
-  // Vite leaves out the importing file itself.
+  // Vite leaves the importing file out of its list.
   "test/docs.test.ts",
   ...Object.keys(
     fromRoot(
@@ -100,26 +100,26 @@ const limitsOf = (rule: Rule): string[] =>
     .filter(([, most]) => most !== undefined)
     .map(([least, most]) => `${least} to ${most}`);
 
-/** What `npm run tables` has written into a page, by the name in its marker; empty before its first run. */
+/** The text that `npm run tables` has written into a page at the marker with this name; empty before its first run. */
 function madeOf(page: string, name: string): string {
   const [, rest] = page.split(`\n<!-- made: ${name} -->\n`);
   if (rest === undefined) throw new Error(`there is no marker of ${name}`);
   return rest.split("\n<!-- /made -->")[0]?.trim() ?? "";
 }
 
-/** A text without its line breaks and the signs of quotations. */
+/** A text without line breaks and quotation marks of Markdown. */
 const inOneLine = (text: string) => text.replaceAll(/\n(?:> ?)?/g, " ");
 
 /** A number as pages write it in a sentence: 1860 is 1,860. */
 const grouped = (number: number) => number.toLocaleString("en");
 
 describe("links of the pages", () => {
-  it("lead to files, folders and headings that exist", () => {
+  it("every link of the pages leads to a file, folder or heading that exists", () => {
     expect(Object.entries(PAGES).flatMap(([path, text]) => linksOf(path, text)).length).toBeGreaterThan(80);
     expect(brokenLinks(PAGES, FILES)).toEqual([]);
   });
 
-  it("lead from the README to every page", () => {
+  it("every page can be reached by links from the README", () => {
     const reached = new Set(["README.md"]);
     for (const path of reached) {
       for (const { target } of linksOf(path, PAGES[path] ?? "")) if (target in PAGES) reached.add(target);
@@ -127,7 +127,7 @@ describe("links of the pages", () => {
     expect(Object.keys(PAGES).filter((path) => !reached.has(path))).toEqual([]);
   });
 
-  it("are reported when they are broken", () => {
+  it("brokenLinks() reports each broken link", () => {
     const pages = {
       "a.md":
         "[no file](docs/c.md) [no folder](lib/) [heading](docs/b.md#two) [no heading](docs/b.md#2) [here](#one)\n# One",
@@ -149,7 +149,7 @@ describe("links of the pages", () => {
     ]);
   });
 
-  it("in the code's comments lead to sections of the contract and to pages of docs/", () => {
+  it("every section of the contract and every page that a comment names exists", () => {
     const sections = [...CONTRACT.matchAll(/^###? (\d(?:\.\d)?)\.? /gm)].map(([, section]) => section);
     expect(sections).toEqual(["1", "2", "3", "4", "4.1", "4.2", "5", "6", "7", "8", "9"]);
     const named = Object.entries(SOURCES).flatMap(([path, text]) => [
@@ -164,11 +164,11 @@ describe("links of the pages", () => {
 });
 
 describe("the README", () => {
-  it("is read in a few minutes: 250 lines at most", () => {
+  it("the README has at most 250 lines", () => {
     expect(README.split("\n").length).toBeLessThanOrEqual(250);
   });
 
-  it("opens with four lines of code, which make the main call", () => {
+  it("the README opens with four lines of code that call create_gd", () => {
     const [, lines = ""] = README.match(/^```sh\n(.*?)^```$/ms) ?? [];
     expect(lines.trimEnd().split("\n")).toHaveLength(4);
     expect(lines).toContain("/openapi/chat/create_gd");
@@ -178,8 +178,8 @@ describe("the README", () => {
 });
 
 describe("the page on architecture", () => {
-  it("names every part of src/ in its layout, and no other", () => {
-    // A folder of core, operators or tools is a part too: the layout names it two blanks further right.
+  it("the layout in architecture.md names exactly the parts of src/", () => {
+    // A folder of core, operators or tools is a part too. The layout indents its name by two more blanks.
     const partOf = (file: string) => [
       ...(file.match(/^src\/([^/]+(?:\/|\.ts$))/)?.slice(1) ?? []),
       ...(file.match(/^src\/((?:core|operators|tools)\/[^/]+\/)/)?.slice(1) ?? []),
@@ -211,7 +211,7 @@ describe("the page on architecture", () => {
 });
 
 describe("commands of the pages", () => {
-  it("are scripts of package.json", () => {
+  it("every npm script that a page names is in package.json", () => {
     const named = Object.entries(PAGES).flatMap(([path, text]) =>
       [...text.matchAll(/\bnpm run (?:--?[a-z]+ )*([a-z][\w:-]*)/g)].map(([, name = ""]) => ({ path, name })),
     );
@@ -219,7 +219,7 @@ describe("commands of the pages", () => {
     expect(named.filter(({ name }) => !(name in scripts))).toEqual([]);
   });
 
-  it("run test files that exist", () => {
+  it("every test file that a page names exists", () => {
     const named = Object.values(PAGES).flatMap((text) => text.match(/\btest\/[\w/.-]+\.ts\b/g) ?? []);
     expect(named.length).toBeGreaterThan(3);
     expect(named.filter((file) => !FILES.includes(file))).toEqual([]);
@@ -227,7 +227,7 @@ describe("commands of the pages", () => {
 });
 
 describe("the page on integrating", () => {
-  it("has both signature vectors: key, bytes and digits", () => {
+  it("integrating.md gives the key, the body and the signature of both test vectors", () => {
     expect(INTEGRATING).toContain(`\`${VECTOR_SECRET}\``);
     for (const { body, signature } of [ACCEPTED_VECTOR, DOCUMENTED_VECTOR]) {
       expect(INTEGRATING).toContain(`\n${body}\n`);
@@ -235,7 +235,7 @@ describe("the page on integrating", () => {
     }
   });
 
-  it("has a place for each part that is made from the code", () => {
+  it("integrating.md and receiving.md have the markers of their generated parts", () => {
     for (const name of ["callers", "fields create_gd", "fields add_kf", "refusals", "details"]) {
       expect(madeOf(INTEGRATING, name)).toBeTypeOf("string");
     }
@@ -243,7 +243,7 @@ describe("the page on integrating", () => {
   });
 
   it.for([["create_gd"], ["add_kf"]])(
-    "names each field of %s, whether it is required, and its limits",
+    "integrating.md lists each field of %s with its limits, and whether the field is required",
     ([operation = ""], { skip }) => {
       const rows = rowsOf(madeOf(INTEGRATING, `fields ${operation}`));
       skip(rows.length === 0, "npm run tables has not run");
@@ -260,7 +260,7 @@ describe("the page on integrating", () => {
     },
   );
 
-  it("has the rules of metadata", () => {
+  it("integrating.md gives the limits of metadata as openapi.json has them", () => {
     const rule = document.components.schemas.CreateSession?.properties?.metadata as {
       maxProperties: number;
       propertyNames: { pattern: string };
@@ -276,7 +276,7 @@ describe("the page on integrating", () => {
     ]);
   });
 
-  it("gives each refusal with its status and message", ({ skip }) => {
+  it("integrating.md lists each refusal with its status and message", ({ skip }) => {
     const rows = rowsOf(madeOf(INTEGRATING, "refusals"));
     skip(rows.length === 0, "npm run tables has not run");
     for (const { status, message } of Object.values(WIRE_ERRORS)) {
@@ -285,7 +285,7 @@ describe("the page on integrating", () => {
     }
   });
 
-  it("gives the tables of the contract alone: no other page has one of fields or of refusals", () => {
+  it("the README and the contract have no table of fields or refusals", () => {
     for (const page of [README, CONTRACT]) {
       const cells = rowsOf(page).flatMap(([first = "", second = ""]) => [first, second]);
       expect(cells.filter((cell) => ["`ranstr`", "`fzr_uid`", "`参数错误`"].includes(cell))).toEqual([]);
@@ -293,7 +293,7 @@ describe("the page on integrating", () => {
   });
 });
 
-/** The answers that a row of the table on retrying is about; an error is none. */
+/** The answers for each row of the table on retrying. A function that throws gives no answer. */
 const refusal =
   (status: number, msg: string, headers: Record<string, string> = {}) =>
   () =>
@@ -337,17 +337,17 @@ async function retriesAfter(answer: () => Response, idempotencyKey: string | fal
 }
 
 describe("what may be retried", () => {
-  it("is promised in the same words by openapi.json and by the page on retrying", () => {
+  it("openapi.json and retrying.md promise what may be retried in the same words", () => {
     expect(inOneLine(RETRYING)).toContain(PROMISE);
     expect(document.info.description).toContain(PROMISE);
     expect(RETRYING).toContain(`\`Retry-After: ${CLOSED_RETRY_SECONDS}\``);
   });
 
-  it("is what the client does, in every row of the table, with a key and without", async () => {
+  it("the client retries as each row of the table in retrying.md says, with a key and without one", async () => {
     const rows = rowsOf(RETRYING).filter(([, done]) => done !== "was it done?");
     expect(rows.map(([answer]) => answer)).toEqual(expect.arrayContaining(Object.keys(ANSWERS)));
     expect(rows).toHaveLength(Object.keys(ANSWERS).length);
-    // The page says so: without a key the client is more careful after the 503 of a closed site.
+    // As the page says, without a key the client does not retry the 503 of a closed site.
     const careful = "503 with `x-error-detail: the site is closed for now`";
     expect(inOneLine(RETRYING)).toContain("it does not retry the 503 of a closed site");
     const said = rows.flatMap(([answer = "", , withKey = "", without = ""]) => [
@@ -378,7 +378,7 @@ describe("how long events are tried", () => {
   };
 
   it.each(["README.md", "docs/receiving.md", "docs/operating.md", "docs/deploying.md", "docs/threat-model.md"])(
-    "is the same in %s as in the code",
+    "%s gives the same number of hours and attempts of a delivery as the code",
     (path) => {
       const page = inOneLine(textOf(path)).replaceAll(/ +/g, " ");
       expect(page).toContain(`about ${hours} hours`);
@@ -389,7 +389,7 @@ describe("how long events are tried", () => {
     },
   );
 
-  it("is listed in the same steps by openapi.json and by the page on decisions", () => {
+  it("openapi.json and decisions.md list the same times between attempts as the code", () => {
     expect(MOST_ATTEMPTS).toBe(8);
     const steps = pauses.map(inWords);
     expect(JSON.stringify(document)).toContain(`after ${steps.slice(0, -1).join(", ")} and ${steps.at(-1)}`);
@@ -398,7 +398,7 @@ describe("how long events are tried", () => {
 });
 
 describe("the pages on the deployment", () => {
-  it("name each setting of wrangler.toml, with the value it has there", () => {
+  it("deploying.md lists each var of wrangler.toml with its value, and each binding", () => {
     const [, vars = ""] = WRANGLER.match(/^\[vars\]\n(.*?)\n\n/ms) ?? [];
     const values = [...vars.matchAll(/^([A-Z_]+) = "(.+)"$/gm)].map(([, name, value]) => [
       `\`${name}\``,
@@ -414,7 +414,7 @@ describe("the pages on the deployment", () => {
     expect(bindings.filter((name) => name !== "ASSETS" && !known.includes(name))).toEqual([]);
   });
 
-  it("name each limit of wrangler.toml, and how often the crons run", () => {
+  it("the pages give each limit of wrangler.toml, and how often the crons run", () => {
     const limits = [...WRANGLER.matchAll(/^name = "(\w+)"\n.+\nsimple = \{ limit = (\d+), period = (\d+) \}$/gm)];
     expect(limits.length).toBeGreaterThan(1);
     for (const [, name = "", limit, period] of limits) {
@@ -428,7 +428,7 @@ describe("the pages on the deployment", () => {
     expect(OPERATING).toContain("each minute the Worker looks into every open home");
   });
 
-  it("say how long the service remembers and waits", () => {
+  it("the pages give the times for which the service remembers requests and waits for D1", () => {
     const remembered = new RegExp(`remembered (for )?${grouped(NONCE_SECONDS)} s\\b`);
     for (const text of [CONTRACT, OPERATING, textOf("docs/decisions.md")]) expect(text).toMatch(remembered);
     expect(DEPLOYING).toContain(`at most ${MAX_TOLERANCE_SECONDS}`);
@@ -438,11 +438,14 @@ describe("the pages on the deployment", () => {
     expect(textOf("docs/architecture.md")).toContain("three tries of 3 s, and 8 s in all");
   });
 
-  it.each(ADMIN_CALLS)("begin what $id answers with its status", ({ id, response, status = 200 }) => {
-    expect(ADMIN_DOCUMENTATION[id]().row).toMatch(new RegExp(`^${response ? status : 204}\\b`));
-  });
+  it.each(ADMIN_CALLS)(
+    "the documentation of the answer of $id begins with its status",
+    ({ id, response, status = 200 }) => {
+      expect(ADMIN_DOCUMENTATION[id]().row).toMatch(new RegExp(`^${response ? status : 204}\\b`));
+    },
+  );
 
-  it("say what each role may do in the words of the console", () => {
+  it("operating.md describes each role in the same words as the console", () => {
     const told = rowsOf(OPERATING.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")).filter(([role]) =>
       /^`\w+`$/.test(role ?? ""),
     );
@@ -451,7 +454,7 @@ describe("the pages on the deployment", () => {
     expect(told.filter(([role]) => rows.some(([ours]) => ours === role))).toEqual(rows);
   });
 
-  it("name only those reasons in the log that the code gives", () => {
+  it("each reason in operating.md's table of the log exists in the code", () => {
     const [, table = ""] = OPERATING.split("| `reason` |");
     const reasons = rowsOf(table.split("\n\n")[0] ?? "").flatMap(([names = ""]) => names.match(/`[a-z0-9_]+`/g) ?? []);
     expect(reasons.length).toBeGreaterThan(15);
@@ -459,7 +462,7 @@ describe("the pages on the deployment", () => {
       .filter(([path]) => path.startsWith("src/"))
       .map(([, text]) => text)
       .join("\n");
-    // A reason stands in quotes, or is the name of an operation's own refusal.
+    // A reason is in quotes in the code, or is the name of an operation's own refusal.
     const given = (reason: string) => new RegExp(`"${reason}"|^ {4}${reason}: \\{$`, "m").test(code);
     expect(reasons.filter((reason) => !given(reason.replaceAll("`", "")))).toEqual([]);
   });

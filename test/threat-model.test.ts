@@ -9,7 +9,7 @@ const TESTS = import.meta.glob(["./**/*.ts", "!./generated-clients/**"], {
   eager: true,
 });
 
-/** The rows of the tables: what somebody can do, and which test shows it. */
+/** The rows of the tables: what an attacker can do, and which test shows it. */
 const ROWS = [...page.matchAll(/^\| (can|stopped|open) \| (.+) \| (.+) \|$/gm)].map(
   ([, kind, what = "", shown = ""]) => ({
     kind,
@@ -18,7 +18,7 @@ const ROWS = [...page.matchAll(/^\| (can|stopped|open) \| (.+) \| (.+) \|$/gm)].
   }),
 );
 
-/** Each `test/path.ts` › "title" of a text. */
+/** Each `test/path.ts` › "title" in a text. */
 const namedIn = (text: string) =>
   [...text.matchAll(/`test\/([^`]+)` › "([^"]+)"/g)].map(([, path = "", title = ""]) => ({ path, title }));
 
@@ -29,13 +29,13 @@ function hasTest(source: string, title: string): boolean {
 }
 
 describe("the threat model", () => {
-  it.each(namedIn(page))("names an existing test: $path › $title", ({ path, title }) => {
+  it.each(namedIn(page))("the threat model names an existing test: $path › $title", ({ path, title }) => {
     const source = TESTS[`./${path}`];
     expect(source, `test/${path}`).toBeDefined();
     expect(hasTest(source ?? "", title)).toBe(true);
   });
 
-  it("names a test in each row, or says that there is none and why", () => {
+  it("each row of the threat model names a test, or says why there is none", () => {
     expect(ROWS.length).toBeGreaterThan(50);
     expect(page.match(/^\| (?!\||-)\S/gm)?.length).toBe(ROWS.length);
     for (const { what, shown } of ROWS) {
@@ -45,7 +45,7 @@ describe("the threat model", () => {
     }
   });
 
-  it("says for each attacker what stops them", () => {
+  it("each section of the threat model says what stops the attacker", () => {
     const sections = page.split(/^## /m).slice(2);
     expect(sections).toHaveLength(18);
     for (const section of sections) expect(section).toMatch(/^\| stopped \|/m);
@@ -53,7 +53,7 @@ describe("the threat model", () => {
 });
 
 describe("the check of titles", () => {
-  it("distinguishes a test's title from the same words elsewhere", () => {
+  it("hasTest() finds a title only in it() and it.each(), and only the whole title", () => {
     expect(hasTest('it("does (all) of it", () => {})', "does (all) of it")).toBe(true);
     expect(hasTest('it.each([1, 2])(\n  "takes %i",\n  () => {})', "takes %i")).toBe(true);
     expect(hasTest('describe("does it", () => {})', "does it")).toBe(false);

@@ -27,7 +27,7 @@ const CLAIM = [
  * their values itself.
  */
 export function createBatchText(): NamedStatement[] {
-  // Each value is its own name, so the bound values tell which name belongs in which place.
+  // Each value is its own name. So the bound values show which name belongs in which place.
   const asked = createSession.read({ sbs: "s", ip: "::1", sbs_mc: "n", content: "c", kefu_id: [1], fzr_uid: 1 });
   if (!asked.ok) throw new Error(asked.reason);
   const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 
-/** The one app that all sides have, in the home `main`. */
+/** The app that every compared Worker has, in the home `main`. */
 export const APP = {
   appid: "benchbenchbenchbenchbenchbench01",
   secret: "bench-secret-0123456789abcdef0123456789abcdef",
@@ -8,7 +8,7 @@ export const APP = {
   version: "00000000000000000000000000000001",
 } as const;
 
-/** The appid of a site's app. Each site has one app; all of them share the secret of {@link APP}, the app of site 1. */
+/** The appid of a site's app. Each site has one app. All apps have the secret of {@link APP}, the app of site 1. */
 export const appidOf = (siteId: number): string => `benchbenchbenchbenchbenchbench${String(siteId).padStart(2, "0")}`;
 
 export const AGENTS = [10411, 10427, 10428, 10429, 10430, 10431, 10432, 10433] as const;

@@ -1,12 +1,12 @@
 /**
- * `npm run bench` measures the Worker that `wrangler deploy` would upload, in workerd on this machine, beside its peers, and writes
- * docs/numbers.json. `npm run tables` then makes the pages from it.
+ * `npm run bench` measures the Worker that `wrangler deploy` would upload, in workerd on this machine, and the Workers that it is
+ * compared with. It writes docs/numbers.json. `npm run tables` then makes the pages from it.
  *
  *   npm run bench                          everything, in about six minutes
  *   npm run bench -- --only trips,size     prints some parts, and writes nothing
  *
- * Compared sides take turns, in several starts of workerd each: one start differs from the next by a few percent. A number is the median
- * of the starts, with the lowest and the highest of them in brackets.
+ * Compared Workers take turns, each in several starts of workerd, because starts differ by a few percent. A number is the median of
+ * the starts, with the lowest and the highest in brackets.
  */
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -34,7 +34,7 @@ import { closeAll } from "./start-worker.ts";
 import { measureThroughput } from "./throughput.ts";
 import { countTrips } from "./trips.ts";
 
-/** The parts, in the order of NUMBERS, which says what each of them gives. */
+/** The parts, in the order of NUMBERS, which describes their results. */
 const PARTS: { [Name in Part]: (bundle: ProductionBundle) => Promise<ResultsOf<Name>> } = {
   trips: countTrips,
   distance: measureDistance,

@@ -1,12 +1,11 @@
 /**
- * Runs in workerd. create_gd as a good engineer writes it without the claim in a single batch: credentials cached in
- * the isolate, one batch that reads, one batch that writes, the KV look in parallel with the first, the KV put in
- * waitUntil, no framework. It shares the production Worker's schemas, signature check and automatic title, so the
- * difference is how the database is used.
+ * Runs in workerd. create_gd as a good engineer would write it without the claim in a single batch. Credentials are cached in the
+ * isolate. One batch reads, in parallel with the read from KV, and one batch writes. The KV put is in waitUntil. There is no
+ * framework. This Worker shares production's schemas, signature check and automatic title, so only the use of the database differs.
  *
- * A replay that the read misses fails the write batch at the primary key of the nonce, and the batch is rolled back. So
- * it is as safe against replays as production. It has no retry after a lost answer and no Idempotency-Key, and it does
- * not notice an app or an agent that is revoked or disabled between its two batches.
+ * When the reads miss a replay, the write batch fails at the primary key of the nonce and is rolled back. So this Worker is as safe
+ * against replays as production. It has no retry after a lost answer and no Idempotency-Key, and it does not notice an app or an
+ * agent that is revoked or disabled between its two batches.
  */
 
 import { importKey } from "../../src/core/credentials/import-key.ts";
@@ -80,8 +79,7 @@ async function createSession(request: Request, env: Env, context: ExecutionConte
 
   const { ranstr } = fresh.value;
   const reads = readAll(env.DB, { appid, siteId: app.siteId, ranstr, agents: JSON.stringify(input.agentIds) });
-  // KV's answer counts only when KV knows the ranstr as used. In all other cases D1 decides, and a slow KV delays
-  // nothing.
+  // KV's answer counts only when it shows that the ranstr is used. In all other cases D1 decides, so a slow KV delays nothing.
   const seen = look.then(async (value) => (value === null ? reads : { used: true, appIsGood: true, agents: 0 }));
   const found = await Promise.race([reads, seen]);
   if (found.used || !found.appIsGood) return refuse(401);

@@ -3,7 +3,7 @@ import type { ProductionBundle } from "./production-bundle.ts";
 import { SIDES, type Side, startSide } from "./sides.ts";
 import type { RunningWorker } from "./start-worker.ts";
 
-/** Rows without times: the sides may run in different seconds. */
+/** Stored columns without times, because the Workers may run in different seconds. */
 const ROWS = {
   customers: "SELECT site_id, external_id, name, ip FROM customers",
   sessions: `SELECT site_id, id, appid, kind, customer_external_id, responsible_agent_id, status, visitor_title,
@@ -21,11 +21,11 @@ interface Sent {
 }
 
 /**
- * Proves before the measurement that every side gives the same answers as production and leaves the same rows: a peer
- * that did less would be no fair peer. The careful side must give all refusals, the floor only those of a replay
- * and of a wrong signature.
+ * Proves before the measurement that each compared Worker gives the same answers and stores the same rows as production. Otherwise
+ * the comparison would not be fair. The careful Worker must give all refusals, the floor only those of a replay and of a wrong
+ * signature.
  *
- * @throws Error that names the side and the difference
+ * @throws Error that names the Worker and the difference
  */
 export async function checkSides(bundle: ProductionBundle): Promise<void> {
   const requests = { all: acceptedByAll(), careful: onlyByCareful() };
@@ -47,7 +47,7 @@ export async function checkSides(bundle: ProductionBundle): Promise<void> {
 }
 
 /**
- * All answers and all stored rows, as one text to compare.
+ * All answers and all stored rows, as one text for the comparison.
  *
  * @param titles whether automatic titles are compared: the floor cuts the message off instead
  */

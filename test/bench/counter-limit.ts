@@ -17,7 +17,7 @@ export class CounterLimit {
   }
 }
 
-/** The limits of wrangler.toml, with values so high that no measurement reaches them. */
+/** The limits of wrangler.toml, so high that no measurement reaches them. */
 export const countingLimits = () => ({
   APP_LIMIT: new CounterLimit(1e9),
   SITE_LIMIT: new CounterLimit(1e9),

@@ -7,7 +7,7 @@ import { benchModule } from "./start-worker.ts";
 
 const PLAN = { starts: 4, warming: 10, rounds: 16 };
 
-/** The CPU of the Worker itself for a create_gd and its HTTP: D1 and KV answer from memory. */
+/** The CPU time of the Worker for a create_gd with its HTTP. D1 and KV answer from memory. */
 export async function measureCpu(bundle: ProductionBundle): Promise<ResultsOf<"cpu">> {
   const starts = await sideBySide(SIDES, PLAN, async (side) => {
     const front = [benchModule("stubbed-worker.ts"), benchModule("counter-limit.ts")];

@@ -18,7 +18,7 @@ const OLD_ROWS = 20_000;
 /** Unix seconds of these rows. */
 const NOW = 1_795_000_000;
 
-/** The calls of creates, with statements and values, and the app's row that they need. */
+/** The recorded D1 calls of create_gd, with statements and values, and the app's row that they need. */
 interface Recorded {
   creates: { way: Way; calls: Call["statements"][] }[];
   app: Record<string, string | number | null>;
@@ -26,9 +26,9 @@ interface Recorded {
 }
 
 /**
- * How long the local D1 works on a create. A database works on one call at a time, so this is also how many creates it takes. The calls are
- * recorded first. Then they are sent one by one to another D1 with the same rows. D1's work is the CPU of that workerd, minus that of the
- * same call without D1; its files are in memory, so it waits for nothing.
+ * How long the local D1 works on a create_gd. A database runs one call at a time, so this also limits its rate. First the calls are
+ * recorded. Then they are sent one by one to another D1 with the same rows. D1's work is the CPU time of that workerd, minus that
+ * of the same call without D1. Its files are in memory, so it waits for nothing.
  */
 export async function measureDatabase(bundle: ProductionBundle): Promise<ResultsOf<"database">> {
   const recorded = await record(bundle);
@@ -53,7 +53,7 @@ async function record(bundle: ProductionBundle): Promise<Recorded> {
   for (let i = 0; i < WARMING + CREATES; i++) {
     for (const way of Object.keys(WAYS) as Way[]) {
       await worker.forget();
-      // Every other request has the customer of the request before.
+      // Every second request has the customer of the request before it.
       await worker.create(signed(createFields({ sbs: `${way}_${i >> 1}` })), { module: WAYS[way] });
       const calls = (await worker.calls()).asked.filter(({ binding }) => binding === "DB");
       creates.push({ way, calls: calls.map(({ statements }) => statements) });
@@ -63,7 +63,7 @@ async function record(bundle: ProductionBundle): Promise<Recorded> {
   return { creates, app, bytesPerSession };
 }
 
-/** Milliseconds of D1's work on a create, of each way. */
+/** Milliseconds of D1's work on a create_gd, for each way. */
 async function replay(bundle: ProductionBundle, { creates, app }: Recorded): Promise<Record<Way, number>> {
   const { url, pid, db, close } = await startWorker(bundle, [benchModule("replaying-worker.ts")]);
   const columns = Object.keys(app);
@@ -93,7 +93,7 @@ async function replay(bundle: ProductionBundle, { creates, app }: Recorded): Pro
 
 function oldRows(): string[] {
   const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${OLD_ROWS})`;
-  // Customers' ids are scattered, so pages fill as in real use.
+  // The ids of customers are scattered, so that pages fill as in real use.
   const customer = "printf('customer_%08x', (i * 2654435761) & 4294967295)";
   const { title, content } = createFields();
   return [

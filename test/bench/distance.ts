@@ -5,14 +5,11 @@ import type { ResultsOf } from "./part.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 import { median, spread } from "./statistics.ts";
 
-/** Round trips in milliseconds. KV is slow: production and the careful peer ask it beside D1. */
+/** Round trips in milliseconds. KV is slower, because production and the careful Worker ask it in parallel with D1. */
 const TRIPS = { d1: 80, kv: 150 };
 const STARTS = 3;
 const PER_START = 30;
-/**
- * The interval between two requests. One isolate can bear far more load, so that distance is measured and not the
- * machine.
- */
+/** The interval between two requests. One isolate can serve far more requests, so this measures distance and not the machine. */
 const EVERY_MS = 30;
 
 const MODULES = { production: PRODUCTION, ...PEERS } as const;
@@ -20,8 +17,8 @@ type Side = keyof typeof MODULES;
 const SIDES = Object.keys(MODULES) as Side[];
 
 /**
- * p50 of create_gd far from D1 and KV, beside the careful peer (two D1 trips) and a bare trip. All sides run in one
- * isolate and take turns request by request. Every trip takes the same time.
+ * The p50 of create_gd far from D1 and KV, beside the careful Worker (two D1 trips) and a single trip. All three run in one isolate
+ * and take turns after each request. Each trip takes the same time.
  */
 export async function measureDistance(bundle: ProductionBundle): Promise<ResultsOf<"distance">> {
   const starts: Record<Side, number>[] = [];

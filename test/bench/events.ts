@@ -14,7 +14,7 @@ const PLAN = { starts: 3, warming: 10, rounds: 12 };
  */
 const SIDES = ["none", "stored", "delivered"] as const;
 
-/** workerd's CPU for a create of a site with one webhook, beside a site without events. */
+/** workerd's CPU time for a create_gd of a site with one webhook, beside a site without events. */
 export async function measureEvents(bundle: ProductionBundle): Promise<ResultsOf<"events">> {
   const receiver = await startEventsReceiver();
   let events = 0;

@@ -1,7 +1,7 @@
 /**
- * Runs in workerd. The floor of throughput: create_gd with the KV calls and the SQL batch of production, HMAC,
- * JSON.parse, and the one log line that an operator needs anyway. It has no framework, no validation, no automatic
- * title, no time or rate limits, and as credentials only one cached key.
+ * Runs in workerd. The floor of throughput: create_gd with the KV calls and the SQL batch of production, HMAC, JSON.parse, and the
+ * one log line that an operator needs anyway. It has no framework, no validation, no automatic title, and no time or rate limits.
+ * Its only credentials are one cached key.
  */
 import type { NamedStatement } from "./batch-text.ts";
 

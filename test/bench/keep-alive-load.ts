@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** A POST as bytes of HTTP, built before the timed part, which only writes and reads. */
+/** A POST as bytes of HTTP. It is built before the measurement, which only writes and reads. */
 export function postBytes(path: string, body: string, headers: Record<string, string>): Buffer {
   const all = { host: "127.0.0.1", "content-type": "application/json", ...headers };
   const head = Object.entries({ ...all, "content-length": String(Buffer.byteLength(body)) });

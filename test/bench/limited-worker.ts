@@ -1,6 +1,5 @@
 /**
- * Runs in workerd, in front of `worker.js`: binds the rate limits. Miniflare's simulation of them is far slower than
- * the platform.
+ * Runs in workerd, in front of `worker.js`, and binds rate limits. Miniflare's simulation of them is far slower than the platform.
  */
 import { countingLimits } from "./counter-limit.ts";
 
@@ -10,7 +9,7 @@ let limited: object | undefined;
 
 export default {
   fetch(request, env, context) {
-    // One env per isolate, as in production: a Worker may cache what it read of its env.
+    // One env for each isolate, as in production, because a Worker may cache values by its env.
     limited ??= { ...(env as object), ...countingLimits() };
     return worker.fetch(request as never, limited, context);
   },

@@ -4,14 +4,14 @@ import { lastRelease } from "./sides.ts";
 import { benchModule, cpuMs, launch } from "./start-worker.ts";
 import { median, spread } from "./statistics.ts";
 
-/** Starts of each Worker, in turns. */
+/** The number of starts of each Worker. The Workers take turns. */
 const STARTS = 21;
 
 const SIDES = ["production", "release", "least", "empty"] as const;
 type Side = (typeof SIDES)[number];
 
 /**
- * The CPU that an isolate needs before its first request: workerd's CPU from its start to the first answer of a route
+ * The CPU time that an isolate needs before its first request: workerd's CPU time from its start to the first answer of a route
  * that reads nothing, minus that of an empty Worker. A Worker at hundreds of edges often starts cold.
  */
 export async function measureModuleLoad(bundle: ProductionBundle): Promise<ResultsOf<"module">> {
@@ -23,17 +23,17 @@ export async function measureModuleLoad(bundle: ProductionBundle): Promise<Resul
   };
   const starts: Record<Side, Start[]> = { production: [], release: [], least: [], empty: [] };
   for (let i = 0; i < STARTS; i++) {
-    // The order is reversed every other round, so that no side always runs after the same other side.
+    // Every second round has the reverse order, so that no Worker always runs after the same other Worker.
     for (const side of i % 2 === 0 ? SIDES : SIDES.toReversed()) starts[side].push(await start(bundle, codes[side]));
   }
-  /** What a side took more than the empty Worker usually does, start by start. */
+  /** How much more each start of a Worker took than a usual start of the empty Worker. */
   const own = (side: Side, what: keyof Start) => {
     const empty = median(starts.empty.map((start) => start[what]));
     return starts[side].map((start) => start[what] - empty);
   };
   const load = own("production", "loading");
   const release = median(own("release", "loading"));
-  // Also when there is no median of it.
+  // The negated condition is also true for NaN, when there is no median.
   if (!(release > 0)) throw new Error(`the last release's module loaded in ${release} ms of CPU`);
   return {
     "module.load": spread(load),
@@ -43,10 +43,10 @@ export async function measureModuleLoad(bundle: ProductionBundle): Promise<Resul
   };
 }
 
-/** workerd's CPU in milliseconds. */
+/** workerd's CPU time in milliseconds. */
 interface Start {
   loading: number;
-  /** Of a page of the console; without bindings it is the page of a fault. */
+  /** Until the answer of a page of the console. Without bindings that is the page of a fault. */
   firstPage: number;
 }
 

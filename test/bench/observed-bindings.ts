@@ -7,7 +7,6 @@ export interface Call {
   rowsRead: number;
   rowsWritten: number;
   done: boolean;
-  /** The statements that this one call sent to D1. */
   statements: { sql: string; values: (string | number | null)[] }[];
 }
 
@@ -20,7 +19,6 @@ export interface Trips {
 /** `no-record`: CREDENTIALS is empty. `failing`: reads of KV fail, and writes are lost. */
 export type KvFault = "no-record" | "failing";
 
-/** The module name of the production bundle. */
 export const PRODUCTION = "./production.js";
 
 export interface Bound {
@@ -33,7 +31,7 @@ export interface Bound {
 interface Observing {
   trips: Trips;
   kvFault: KvFault | undefined;
-  /** The calls that a call is added to. It is read when each call starts. */
+  /** The list to which each call is added. It is read when the call starts. */
   recording: () => Call[];
 }
 
@@ -69,7 +67,7 @@ export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording
         bind: (...bound: unknown[]) => statement(prepared.bind(...bound), sql, bound),
         all: () => trip(binding, "all", () => prepared.all(), [text]),
         run: () => trip(binding, "run", () => prepared.run(), [text]),
-        // Its rows are not counted: all() reports the number of rows read, but loses columns that have the same name.
+        // raw() does not count rows read, because all(), which counts them, loses columns with the same name.
         raw: () => trip(binding, "raw", () => prepared.raw(), [text]),
         // first() is built on all(), which reports how many rows were read.
         first: async (column?: string) => {

@@ -12,22 +12,20 @@ interface ObservedWorker {
   running: RunningWorker;
   /** Sends a signed create_gd. @throws when it is not accepted */
   create: (request: { body: string; signature: string }, orders?: Orders, key?: string) => Promise<void>;
-  /** Forgets the calls of before. */
   forget: () => Promise<void>;
-  /** The calls since, once all of them have ended: of requests and crons, and of the queue's deliveries. */
+  /** The calls since then, when all of them have ended: those of requests and crons, and those of the queue's deliveries. */
   calls: () => Promise<Record<"asked" | "delivering", Call[]>>;
   /** Runs the cron that prunes. */
   prune: (time: number) => Promise<void>;
   /**
-   * The production bundle under a module name that has served nothing yet: as cold as a new isolate, with its code
-   * already loaded.
+   * The production bundle under a module name that has served nothing yet. It is as cold as a new isolate, but its code is loaded.
    */
   freshModule: () => Promise<string>;
 }
 
 /**
- * @param copies number of fresh modules
- * @param homes  homes in addition to `main`, each with a site and an app; the first has site 2
+ * @param copies the number of fresh modules
+ * @param homes homes in addition to `main`, each with a site and an app; the first has site 2
  */
 export async function observedWorker(
   bundle: ProductionBundle,

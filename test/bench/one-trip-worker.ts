@@ -1,4 +1,4 @@
-/** Runs in workerd. The floor of a distance: one D1 trip and nothing else. */
+/** Runs in workerd. The least time over a distance: one D1 trip and nothing else. */
 export default {
   async fetch(_request, env) {
     await env.DB.prepare("SELECT 1").first();

@@ -1,7 +1,6 @@
 import type { BenchResult, NumberName } from "../../src/tools/docs/numbers.ts";
 
-/** A part of the bench: what stands before the dot in the names of its numbers. */
+/** A part of the bench: the text before the dot in the names of its numbers. */
 export type Part = NumberName extends `${infer Name}.${string}` ? Name : never;
 
-/** All numbers of a part. */
 export type ResultsOf<Name extends Part> = Record<Extract<NumberName, `${Name}.${string}`>, BenchResult>;

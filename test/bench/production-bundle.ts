@@ -44,10 +44,7 @@ function bundled(...script: string[]): string {
   }
 }
 
-/**
- * Reads the few settings that a run needs from wrangler.toml with regular expressions; they do not justify a TOML
- * parser.
- */
+/** Reads the few settings that a run needs from wrangler.toml. Regular expressions suffice for them, without a TOML parser. */
 function settings(): Pick<ProductionBundle, "compatibilityDate" | "compatibilityFlags" | "messagesAtOnce" | "vars"> {
   const toml = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
   const compatibilityDate = /^compatibility_date = "(.+)"$/m.exec(toml)?.[1];

@@ -1,6 +1,4 @@
-/**
- * Runs in workerd. Sends the statements in the request's body to D1, as one call; with `?skip` it only reads the body.
- */
+/** Runs in workerd. Sends the statements in the request's body to D1 as one call. With `?skip` it only reads the body. */
 interface Env {
   DB: D1Database;
 }

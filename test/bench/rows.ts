@@ -7,16 +7,16 @@ import type { ProductionBundle } from "./production-bundle.ts";
 import { adminCall } from "./start-worker.ts";
 
 const WEEK_MS = 7 * 86_400_000;
-/** So many that the few rows in which pruning counts them are a small part of a row for each. */
+/** The number of pruned rows: so many that the few rows in which pruning counts them hardly change the result. */
 const PRUNED = 100;
 
-/** The rows that D1 reports for a create of a new customer with two agents, for the delivery of its event, and for pruning. */
+/** The rows that D1 reports for a create_gd of a new customer with two agents, for the delivery of its event, and for pruning. */
 export async function countRows(bundle: ProductionBundle): Promise<ResultsOf<"rows">> {
   const worker = await observedWorker(bundle);
   const { db, url } = worker.running;
   const receiver = await startEventsReceiver();
   const nonces = async () => Number(await db.prepare("SELECT count(*) AS n FROM nonces").first("n"));
-  /** The calls of the last of a few creates: the first ones warm the isolate and fill the tables. */
+  /** The calls of the last of a few requests. The first ones warm the isolate and fill the tables. */
   const create = async (key?: string) => {
     for (let left = 3; left >= 0; left--) {
       await worker.forget();

@@ -1,4 +1,4 @@
-/** Runs in workerd. The least that a Worker of this kind loads: hono with its router, and the schema of the tables. */
+/** Runs in workerd. The least code that a Worker of this kind loads: hono with its router, and the schema of the tables. */
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
 import * as eventSchema from "../../src/core/store/event-schema.ts";

@@ -5,27 +5,27 @@ import { median, spread } from "./statistics.ts";
 
 const CONNECTIONS = 8;
 /**
- * Requests of a round. Rounds are short, so that other load of the machine hits all sides of a round. The number is
- * even, because customers come in pairs.
+ * The number of requests of a round. Rounds are short, so that other load of the machine affects all compared Workers. The number
+ * is even, because two requests share a customer.
  */
 const PER_ROUND = 80;
 
-/** What one round on a side took. */
+/** How long one round on a Worker took. */
 interface Took {
-  /** Milliseconds of a create, with 8 at once. */
+  /** Milliseconds for each create_gd, with 8 at the same time. */
   ms: number;
-  /** Milliseconds of workerd's CPU for a create, all threads. */
+  /** Milliseconds of CPU time of all workerd threads for each create_gd. */
   cpu: number;
 }
 
-/** For each start, the rounds of each side. */
+/** The rounds of each Worker, for each start. */
 type Starts<Side extends string> = Record<Side, Took[]>[];
 
 /**
- * Creates as fast as this machine can, on several sides in turns. All sides are started anew for each start.
+ * Sends create_gd as fast as this machine can, to several Workers in turns. Each start starts all of them again.
  *
- * @param plan `warming`: rounds that are not counted: V8 recompiles a Worker's code while it runs, and takes longer for more code
- * @param ended waits until what a round began on a side has ended
+ * @param plan `warming`: rounds that are not counted, because V8 first recompiles a Worker's code while it runs
+ * @param ended waits until all work of a round on a Worker has ended
  */
 export async function sideBySide<Side extends string>(
   sides: readonly Side[],
@@ -39,7 +39,7 @@ export async function sideBySide<Side extends string>(
     const rounds = Object.fromEntries(sides.map((side) => [side, [] as Took[]])) as Record<Side, Took[]>;
     for (const side of sides) workers[side] = await start(side);
     for (let at = -plan.warming; at < plan.rounds; at++) {
-      // The order is reversed every other round, so that no side always runs after the same other side.
+      // Every second round has the reverse order, so that no Worker always runs after the same other Worker.
       for (const side of at % 2 === 0 ? sides : sides.toReversed()) {
         const { url, pid } = workers[side];
         const requests = Array.from({ length: PER_ROUND }, createRequest);
@@ -55,17 +55,16 @@ export async function sideBySide<Side extends string>(
   return starts;
 }
 
-/** What a side took. */
 export const ofSide = <Side extends string>(starts: Starts<Side>, what: keyof Took, side: Side) =>
   spread(starts.map((rounds) => median(rounds[side].map((round) => round[what]))));
 
-/** What a side took beside another side in the same round. */
+/** The times of a Worker, divided by those of another Worker in the same round. */
 export const besides = <Side extends string>(starts: Starts<Side>, what: keyof Took, side: Side, to: Side) =>
   spread(starts.map((rounds) => median(rounds[side].map((round, i) => round[what] / (rounds[to][i]?.[what] ?? 0)))));
 
 let customers = 0;
 
-/** A create_gd; every other one has the customer of the one before. */
+/** A create_gd request. Every second one has the customer of the request before it. */
 export function createRequest(): Buffer {
   const { body, signature } = signed(createFields({ sbs: `customer_${customers++ >> 1}` }));
   return postBytes("/openapi/chat/create_gd", body, { "x-chat-signature": signature });

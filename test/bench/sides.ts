@@ -15,7 +15,7 @@ import {
 /**
  * The Workers that are compared, each in its own workerd:
  * - production: the bundle that would be deployed;
- * - careful: what a good engineer writes without the claim in a single batch;
+ * - careful: what a good engineer would write without the claim in a single batch;
  * - floor: the production batch and nothing around it.
  */
 export const SIDES = ["production", "careful", "floor"] as const;
@@ -24,7 +24,7 @@ export type Side = (typeof SIDES)[number];
 /** Binds the rate limits in front of the module `worker.js`. */
 export const limited = (): WorkerModule[] => [benchModule("limited-worker.ts"), benchModule("counter-limit.ts")];
 
-/** Starts one side with its rate limits bound and the bench's app stored. */
+/** Starts one Worker with its rate limits and the bench's app. */
 export async function startSide(
   bundle: ProductionBundle,
   side: Side,
@@ -41,7 +41,7 @@ export async function startSide(
   return running;
 }
 
-/** Stores the app for the careful side, in its form. */
+/** Stores the app in the form that the careful Worker reads. */
 export async function tellCareful(credentials: KVNamespace): Promise<void> {
   await credentials.put(`peer:${APP.appid}`, JSON.stringify({ secret: APP.secret, siteId: APP.siteId }));
 }

@@ -17,7 +17,7 @@ export interface RunningWorker {
   close: () => Promise<void>;
 }
 
-/** A module of a Worker; the first of a list is its entry. */
+/** A module of a Worker. The first module in a list is its entry. */
 export interface WorkerModule {
   name: string;
   code: string;
@@ -30,17 +30,16 @@ export function benchModule(name: string): WorkerModule {
 
 const running = new Set<() => Promise<void>>();
 
-/** Stops all workers that still run. */
 export async function closeAll(): Promise<void> {
   await Promise.all([...running].map((close) => close()));
 }
 
 /**
- * Starts modules in their own workerd, with a fresh local D1 and KV, all migrations applied, a site and its agents. No
- * proxy stands between the caller and the Worker.
+ * Starts modules in their own workerd, with a fresh local D1 and KV, all migrations applied, a site and its agents. No proxy is
+ * between the caller and the Worker.
  *
- * @param own `homes`: homes in addition to `main`, which has site 1; the first of them has site 2, and so on. `consumes`: whether the
- *   Worker consumes its own queues
+ * @param own `homes`: homes in addition to `main`, which has site 1; the first of them has site 2, and so on. `consumes`: whether
+ *   the Worker consumes its own queues
  */
 export async function startWorker(
   bundle: ProductionBundle,
@@ -82,7 +81,7 @@ export async function launch(
   options: object = {},
 ): Promise<Pick<RunningWorker, "url" | "pid" | "close"> & { miniflare: Miniflare }> {
   const before = childrenNamedWorkerd();
-  // In memory if the system has /dev/shm: disk flushes would dominate every measurement.
+  // In memory if the system has /dev/shm, because disk flushes would dominate each measurement.
   const storage = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "agent-session-bench-"));
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -171,8 +170,8 @@ function logged({ level, message }: { level: string; message: string }): void {
 }
 
 /**
- * CPU that a process's threads have used so far, in milliseconds. It reads `schedstat`, which counts nanoseconds: the ticks of `stat` last
- * 10 ms, too long for a round of requests that takes a few ticks.
+ * CPU time that a process's threads have used so far, in milliseconds. It reads `schedstat`, which counts nanoseconds. `stat`
+ * counts ticks of 10 ms, which are too long for a round of requests.
  */
 export function cpuMs(pid: number): number {
   const spent = readdirSync(`/proc/${pid}/task`).map((task) =>

@@ -13,7 +13,7 @@ export const spread = (starts: readonly number[]): BenchResult => ({
   high: rounded(Math.max(...starts)),
 });
 
-/** Four digits are more than any machine repeats. */
+/** Rounds to four digits, because no two runs agree in more. */
 function rounded(value: number): number {
   if (!Number.isFinite(value)) throw new Error("a start was not measured, or was compared with nothing");
   return Number(value.toPrecision(4));

@@ -1,7 +1,6 @@
 /**
- * Runs in workerd, in front of `worker.js`. After `/bench/stub`, D1 and KV answer from memory with their earlier
- * answers, so the CPU of the process is that of the Worker and of HTTP. The stub also writes and parses JSON for every
- * call, as D1's client does.
+ * Runs in workerd, in front of `worker.js`. After `/bench/stub`, D1 and KV answer from memory with their earlier answers. So the
+ * process uses CPU time only for the Worker and HTTP. The stub also writes and parses JSON for each call, as D1's client does.
  */
 import { countingLimits } from "./counter-limit.ts";
 

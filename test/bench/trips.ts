@@ -4,17 +4,17 @@ import type { Orders } from "./observed-worker.ts";
 import type { ResultsOf } from "./part.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 
-/** The round trip to D1: an answer that waits for three of them is late by three times as much. */
+/** Milliseconds of a round trip to D1. An answer that waits for three trips is later by three times this number. */
 const FAR_MS = 150;
-/** The quickest of so many answers counts: a busy machine makes an answer slower, and never quicker. */
+/** The fastest of so many answers counts, because a busy machine only makes answers slower. */
 const TRIES = 3;
 const FAULTS = ["no-record", "failing"] as const;
 /** Fresh modules: for each try near and far, of two homes in three states of KV. */
 const COPIES = TRIES * 2 * 2 * (1 + FAULTS.length);
 
 /**
- * How many D1 trips the answer to a create waits for. It does not read the source: it takes D1 further away, and looks how much later the
- * answer comes.
+ * How many D1 trips the answer to a create_gd waits for. It does not count calls: it moves D1 further away, and measures how much
+ * later the answer comes.
  */
 export async function countTrips(bundle: ProductionBundle): Promise<ResultsOf<"trips">> {
   const worker = await observedWorker(bundle, { copies: COPIES, homes: ["apac"] });

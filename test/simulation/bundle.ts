@@ -22,8 +22,8 @@ export interface Code {
 }
 
 /**
- * Numbers of the Worker that no run would reach, lowered in its bundle. The checker knows the lower ones. So the ends
- * of chunks and steps show.
+ * Numbers of the Worker that are lowered in its bundle, because no run would reach the real ones. So a run meets the
+ * ends of chunks and steps. The checker knows the lower numbers.
  */
 const LOWERED = (
   [

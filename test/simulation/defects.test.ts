@@ -6,12 +6,12 @@ import { DEFECTS } from "./defects.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 describe("the planted defects", () => {
-  it("have names of their own", () => {
+  it("no two planted defects have the same name", () => {
     const names = DEFECTS.map(({ name }) => name);
     expect(names.filter((name, i) => names.indexOf(name) < i)).toEqual([]);
   });
 
-  it.each(DEFECTS)("$name fits the code: each text that it replaces stands there once", ({ edits }) => {
+  it.each(DEFECTS)("each text that the defect $name replaces occurs once in its file", ({ edits }) => {
     expect(edits.length).toBeGreaterThan(0);
     for (const { file, find, replace } of edits) {
       expect(readFileSync(join(ROOT, file), "utf8").split(find), file).toHaveLength(2);

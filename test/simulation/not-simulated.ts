@@ -1,6 +1,6 @@
 let tell: (error: Error) => void = () => {};
 
-/** From now on a listener hears of each refusal, because the Worker catches most errors of the platform. */
+/** Sets the listener of refusals. The Worker catches most errors of the platform, so an error alone would be lost. */
 export function onNotSimulated(listener: (error: Error) => void): void {
   tell = listener;
 }

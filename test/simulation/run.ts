@@ -16,7 +16,6 @@ export interface RunOptions {
   trace?: ((line: string) => void) | undefined;
 }
 
-/** A promise that was broken. */
 export interface Violation {
   /** The rule, as a sentence in the present tense: "each ranstr has at most one effect". */
   rule: string;
@@ -62,7 +61,7 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
   if (checker.violation === undefined) {
     const { homes, nonces, credentials } = world.cloud;
     const { putLost } = world.weather.kv;
-    // A restore of `main` undoes what only KV keeps, and KV may have lost it.
+    // A restore of `main` needs receipts that only KV keeps, and KV may have lost them.
     const except = new Set([...world.company.underRestore, ...(putLost > 0 ? ["main"] : [])]);
     checker.search({ homes: [...homes.values()], kv: [nonces, credentials], except }, world.company.underRestore);
   }

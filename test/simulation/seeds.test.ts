@@ -23,26 +23,25 @@ describe("the simulated service", { timeout: TIME_LIMIT_MS }, () => {
   }, TIME_LIMIT_MS);
   const report = () => JSON.parse(readFileSync(file, "utf8")) as Report;
   /**
-   * Only a part is required here, because any change of the world changes the runs of the fixed seeds. The night
-   * requires all.
+   * How many names may be missing. Any change of the world changes these runs, so only the nightly run requires all.
    */
   const most = (names: readonly string[], share: number) => Math.floor(names.length * (1 - share));
 
-  it("keeps its promises in a fixed set of seeds", () => {
+  it("the simulated service keeps its promises in a fixed set of seeds", () => {
     expect(fixed.exitCode, `npm run simulate -- ${FIXED.join(" ")}\n\n${fixed.stdout}${fixed.stderr}`).toBe(0);
   });
 
-  it("accepts, repeats and refuses each operation there, by each of its rules", () => {
+  it("each operation is accepted, repeated, and refused by each of its rules in the fixed seeds", () => {
     expect(notSeen(report(), operationNames())).toEqual([]);
   });
 
-  it("meets two in three of the acts, attacks, faults and hands there", () => {
+  it("at least two thirds of the acts, attacks, faults and changes by hand happen in the fixed seeds", () => {
     const names = worldNames();
     const missing = notSeen(report(), names);
     expect(missing.length, missing.join("\n")).toBeLessThanOrEqual(most(names, 2 / 3));
   });
 
-  it("is asked nine in ten of the rules there", () => {
+  it("at least nine tenths of the checker's rules are asked in the fixed seeds", () => {
     const missing = notAsked(report());
     expect(missing.length, missing.join("\n")).toBeLessThanOrEqual(most(Object.keys(report().rules), 0.9));
   });

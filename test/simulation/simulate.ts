@@ -1,5 +1,5 @@
 /**
- * `npm run simulate`: simulates the whole service under many faults, each run reproducible from its seed. See
+ * `npm run simulate`: simulates the whole service under many faults. The same seed gives the same run. See
  * docs/simulation.md.
  */
 import { bundle } from "./bundle.ts";

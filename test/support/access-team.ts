@@ -22,7 +22,7 @@ export async function newTeamKey(kid: string): Promise<TeamKey> {
   return { kid, privateKey, publicKey, shown: { ...(await exportJWK(publicKey)), kid, alg: "RS256", use: "sig" } };
 }
 
-/** The claims that Access gives a person of this team. */
+/** The claims of an assertion that Access makes for a person of this team. */
 export const CLAIMS: JWTPayload = {
   aud: [AUDIENCE],
   email: "ada@example.com",
@@ -44,7 +44,7 @@ export const assertionOf = ({ kid, privateKey }: TeamKey, claims: Record<string,
 
 /** An isolate that verifies assertions, and the certs endpoint of its team. */
 export class AccessTeam {
-  /** Milliseconds; may be moved. */
+  /** Milliseconds. A test may change it. */
   readonly clock = { now: NOW * 1000 };
   readonly kept = keptTelemetry();
   readonly settings = accessSettings({
@@ -53,11 +53,9 @@ export class AccessTeam {
     ACCESS_AUD: AUDIENCE,
     CONSOLE_OWNERS: "ada@example.com",
   }).access as AccessSettings;
-  /** The addresses that were fetched. */
   readonly fetched: string[] = [];
-  /** How many times shorter timers are. */
+  /** By how much timers are shortened. */
   haste = 1;
-  /** What the certs endpoint answers. */
   answer: (init: RequestInit) => Response | Promise<Response>;
   readonly #keys: AccessKeys;
   readonly #runtime: Runtime;
@@ -74,12 +72,12 @@ export class AccessTeam {
     });
   }
 
-  /** The endpoint shows these keys from now on. */
+  /** Lets the certs endpoint show these keys from now on. */
   show(...keys: TeamKey[]): void {
     this.answer = () => showing(...keys);
   }
 
-  /** Verifies one assertion, and waits for what it left to `waitUntil`. */
+  /** Verifies one assertion, and waits for its `waitUntil` work. */
   async verify(assertion: string, change: Partial<AccessSettings> = {}): Promise<Verified> {
     const context = createExecutionContext();
     const verified = await this.verifyLeaving(assertion, (work) => context.waitUntil(work), change);
@@ -87,7 +85,7 @@ export class AccessTeam {
     return verified;
   }
 
-  /** Verifies one assertion, and hands over what it leaves to `waitUntil`. */
+  /** Verifies one assertion, and returns its `waitUntil` work too. */
   verifyLeaving(
     assertion: string,
     waitUntil: (work: Promise<unknown>) => void,

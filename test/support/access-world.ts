@@ -4,10 +4,9 @@ import { ConsoleVisitor } from "./console-visitor.ts";
 import { type Replacements, World } from "./world.ts";
 
 let key: Promise<TeamKey> | undefined;
-/** The team's key, made once. */
 const teamKey = (): Promise<TeamKey> => (key ??= newTeamKey("team"));
 
-/** Who may do what in {@link accessBindings}. */
+/** The persons in {@link accessBindings}, by what they may do. */
 export const PEOPLE = {
   owner: "ada@example.com",
   operator: "bo@example.com",
@@ -23,7 +22,7 @@ const accessBindings = {
   CONSOLE_VIEWERS: "*@guests.example",
 } as unknown as Replacements;
 
-/** Lets the team's certs endpoint answer, until the test's globals are restored. Other addresses answer as before. */
+/** Replaces `fetch`, so that the team's certs endpoint answers. Other addresses answer as before. */
 async function showTeamKey(): Promise<void> {
   const shown = await teamKey();
   const real = globalThis.fetch;
@@ -32,7 +31,6 @@ async function showTeamKey(): Promise<void> {
   );
 }
 
-/** A site whose operators sign in by Access. */
 export async function accessWorld(bindings: Replacements = {}): Promise<World> {
   await showTeamKey();
   return World.create({ ...accessBindings, ...bindings });
@@ -42,13 +40,13 @@ const CERTS_URL = "https://shop.cloudflareaccess.com/cdn-cgi/access/certs";
 
 let sessions = 0;
 
-/** An assertion as Access gives it to a person for one session: no two are equal. */
+/** An assertion that Access gives a person for one session. No two assertions are equal. */
 export async function assertionFor(email: string, claims: Record<string, unknown> = {}): Promise<string> {
   sessions += 1;
   return assertionOf(await teamKey(), { email, identity_nonce: `session ${sessions}`, ...claims });
 }
 
-/** A person of Access who is signed in to the console of a world with a role, in an isolate of their own. */
+/** A person with this role who is signed in to the console by Access, in an isolate of their own. */
 export async function visitorWithRole(
   world: World,
   role: keyof typeof PEOPLE,

@@ -19,7 +19,10 @@ const webhook = (world: World) => `/admin/sites/${world.siteId}/webhooks/${webho
 /** The id of the refused call that {@link prepared} stores, made at NOW. */
 const requestId = ({ siteId }: World) => `01a3185c-5000-7000-8000-${String(siteId).padStart(12, "0")}`;
 
-/** The id of the token that {@link prepared} stores. Files share a database, and tests of the token list fix the ids `tok_0…`. */
+/**
+ * The id of the token that {@link prepared} stores. Test files share a database, and the tests of the token list use the ids
+ * `tok_0…`.
+ */
 const tokenId = ({ siteId }: World) => `tok_f${String(siteId).padStart(31, "0")}`;
 
 /** Stores what the samples below need: a webhook, one session with its event, a refused call, and a token. */
@@ -31,20 +34,18 @@ export async function prepared(world: World): Promise<World> {
   return world;
 }
 
-/** One way to make a call that is accepted. */
 export interface Sample {
   body?: unknown;
   /** Runs before the call, after {@link prepared}. */
   before?: (world: World) => Promise<unknown>;
-  /** Bindings of the isolate that is called. */
   bindings?: Replacements;
-  /** The answer of a call that is refused and yet leaves a row; by default any success. */
+  /** The status of a refused call that still writes an audit row. Without it, the call must succeed. */
   status?: number;
 }
 
 const NEWER_KEY = Uint8Array.fromBase64(env.MASTER_KEY).toReversed().toBase64();
 
-/** The calls that need more than the examples of their documentation to leave each row of the audit log that they may leave. */
+/** Samples of the calls whose documented examples do not cause every audit row that the call can write. */
 const OWN_SAMPLES: Partial<Record<AdminCallId, [Sample, ...Sample[]]>> = {
   createSite: [{ body: { name: "Another" } }],
   changeSite: [
@@ -74,7 +75,7 @@ const OWN_SAMPLES: Partial<Record<AdminCallId, [Sample, ...Sample[]]>> = {
   resealSecrets: [
     {},
     { bindings: { MASTER_KEY: NEWER_KEY, MASTER_KEY_PREVIOUS: env.MASTER_KEY } },
-    // The other calls have the older key.
+    // All other calls use the older key.
     { bindings: { MASTER_KEY: env.MASTER_KEY, MASTER_KEY_PREVIOUS: NEWER_KEY } },
   ],
   changeAgent: [
@@ -132,13 +133,13 @@ const OWN_SAMPLES: Partial<Record<AdminCallId, [Sample, ...Sample[]]>> = {
   redeliverEvents: [{ body: { status: ["pending"] } }, {}],
 };
 
-/** Samples of a call, enough to leave each row of the audit log that it may leave. */
+/** Samples of a call. Together they cause every audit row that the call can write. */
 export function samplesOf(id: AdminCallId): readonly [Sample, ...Sample[]] {
   const { body } = ADMIN_DOCUMENTATION[id]();
   return OWN_SAMPLES[id] ?? [body === undefined ? {} : { body: documentedExample(adminSchemas[body.name] ?? {}) }];
 }
 
-/** The path of a call about the things that {@link prepared} stores; `parameters` replaces some of them. */
+/** The path of a call, with the ids of what {@link prepared} stores. `parameters` replaces some of them. */
 export function pathOf(
   { path }: Pick<AdminCall, "path">,
   world: World,
@@ -173,7 +174,9 @@ const LAST: AdminCallId[] = [
   "deleteSite",
 ];
 
-/** Every call of the admin API with its first sample, in an order in which one world can make them all: what ends things comes last. */
+/**
+ * Every call of the admin API with its first sample, in an order in which one world can make them all. Calls that delete come last.
+ */
 export const CALLS = ADMIN_CALLS.toSorted(
   (a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id) || Number(a.method !== "get") - Number(b.method !== "get"),
 ).map((call) => {
@@ -183,10 +186,7 @@ export const CALLS = ADMIN_CALLS.toSorted(
   return { ...call, name: `${method} /admin${call.path}`, method, path, body, before };
 });
 
-/**
- * The answers of the calls over all homes when only the directory's database is down: the other homes' entries, and the name of the
- * home that gave none.
- */
+/** The answers over all homes when only the directory's database is down: they name it and have the other homes' entries. */
 export const MAIN_DOWN: Record<string, Record<string, unknown>> = {
   "POST /admin/reseal": {
     resealed: 0,
@@ -219,7 +219,7 @@ export async function read(response: Response): Promise<AdminAnswer> {
   const media = response.headers.get("content-type") ?? "";
   const isLines = media === "application/x-ndjson";
   const isMetrics = media.startsWith("application/openmetrics-text");
-  // workerd warns of `text()` where the media type is not one of text.
+  // workerd warns about `text()` when the media type is not text.
   const text = isLines || isMetrics ? new TextDecoder().decode(await response.arrayBuffer()) : await response.text();
   const json = isLines ? `[${text.trim().replaceAll("\n", ",")}]` : isMetrics ? JSON.stringify(text) : text;
   return {
@@ -229,7 +229,7 @@ export async function read(response: Response): Promise<AdminAnswer> {
   };
 }
 
-/** Problem details with this status, and with these bad fields if any. */
+/** Problem details with this status, and with the invalid fields if there are any. */
 export function problem(status: number, title: string, errors?: { field: string; message: string }[]) {
   const detail = errors?.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`)).join("; ");
   return {
@@ -238,7 +238,7 @@ export function problem(status: number, title: string, errors?: { field: string;
   };
 }
 
-/** Problem details of a call that something stands in the way of. */
+/** Problem details of a 409 with this reason. */
 export function conflict(reason: string) {
   const { status, body } = problem(409, "Conflict");
   return { status, body: { ...body, reason } };

@@ -1,6 +1,6 @@
 import { databaseOf } from "./homes.ts";
 
-/** The audit entries of all homes about a thing, oldest first; the directory's come before those of other homes. */
+/** The audit entries of all homes about a subject, the oldest first. Those of the directory come before those of other homes. */
 export async function auditOf(subject: string) {
   const entries = [];
   for (const home of ["main", "apac"]) {

@@ -9,13 +9,12 @@ export interface BuiltWorker {
   /** Without a slash at the end. The system chooses the port. */
   url: string;
   adminToken: string;
-  /** D1 and KV of the running Worker, for a look at what was stored. */
+  /** D1 and KV of the running Worker, so that a test can read what was stored. */
   env: Bindings;
-  /** The Worker's own log lines so far. */
   logs: () => string[];
   /** Calls the admin API and returns its JSON, or throws with the problem. */
   admin: <T = unknown>(method: string, path: string, body?: unknown) => Promise<T>;
-  /** A new site with an app and these agents in normal status. */
+  /** Makes a site with an app, and with these agents in normal status. */
   provision: (agentIds?: number[]) => Promise<{ siteId: number; appid: string; secret: string }>;
   /** Runs the cron handler once, by default as the cron that prunes. */
   scheduled: (time?: Date, cron?: string) => Promise<void>;
@@ -24,11 +23,11 @@ export interface BuiltWorker {
 
 /**
  * The Worker as `wrangler deploy` bundles it, over real HTTP on 127.0.0.1, on its own local D1 and KV with all migrations applied.
- * `close()` deletes the state. Secrets are made here, and a `.dev.vars` is ignored.
+ * `close()` deletes the state. The Worker gets new secrets, and `.dev.vars` is ignored.
  *
- * @param vars  override those of wrangler.toml, `{ ERROR_STATUS: "always-200" }` for one
- * @param homes the bindings of its homes, whichever ones wrangler.toml has
- * @param main  another module to serve, by its path in the project
+ * @param vars override those of wrangler.toml, `{ ERROR_STATUS: "always-200" }` for one
+ * @param homes the bindings of its homes, instead of those in wrangler.toml
+ * @param main another module to serve, by its path in the project
  */
 export async function startBuiltWorker({
   vars = {},

@@ -7,9 +7,9 @@ const ROOT = join(import.meta.dirname, "../..");
 const LEFT_OUT = ["node_modules", "coverage", "dist", "test", ".git", ".wrangler", ".dev.vars"];
 
 /**
- * Copies the project, for commands that change its files. The copy has one home, whichever homes this deployment has.
+ * Copies the project, for commands that change its files. The copy has only one home.
  *
- * @param builds whether wrangler builds the docs anew each time, which takes longer than all else that it does
+ * @param builds whether wrangler builds the docs in each run, which takes longer than the rest of the run
  */
 export function makeCheckout(folder: string, builds = false): void {
   cpSync(ROOT, folder, { recursive: true, filter: (path) => !LEFT_OUT.includes(basename(path)) });

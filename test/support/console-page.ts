@@ -1,6 +1,8 @@
-/** A page as a person uses it: found by its texts, filled in, and sent as a browser sends it. */
+/**
+ * A page of the console, as a person uses it: a test finds things by their text, fills in forms, and sends them as a browser does.
+ */
 
-/** What a browser would send, and where to. */
+/** The request that a browser would send. */
 interface Submission {
   method: "GET" | "POST";
   /** Path and query; the query of a GET holds the fields. */
@@ -49,7 +51,7 @@ export class ConsolePage {
     return new ConsolePage(answer, path, await answer.text());
   }
 
-  /** Read at the first question: most pages are asked for no form. */
+  /** The forms are read at the first use, because most tests use no form of a page. */
   get #forms(): Form[] {
     this.#read ??= readForms(this.html);
     return this.#read;
@@ -64,7 +66,6 @@ export class ConsolePage {
     return plain(/<h1[^>]*>(.*?)<\/h1>/s.exec(this.html)?.[1] ?? "");
   }
 
-  /** The headings of its notices. */
   get notices(): string[] {
     return [...this.html.matchAll(/<section class="notice [^>]*><h2>(.*?)<\/h2>/gs)].map(([, title]) =>
       plain(title ?? ""),
@@ -78,7 +79,6 @@ export class ConsolePage {
     );
   }
 
-  /** The target of the link with this text. */
   link(text: string): string {
     for (const [, attributes = "", inner = ""] of this.html.matchAll(/<a ([^>]*)>(.*?)<\/a>/gs)) {
       if (plain(inner) === text) return decoded(/href="([^"]*)"/.exec(attributes)?.[1] ?? "");
@@ -86,19 +86,19 @@ export class ConsolePage {
     throw new Error(`${this.path} has no link “${text}”`);
   }
 
-  /** What stands beside a term of its facts; undefined without the term. */
+  /** The text beside a term in the page's list of facts; undefined without the term. */
   fact(term: string): string | undefined {
     const all = [...this.html.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/gs)];
     const found = all.find(([, name = ""]) => plain(name) === term);
     return found && plain(found[2] ?? "");
   }
 
-  /** The text of the code or payload with this id, to the letter. */
+  /** The exact text of the code or payload with this id. */
   code(id: string): string {
     return decoded(new RegExp(`<(code|pre) id="${id}">(.*?)</\\1>`, "s").exec(this.html)?.[2] ?? "");
   }
 
-  /** What is wrong with a field: the text beside it, where the notice's link with its label leads to. */
+  /** The error of a field: the text beside it, to which the notice's link with the field's label leads. */
   error(label: string): string {
     const id = this.link(label).slice(1);
     const [, text] = new RegExp(`<p class="error" id="${id}-error">(.*?)</p>`, "s").exec(this.html) ?? [];
@@ -106,7 +106,7 @@ export class ConsolePage {
     return plain(text);
   }
 
-  /** The value of a control before anybody touches it. An unticked box has none. */
+  /** The initial value of a control. An unticked box has none. */
   value(label: string): string {
     const all = this.#forms.flatMap(({ controls }) => controls);
     const control = all.find((each) => each.tag !== "button" && isCalled(each, label));
@@ -114,13 +114,12 @@ export class ConsolePage {
     return held(control);
   }
 
-  /** Where its links lead, without those that stay on the page. */
+  /** The targets of its links, without links to places in the page itself. */
   get links(): string[] {
     const all = [...this.html.matchAll(/<a [^>]*?href="([^"]*)"/g)].map(([, href = ""]) => decoded(href));
     return all.filter((href) => !href.startsWith("#"));
   }
 
-  /** Where its forms go: the method and the path of each. */
   get forms(): { method: "GET" | "POST"; path: string }[] {
     return this.#forms.map(({ method, action }) => ({
       method: method === "post" ? "POST" : "GET",
@@ -133,9 +132,9 @@ export class ConsolePage {
   }
 
   /**
-   * What a browser sends when a button is pressed: every successful control of its form, empty and hidden ones too.
+   * What a browser sends when a button is pressed: each control of the form that HTML calls successful, also empty and hidden ones.
    *
-   * @param button its whole text, the part for screen readers too
+   * @param button its whole text, including the part for screen readers
    * @param fill values by label, or by name where there is no label; an empty value unticks a box
    */
   submission(button: string, fill: Record<string, string> = {}): Submission {
@@ -171,7 +170,9 @@ const isSubmit = ({ tag, type }: Control) => tag === "button" && type !== "butto
 const isCalled = ({ label, name, type }: Control, called: string) =>
   label === called || (name === called && (label === "" || type === "hidden"));
 
-/** Reads what JSX writes: values in double quotes, and no bare `>` in a value. HTMLRewriter takes a quarter of a page's time. */
+/**
+ * Reads only HTML that JSX writes: values in double quotes, without a bare `>`. HTMLRewriter would take a quarter of a page's time.
+ */
 function readForms(html: string): Form[] {
   const forms: Form[] = [];
   const free: { control: Control; form: string }[] = [];
@@ -224,7 +225,7 @@ function readForms(html: string): Form[] {
   return forms;
 }
 
-/** Text without its marks, with blanks as a browser shows them. */
+/** The text of HTML without tags, with blanks as a browser shows them. */
 export function plain(html: string): string {
   return decoded(html.replace(/<[^>]*>/g, " "))
     .replace(/\s+/g, " ")

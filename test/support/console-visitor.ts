@@ -6,7 +6,7 @@ import { ADMIN_TOKEN, type Replacements, World } from "./world.ts";
 
 const ORIGIN = "https://worker";
 
-/** Who answers a visitor: a world, mostly. */
+/** What answers a visitor's requests, mostly a world. */
 type Fetches = Pick<World, "fetch">;
 
 /** A browser without a window: it keeps cookies, sends a page's own forms, and follows redirects when asked to. */
@@ -29,7 +29,7 @@ export class ConsoleVisitor {
     return visitor;
   }
 
-  /** The same browser, answered by another isolate. */
+  /** The same browser, but another isolate answers it. */
   through(world: Fetches): ConsoleVisitor {
     const other = new ConsoleVisitor(world, this.#always);
     for (const [name, value] of this.cookies) other.cookies.set(name, value);
@@ -45,12 +45,12 @@ export class ConsoleVisitor {
     return this.#send(new Request(ORIGIN + path, { headers: { ...this.#cookie(), ...headers } }));
   }
 
-  /** A form's request without its page: for a step that is not what a test is about, and for one that no form makes. */
+  /** Sends a POST without a form's page: for a step that the test is not about, or that no form makes. */
   post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
     return this.#post(path, new URLSearchParams(fields).toString(), headers);
   }
 
-  /** Presses a button of a page's form, filled in, and does not follow a redirect. */
+  /** Fills in a page's form and presses its button. Does not follow a redirect. */
   submit(
     page: ConsolePage,
     button: string,
@@ -97,7 +97,7 @@ export class ConsoleVisitor {
       "sec-fetch-site": "same-origin",
     };
     const all = new Headers({ ...this.#cookie(), ...own, ...headers });
-    // A header that is given as empty is left out.
+    // An empty value removes the header.
     for (const [name, value] of Object.entries(headers)) if (value === "") all.delete(name);
     return this.#send(new Request(ORIGIN + path, { method: "POST", headers: all, body }));
   }
@@ -118,14 +118,14 @@ export class ConsoleVisitor {
   }
 }
 
-/** A site of this home, and a visitor who is signed in. In `apac`, a statement that goes to the directory by mistake finds nothing. */
+/** A site, and a visitor who is signed in. In `apac`, a statement that goes to the directory by mistake finds nothing. */
 export async function start(home = "apac", bindings: Replacements = {}) {
   const world = await World.create(bindings, home);
   const site = `/console/sites/${world.siteId}`;
   return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };
 }
 
-/** The name of a visitor's own console session: the one that their cookie opens. */
+/** The name of the console session that the visitor's cookie opens. */
 export async function ownSession(visitor: ConsoleVisitor): Promise<string> {
   const [value = ""] = (visitor.cookies.get(SESSION_COOKIE) ?? "").split(".");
   return sessionName(await sha256(value));

@@ -1,9 +1,9 @@
 import { replacing } from "./replacing.ts";
 
 interface Watch {
-  /** Called with the number of statements before they run; may throw in their place. */
+  /** Called with the number of statements before they run. If it throws, they do not run. */
   before?: (statements: number) => void;
-  /** Called with each result, but those of `first` and `raw`, which tell no rows read. */
+  /** Called with each result, except results of `first` and `raw`, which have no count of rows read. */
   after?: (result: D1Result) => void;
 }
 

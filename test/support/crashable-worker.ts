@@ -1,7 +1,7 @@
 /**
- * A process of its own that runs a built Worker on the state in a folder until it is killed: `node crashable-worker.ts <folder>`, with
- * `worker.js` and `settings.json` in it. Prints `{"url": …}` in one line once it serves. Each line of its standard input is a cron to
- * run, answered by `{"ran": …}`; the process ends with that input. The Worker's log lines go to `log` in the folder.
+ * `node crashable-worker.ts <folder>` runs `worker.js` with `settings.json` on the state in the folder, until its process is
+ * killed. It prints the line `{"url": …}` when it serves. Each line of standard input is a cron to run, which it answers with
+ * `{"ran": …}`. It ends when standard input ends. The Worker's log lines go to `log` in the folder.
  */
 import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 import { signedCall } from "./signed-call.ts";
 
 /**
- * Creates a session that must be accepted, with a first message; waits where a rate limit is reached.
+ * Creates a session with a first message. It must be accepted. After a 429 it waits and tries again.
  *
  * @returns its chat_id
  */

@@ -5,12 +5,10 @@ import { tablesOf } from "./read-store.ts";
 import { replacing } from "./replacing.ts";
 import type { World } from "./world.ts";
 
-/** The homes of the tests' deployment. */
 export const HOMES = ["main", "apac"];
 
 const path = ({ siteId }: World) => `/admin/sites/${siteId}/customers`;
 
-/** An answer to an erasure. */
 export interface Erased {
   erasure_id: string;
   erased: Record<"sessions" | "messages" | "participants" | "events" | "deliveries", number>;
@@ -20,7 +18,9 @@ export interface Erased {
   receipts?: { chat_ids: number[] }[];
 }
 
-/** Forgets the key of customers' hashes, in the directory and in KV. A test that has sealed it with a master key of its own leaves none. */
+/**
+ * Deletes the key of customers' hashes in the directory and in KV. A test that has sealed it with its own master key must do so.
+ */
 export async function forgetHashKeys(): Promise<void> {
   await env.DB.exec("DELETE FROM customer_hash_keys");
   for (const { name } of (await env.CREDENTIALS.list({ prefix: "customer-hash-key:" })).keys) {
@@ -31,7 +31,7 @@ export async function forgetHashKeys(): Promise<void> {
 export const erase = (world: World, body: unknown) => call(world, "POST", `${path(world)}/erase`, body);
 export const exportOf = (world: World, body: unknown) => call(world, "POST", `${path(world)}/export`, body);
 
-/** An isolate whose KV takes nothing. */
+/** An isolate whose KV refuses each put. */
 export const silent = (world: World): World => {
   const put = () => Promise.reject(new Error("KV PUT failed: 500"));
   return world.anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
@@ -39,7 +39,7 @@ export const silent = (world: World): World => {
 
 export const overloaded = () => Promise.reject(new Error("D1_ERROR: D1 DB is overloaded."));
 
-/** A database in which something comes before the first step of an erasure, which is a long batch. */
+/** A database that calls `act` before the first step of an erasure, which is a long batch. */
 export function beforeStep(db: D1Database, act: () => Promise<unknown>): D1Database {
   let isFirst = true;
   const batch = async (list: D1PreparedStatement[]) => {
@@ -64,7 +64,7 @@ export async function eraseWhole(world: World, sbs: string): Promise<Erased[]> {
   return answers;
 }
 
-/** A text that stands for a person wherever it is found, short enough for each field. */
+/** A text that identifies a person wherever it is found, short enough for each field. */
 export const personText = () => `p-${crypto.randomUUID().slice(0, 20)}`;
 
 /** The fields of a create_gd that hold a person's text. */
@@ -76,7 +76,7 @@ export const fieldsOf = (text: string) => ({
   metadata: { who: text },
 });
 
-/** The tables of all databases, and keys of KV, where a text is found. */
+/** The tables of all databases and the keys of KV in which a text is found. */
 export async function placesOf(text: string): Promise<string[]> {
   const inDatabases = HOMES.map(async (home) => {
     const tables = Object.entries(await tablesOf(databaseOf(home)));

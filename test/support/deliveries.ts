@@ -9,7 +9,6 @@ import type { TestWebhook } from "./new-webhook.ts";
 import { keptTelemetry, NOW, runtimeAt } from "./test-runtime.ts";
 import type { Replacements } from "./world.ts";
 
-/** A request that a receiver got. */
 interface Posted {
   url: string;
   headers: Headers;
@@ -18,7 +17,6 @@ interface Posted {
 
 type Receiver = (posted: Posted) => Response | Promise<Response>;
 
-/** A delivery as stored. */
 interface Stored {
   seq: number;
   status: string;
@@ -29,9 +27,9 @@ interface Stored {
   last_error: string | null;
 }
 
-/** A Worker that delivers in the test's own time to the test's own receiver, and keeps its notices to the queue and its log. */
+/** A Worker that delivers by the test's clock to the test's receiver, and records its messages to the queue and its log. */
 export class DeliveringWorker {
-  /** Unix seconds; may be moved. */
+  /** Unix seconds. A test may change it. */
   readonly clock = { now: NOW };
   readonly posted: Posted[] = [];
   /** The number of batches sent to the queue. */
@@ -40,7 +38,7 @@ export class DeliveringWorker {
   readonly kept = keptTelemetry();
   /** The runtime's random number: 0.5 means no jitter. */
   chance = 0.5;
-  /** Milliseconds that have passed besides those of the machine's clock. */
+  /** Milliseconds that are added to those of the machine's clock. */
   elapsedMore = 0;
   /** How much faster timers run than the machine's clock. */
   haste = 1;
@@ -66,20 +64,20 @@ export class DeliveringWorker {
     });
   }
 
-  /** Gives messages to the consumer, and waits until all their work is done. */
+  /** Gives messages to the consumer, and waits until all work for them is done. */
   async queue(...bodies: unknown[]): Promise<void> {
     const context = createExecutionContext();
     await this.handle(bodies, (work) => context.waitUntil(work));
     await waitOnExecutionContext(context);
   }
 
-  /** Gives messages to the consumer, which leaves to `waitUntil` what it does not wait for. */
+  /** Gives messages to the consumer with this `waitUntil`. */
   handle(bodies: unknown[], waitUntil: (work: Promise<unknown>) => void): Promise<void> {
     const messages = bodies.map((body) => ({ body }));
     return this.#worker.queue({ messages } as never, this.env, { waitUntil } as never);
   }
 
-  /** Tells the consumer that webhooks have due deliveries. */
+  /** Gives the consumer messages about due deliveries of webhooks. */
   deliver(...webhooks: Pick<TestWebhook, "home" | "siteId" | "id">[]): Promise<void> {
     return this.queue(...webhooks.map(({ home, siteId, id }) => ({ home, site: siteId, webhook: id })));
   }
@@ -101,7 +99,7 @@ export async function deliveriesOf({ home, siteId, id }: TestWebhook): Promise<S
   return results;
 }
 
-/** Changes columns of a webhook, to states that would take too long to reach. */
+/** Changes columns of a webhook, for states that a test cannot reach in a short time. */
 export async function setWebhook({ home, siteId, id }: TestWebhook, assignments: string): Promise<void> {
   await databaseOf(home)
     .prepare(`UPDATE webhooks SET ${assignments} WHERE site_id = ? AND id = ?`)
@@ -117,7 +115,6 @@ export async function readWebhook({ home, siteId, id }: TestWebhook): Promise<Re
   return row ?? {};
 }
 
-/** Sets columns of a webhook's deliveries. */
 export async function setDeliveries({ home, siteId, id }: TestWebhook, assignments: string): Promise<void> {
   await databaseOf(home)
     .prepare(`UPDATE deliveries SET ${assignments} WHERE site_id = ? AND webhook_id = ?`)
@@ -125,7 +122,7 @@ export async function setDeliveries({ home, siteId, id }: TestWebhook, assignmen
     .run();
 }
 
-/** Gives a site events, and its webhook a pending delivery of each, due at NOW. Signed calls would take longer. */
+/** Stores events of a site, each with a pending delivery to its webhook, due at NOW. Signed calls would take longer. */
 export async function fillDeliveries({ home, siteId, id }: TestWebhook, count: number): Promise<void> {
   const seqs = `WITH RECURSIVE n(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < ${count})`;
   const db = databaseOf(home);

@@ -1,2 +1,2 @@
-/** Takes the queue's messages and drops them: tests read what is due from D1, or bring their own queue. */
+/** Takes the queue's messages and drops them. Tests read due deliveries from D1, or use their own queue. */
 export default { queue() {} };

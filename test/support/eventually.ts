@@ -1,9 +1,9 @@
 import { vi } from "vitest";
 
 /**
- * Waits until nothing is thrown. @returns what the last call returned
+ * Repeats `holds` until it no longer throws. @returns what its last call returned
  *
- * @param limit milliseconds, for a busy machine: only a failing test waits for them
+ * @param limit milliseconds, long enough for a busy machine; only a failing test waits for so long
  */
 export const eventually = <Value>(holds: () => Value | Promise<Value>, limit = 45_000): Promise<Value> =>
   vi.waitFor(holds, { timeout: limit });

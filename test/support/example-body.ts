@@ -21,7 +21,7 @@ export function exampleBody(
 export const namesStored = (documentation: Documentation): boolean =>
   Object.keys(documentation.fields).some((name) => name === "chat_id" || AGENTS.includes(name));
 
-/** One agent alone, in a list, or as text. */
+/** An agent in the form of an example: as a number, in a list, or as text. */
 function inFormOf(example: unknown, agent: number): unknown {
   if (Array.isArray(example)) return [agent];
   return typeof example === "string" ? String(agent) : agent;

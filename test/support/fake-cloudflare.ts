@@ -19,27 +19,27 @@ interface FakeDatabase {
   name: string;
   location: string | undefined;
   jurisdiction: string | undefined;
-  /** The database's content: SQL really runs. */
+  /** The database's content. SQL really runs on it. */
   data: DatabaseSync;
-  /** The database's answer in place of running SQL, when it is out of order. */
+  /** The database's error. While it is set, no SQL runs. */
   fault?: string | undefined;
 }
 
 /**
- * The part of the Cloudflare API that a deployment uses, on its own port, with one account and a memory. Other calls get a 404 and are
- * kept in `unknown`, so that a test notices when wrangler asks for more.
+ * The part of the Cloudflare API that a deployment uses, on its own port. It has one account, and remembers changes. Other calls
+ * get a 404 and are recorded in `unknown`, so that a test notices when wrangler asks for more.
  */
 export class FakeCloudflare {
   readonly accountId = "0123456789abcdef0123456789abcdef";
-  /** By name. */
+  /** The databases, by name. */
   readonly databases = new Map<string, FakeDatabase>();
-  /** Title by id. */
+  /** The titles of KV namespaces, by id. */
   readonly namespaces = new Map<string, string>();
   readonly workers = new Map<string, FakeWorker>();
   readonly queues = new FakeQueues();
   readonly calls: string[] = [];
   readonly unknown: string[] = [];
-  /** An answer in place of the usual one, for a call such as "PATCH /workers/scripts/NAME/settings". */
+  /** Gives another answer than the usual one to a call such as "PATCH /workers/scripts/NAME/settings". */
   refuse: ((call: string) => Reply | undefined) | undefined;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
@@ -59,12 +59,12 @@ export class FakeCloudflare {
     };
   }
 
-  /** The state after `wrangler secret put`: an empty Worker that does not serve. */
+  /** Makes the state after `wrangler secret put`: an empty Worker that does not serve. */
   addWorker(name: string, secrets: string[]): void {
     this.workers.set(name, emptyWorker(new Set(secrets)));
   }
 
-  /** A database that has had these migrations, by name only. */
+  /** Adds a database that lists these migrations as applied, without their tables. */
   addDatabase(name: string, migrations: readonly string[]): FakeDatabase {
     const database = emptyDatabase(name);
     database.data.exec("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE)");

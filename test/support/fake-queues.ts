@@ -3,17 +3,16 @@ import { type Call, failure, type Reply } from "./fake-api.ts";
 
 interface FakeQueue {
   id: string;
-  /** By the Worker's name. A queue has at most one. */
+  /** The consumer, by the Worker's name. A queue has at most one. */
   consumers: Map<string, { id: string; settings: unknown }>;
 }
 
-/** The queues of the Cloudflare API. */
 export class FakeQueues {
   readonly byName = new Map<string, FakeQueue>();
-  /** The error that the account gets in place of a queue, when it may not use queues. */
+  /** The error for an account that may not use queues. */
   refused: { code: number; message: string } | undefined;
 
-  /** A queue, with a consumer if a Worker is named. */
+  /** Adds a queue, with a consumer if a Worker is named. */
   add(name: string, consumer?: string): FakeQueue {
     const queue: FakeQueue = { id: newId(), consumers: new Map() };
     if (consumer !== undefined) queue.consumers.set(consumer, { id: newId(), settings: {} });

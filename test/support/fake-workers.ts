@@ -5,7 +5,7 @@ export interface FakeWorker {
   secrets: Set<string>;
   /** The secrets' values, which the real API never returns. */
   secretValues: Map<string, string>;
-  /** The bindings of each upload, inherited ones included and secrets left out. The first may be the empty Worker that holds secrets. */
+  /** The bindings of each upload, with inherited ones and without secrets. The first may be the empty Worker with the secrets. */
   versions: Binding[][];
   crons: string[];
   subdomain: { enabled: boolean; previews_enabled: boolean };
@@ -28,7 +28,7 @@ export const bindingsOf = ({ versions, secrets }: FakeWorker): Binding[] => [
   ...[...secrets].map((name) => ({ name, type: "secret_text" })),
 ];
 
-/** Stores a version as strictly as the real API: a binding that inherits needs one to inherit from, and only what is kept stays. */
+/** Stores a version as strictly as the real API: a binding can inherit only from an earlier one, and only kept types stay. */
 export function upload(worker: FakeWorker, { bindings, keep_bindings: keep = [] }: Metadata): Reply {
   const before = bindingsOf(worker);
   const resolved = bindings.map((binding) =>
@@ -74,7 +74,7 @@ export function patchBindings(worker: FakeWorker, bindings: Binding[]): Reply {
   return { result: { bindings: bindingsOf(worker) } };
 }
 
-/** What an upload says of its bindings, and the types of those that stay although it does not name them. */
+/** The bindings of an upload, and the types of earlier bindings that stay without being named. */
 export interface Metadata {
   bindings: Binding[];
   keep_bindings?: string[];

@@ -1,6 +1,9 @@
 import { replacing } from "./replacing.ts";
 
-/** How a call of a binding goes wrong. `during` and `never done` leave nothing behind; `after` and `done in silence` leave the work done. */
+/**
+ * How a call of a binding fails. After `during` and `never done` the work is not done. After `after` and `done in silence` it is
+ * done.
+ */
 export type Fault =
   /** Fails before it reaches the binding. */
   | "before"
@@ -30,7 +33,7 @@ export const TRANSIENT_MESSAGE = "D1_ERROR: Network connection lost.";
 
 type Plan = (call: Call) => Fault | undefined;
 
-/** Puts faults into the calls of wrapped bindings: a plan decides which call fails how, until {@link Faults.end}. */
+/** Adds faults to the calls of wrapped bindings. Until {@link Faults.end}, a plan decides which call fails and how. */
 export class Faults {
   /** Every call since the plan was made, in order. */
   calls: string[] = [];
@@ -51,7 +54,7 @@ export class Faults {
     this.calls = [];
   }
 
-  /** True while the only calls in flight are ones that will not answer. */
+  /** True while calls are in flight, and none of them will answer. */
   get isSilent(): boolean {
     return this.#working === 0 && this.#silent.length + this.#late.length > 0;
   }
@@ -68,7 +71,7 @@ export class Faults {
     await Promise.all(this.#late.splice(0).map((work) => work()));
   }
 
-  /** Not an async function, because `throws` must throw synchronously. */
+  /** Makes a call through the faults. Not an async function, because `throws` must throw synchronously. */
   through<T>(name: string, work: () => Promise<T>, rolledBack?: () => Promise<unknown>): Promise<T> {
     const nth = this.calls.filter((each) => each === name).length;
     this.calls.push(name);

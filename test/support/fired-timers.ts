@@ -1,8 +1,8 @@
 import { onTestFinished, vi } from "vitest";
 
 /**
- * The milliseconds of each timer that fires from now on, until the test ends. A test of a time limit looks at these, because how long
- * something took depends on the machine.
+ * The milliseconds of each timer that fires from now on, until the test ends. A test of a time limit reads these, because a
+ * measured time depends on the machine.
  */
 export function firedTimers(): number[] {
   const fired: number[] = [];

@@ -1,4 +1,4 @@
 import { env } from "cloudflare:workers";
 
-/** The two homes of the tests' deployment. */
+/** The tests' deployment has two homes. */
 export const databaseOf = (home: string): D1Database => (home === "apac" ? env.HOME_APAC : env.DB);

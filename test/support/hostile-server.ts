@@ -2,12 +2,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** Answers one request byte by byte, as it likes. */
+/** Writes the answer to one request to the socket, valid or not. */
 export type Answer = (socket: Socket) => void;
 
 /** One try of a caller. Times are Unix milliseconds. */
 export interface Try {
-  /** When the connection came. */
+  /** When the connection was made. */
   at: number;
   answeredAt: number;
   closedAt?: number;
@@ -15,7 +15,7 @@ export interface Try {
   body: Buffer;
 }
 
-/** A server that reads each request, and then answers the first with the first of `answers`, and so on; the last answers all others. */
+/** A server that answers the nth request with the nth of `answers`, and all further requests with the last one. */
 export class HostileServer {
   readonly tries: Try[] = [];
   readonly #server: Server;
@@ -52,7 +52,7 @@ export class HostileServer {
     });
   }
 
-  /** @param called is told of each connection */
+  /** @param called runs at each connection */
   static async start(answers: readonly Answer[], called: () => void): Promise<HostileServer> {
     const server = new HostileServer(answers, called);
     server.#server.listen(0, "127.0.0.1");
@@ -71,7 +71,7 @@ export class HostileServer {
   }
 }
 
-/** A port where a connection is never made: the process behind it is stopped, and those who wait have taken all places. */
+/** A port that never accepts a connection: its process is stopped, and waiting connections fill its queue. */
 export async function deafPort(): Promise<{ port: number; close: () => void }> {
   const listen =
     'require("net").createServer().listen({host:"127.0.0.1",port:0,backlog:1},function(){console.log(this.address().port)})';
@@ -89,7 +89,7 @@ export async function deafPort(): Promise<{ port: number; close: () => void }> {
   };
 }
 
-/** An answer that is HTTP. `body` is sent as it is. */
+/** An answer in HTTP. The body is sent unchanged. */
 export const http =
   (status: number, body: string | Buffer, headers: readonly string[] = []): Answer =>
   (socket) => {
@@ -100,7 +100,7 @@ export const http =
     socket.end(Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), bytes]));
   };
 
-/** Sends the first part at once, and then byte by byte, one in half a second, without end. */
+/** Sends the first part at once, and then one byte every half second, without end. */
 export const trickle =
   (first: string, rest: string): Answer =>
   (socket) => {
@@ -110,14 +110,14 @@ export const trickle =
     socket.on("close", () => clearInterval(timer));
   };
 
-/** Sends this, and then nothing more, without closing. */
+/** Sends a text, and then nothing more, without closing the connection. */
 export const stall =
   (first: string): Answer =>
   (socket) => {
     socket.write(first);
   };
 
-/** Sends this, and then the same piece as fast as it is taken. */
+/** Sends a text, and then one piece again and again, as fast as the caller takes it. */
 export const endless =
   (first: string, piece: Buffer): Answer =>
   (socket) => {

@@ -2,7 +2,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { createApp } from "../../src/app.ts";
 import type { Bindings } from "../../src/core/config.ts";
-// Imported with the file, because otherwise the file's first test would wait for it.
+// Imported here, because otherwise the first test of each file would wait for this import.
 import "../../src/operators/surfaces.ts";
 import { NOW, runtimeAt } from "./test-runtime.ts";
 
@@ -20,8 +20,8 @@ export interface Answer {
 }
 
 /**
- * Rate limits are off unless a test brings its own, because all tests share one client address. So is the journal: after a refused
- * call its work goes on for seconds.
+ * Rate limits are off unless a test sets them, because all tests share one client address. The journal is off too, because it works
+ * on for seconds.
  */
 const unlimited = {
   APP_LIMIT: undefined,
@@ -34,7 +34,7 @@ const unlimited = {
 
 /** A Worker in one isolate, with empty caches and its own clock. `env` may be replaced binding by binding. */
 export class Isolate {
-  /** Unix seconds; may be moved. */
+  /** Unix seconds. A test may change it. */
   readonly clock = { now: NOW };
   readonly app = createApp(runtimeAt(() => this.clock.now * 1000));
   readonly env: Bindings;
@@ -43,7 +43,7 @@ export class Isolate {
     this.env = { ...env, ...unlimited, ...bindings } as Bindings;
   }
 
-  /** Sends any request and waits for the work that it left to `waitUntil`. */
+  /** Sends any request and waits for its `waitUntil` work. */
   async fetch(request: Request): Promise<Response> {
     const context = createExecutionContext();
     const response = await this.app.fetch(request, this.env, context);
@@ -51,7 +51,6 @@ export class Isolate {
     return response;
   }
 
-  /** Calls the admin API. */
   admin(method: string, path: string, body?: unknown): Promise<Response> {
     return this.fetch(
       new Request(`http://worker${path}`, {

@@ -8,18 +8,18 @@ import { databaseOf } from "./homes.ts";
 import { keptTelemetry, NOW, runtimeAt } from "./test-runtime.ts";
 import type { Replacements } from "./world.ts";
 
-/** A queue that keeps the messages of the journal. */
+/** A queue that records the messages of the journal. */
 export function keepingJournal() {
   const sent: JournalMessage[] = [];
   const send = async (body: JournalMessage) => void sent.push(structuredClone(body));
   return { sent, rows: () => sent.flatMap(({ refusals }) => refusals), JOURNAL: { send } as unknown as Queue };
 }
 
-/** A consumer of the journal's queue, with what it asked to get again. */
+/** A consumer of the journal's queue. It reports which messages are to come again. */
 export class JournalConsumer {
   readonly clock = { now: NOW };
   readonly kept = keptTelemetry();
-  /** The order in which the homes are asked follows it. */
+  /** The random number that decides the order of the homes. */
   chance = () => Math.random();
   readonly #worker = createWorker(
     { ...runtimeAt(() => this.clock.now * 1000), random: () => this.chance() },

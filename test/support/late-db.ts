@@ -1,13 +1,13 @@
 import { replacing } from "./replacing.ts";
 
-/** What happens to the first batch: its answer is lost after it was done, or it is done only when `commitLate` is called. */
+/** What happens to the first batch: it is done and its answer is lost, or it is done only when `commitLate` is called. */
 export type Way = "answer lost" | "late";
 
 /**
  * A database that loses the answer of the first batch, so that the caller tries again.
  *
- * @param between the work of others before the caller's second try
- * @returns `commitLate` does the first batch, for the way `late`
+ * @param between is called before the caller's second try
+ * @returns `commitLate` runs the first batch, when `way` is `late`
  */
 export function lateDb(db: D1Database, way: Way, between: () => Promise<unknown> = async () => {}) {
   let first: D1PreparedStatement[] | undefined;

@@ -9,7 +9,7 @@ export interface Received {
   body: Buffer;
 }
 
-/** A server on this machine that keeps each request byte for byte, and answers as the test says. */
+/** A server on this machine that records each request byte for byte, and gives the test's answers. */
 export class Listener {
   readonly received: Received[] = [];
   answer = { status: 200, headers: {} as Record<string, string>, body: '{"code":1,"msg":"ok","data":{"chat_id":7}}' };

@@ -4,7 +4,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 
 /** Compares real answers with openapi.json, for tests that run in node. */
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON of any shape; a wrong step through it fails the test at once
+// biome-ignore lint/suspicious/noExplicitAny: JSON of any shape; a wrong access fails the test at once
 type Json = any;
 
 export const openApi = JSON.parse(readFileSync(join(import.meta.dirname, "../../src/assets/openapi.json"), "utf8")) as {
@@ -14,7 +14,7 @@ export const openApi = JSON.parse(readFileSync(join(import.meta.dirname, "../../
 
 export const METHODS = ["get", "post", "put", "patch", "delete"];
 
-/** The service's own headers: an undocumented one is as wrong as a missing one. */
+/** The service's own headers. An answer must have each of them that the document names, and no other of them. */
 const OWN_HEADERS = [
   "x-request-id",
   "x-error-detail",
@@ -33,7 +33,6 @@ interface Exchange {
   path: string;
   status: number;
   headers: Headers;
-  /** The body. */
   text: string;
 }
 
@@ -46,7 +45,7 @@ export function undocumented({ method, path, status, headers, text }: Exchange):
   const template = templateOf(path);
   if (template === undefined) throw new Error(`${path} is not in openapi.json`);
   const operations: Json = openApi.paths[template];
-  // Any other method must be a 405, which each operation of the path documents.
+  // A method that the path does not have must be answered 405, which each operation of the path documents.
   const operation = operations[method.toLowerCase()] ?? operations[METHODS.find((name) => name in operations) ?? ""];
   if (!(method.toLowerCase() in operations) && status !== 405) return [`${method} is answered with ${status}, not 405`];
   const response = resolve(operation.responses[status]);

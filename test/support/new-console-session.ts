@@ -5,7 +5,7 @@ import { type ConsoleSessionRow, sessionName } from "../../src/operators/store/d
 import { consoleSessions } from "../../src/operators/store/operator-schema.ts";
 import { NOW } from "./test-runtime.ts";
 
-/** Stores a console session that nobody has the cookie of, by default one of the ADMIN_TOKEN. @returns its name */
+/** Stores a console session whose cookie nobody has, by default a session of the ADMIN_TOKEN. @returns its name */
 export async function newConsoleSession(change: Partial<ConsoleSessionRow> = {}): Promise<string> {
   const row: ConsoleSessionRow = {
     id: systemRuntime.bytes(32).toHex(),

@@ -6,8 +6,8 @@ import { newSite, type Site } from "./new-site.ts";
 
 const operators = new Isolate();
 
-describe.each(["main", "apac"])("a new site in %s", (home) => {
-  it("is stored as the admin API stores a site and its app", async () => {
+describe.each(["main", "apac"])("in the home %s", (home) => {
+  it("newSite() stores the same rows as the admin API does for a new site and its app", async () => {
     const site = await operators.admin("POST", "/admin/sites", { name: "Site", home });
     const { id: siteId } = await site.json<{ id: number }>();
     const app = await operators.admin("POST", `/admin/sites/${siteId}/apps`, { name: "App" });
@@ -16,7 +16,7 @@ describe.each(["main", "apac"])("a new site in %s", (home) => {
   });
 });
 
-/** All that is stored of a site and its app, in no order, with names for its own and for random values. */
+/** All stored rows of a site and its app, sorted, with placeholders for ids and random values. */
 async function stored({ siteId, home, appid }: Site): Promise<string[]> {
   const read = async (db: D1Database, table: string, id = "site_id") => {
     const { results } = await db.prepare(`SELECT * FROM ${table} WHERE ${id} = ?`).bind(siteId).all();

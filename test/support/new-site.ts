@@ -21,7 +21,7 @@ export interface Site {
 const keyring = importKeyring([Uint8Array.fromBase64(env.MASTER_KEY)]);
 const { telemetry } = keptTelemetry();
 
-/** Above every id that was ever given, as the admin API counts. */
+/** The next id: above each id that was ever given, as in the admin API. */
 const nextSiteId = sql`(SELECT max(id) + 1 FROM (
   SELECT 0 AS id
   UNION ALL SELECT max(id) FROM sites
@@ -30,8 +30,8 @@ const nextSiteId = sql`(SELECT max(id) + 1 FROM (
 ))`;
 
 /**
- * A new site with an app in a home, and with agents 1, 2 and 3 in normal status and 4 disabled. It is stored as the admin API stores it
- * at NOW, in half the time: new-site.test.ts compares the two. No binding of the test sees it.
+ * A new site with an app in a home, and with agents 1, 2 and 3 in normal status and 4 disabled. It has the rows that the admin API
+ * would store at NOW, but takes half the time. new-site.test.ts compares the two. Bindings that a test has replaced see no call.
  */
 export async function newSite(home = "main"): Promise<Site> {
   const [appid, secret, version] = [newAppid(systemRuntime), newSecret(systemRuntime), newVersion(systemRuntime)];
@@ -80,8 +80,8 @@ export async function newSite(home = "main"): Promise<Site> {
 }
 
 /**
- * Makes a site one that is in the directory and not yet in its home, `apac`. Its name is its own: the admin API would finish it when it
- * is asked for a site of the same name.
+ * Changes a site of `apac` so that it is in the directory but not yet in its home. It gets its own name, because the admin API
+ * would finish it when asked for a site of the same name.
  */
 export async function unfinish({ siteId }: { siteId: number }): Promise<void> {
   const begin = "UPDATE sites SET status = 'creating', home = 'apac', name = 'Unfinished ' || id WHERE id = ?";

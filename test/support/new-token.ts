@@ -9,7 +9,11 @@ import { adminTokens } from "../../src/operators/store/operator-schema.ts";
 import { NOW } from "./test-runtime.ts";
 import type { World } from "./world.ts";
 
-/** Stores a token, by default an operator's of all sites. @returns the token and its id. A given `id` opens nothing */
+/**
+ * Stores a token, by default an operator's token for all sites. If `change` has an `id`, the returned token is not valid.
+ *
+ * @returns the token and its id
+ */
 export async function newToken(change: Partial<TokenRow> = {}): Promise<{ token: string; id: string }> {
   const token = newTokenText(systemRuntime);
   const hash = await sha256(token);

@@ -5,7 +5,7 @@ const TYPES: Record<string, string> = {
   object: "an object",
 };
 
-/** The end of a detail about a value whose type the rule does not take, such as ", not an object"; "" for one that it takes. */
+/** The end of a detail about a value of a wrong type, such as ", not an object"; "" for a right type. */
 export function notA(value: unknown, ...takes: string[]): string {
   const type = value === null ? "null" : Array.isArray(value) ? "an array" : String(TYPES[typeof value]);
   return takes.includes(type) ? "" : `, not ${type}`;

@@ -5,12 +5,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { makeCheckout } from "./checkout.ts";
 
-/** A checkout in which a test file runs `npm start`, and a folder for its files. Both go with all processes when the file ends. */
+/**
+ * A checkout in which a test file runs `npm start`, and a folder for its files. At the end of the test file both are deleted and
+ * all processes are killed.
+ */
 export const place = { folder: "", checkout: "" };
 
 const children: ChildProcess[] = [];
 
-/** For the top of a test file. @param builds as makeCheckout() has it */
+/** Call it at the top of a test file. @param builds see makeCheckout() */
 export function useCheckout(builds = false): void {
   beforeAll(() => {
     place.folder = mkdtempSync(join(tmpdir(), "start-test-"));
@@ -30,7 +33,7 @@ export function useCheckout(builds = false): void {
   });
 }
 
-/** Runs a command in the checkout, and ends it when it does not end by itself. */
+/** Runs a command in the checkout, and kills it when it does not end by itself. */
 export function toItsEnd(program: string, args: string[]) {
   const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
   const ran = spawn(program, args, { cwd: place.checkout, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
@@ -63,7 +66,7 @@ export function descendants(pid: number): { pid: number; name: string }[] {
   return below(pid);
 }
 
-/** Whether a process runs. A process that ended and whose parent has not waited for it does not run. */
+/** Whether a process runs. A zombie does not run: it has ended, and its parent has not waited for it. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -74,10 +77,10 @@ export function isAlive(pid: number): boolean {
   return status === 0 && !stdout.trim().startsWith("Z");
 }
 
-/** The ways to start it: as a person does, and as other programs do. */
+/** The ways to start the service: as a person does, and as other programs do. */
 const BY = { node: [process.execPath, "src/tools/cli/start.ts"], npm: ["npm", "start", "--"] } as const;
 
-/** Starts it on a free port with its state in a folder of the test, and waits until it serves. */
+/** Starts the service on a free port with its state in a folder of the test, and waits until it serves. */
 export async function start(more: readonly string[] = [], by: keyof typeof BY = "node") {
   const where = ["--port", "0", "--inspector-port", "0", "--persist-to", join(place.folder, "state")];
   const [program, ...words] = BY[by];

@@ -1,6 +1,6 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
-/** Debian's `chromium-headless-shell`, or the program that CHROMIUM names. It opens a page in half the time of a whole Chromium. */
+/** Debian's `chromium-headless-shell`, or the program that CHROMIUM names. It opens a page in half the time that Chromium needs. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
@@ -12,7 +12,7 @@ export function openBrowser(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      // A machine of another name than localhost, which is this one.
+      // The name desk.test leads to this machine, as a name other than localhost.
       "--host-resolver-rules=MAP desk.test 127.0.0.1",
     ],
   });
@@ -21,14 +21,14 @@ export function openBrowser(): Promise<Browser> {
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
-/** A page of a new profile, and of that Worker's addresses. */
+/** A page in a new profile, with this Worker's URL as its base. */
 export async function newPage(
   browser: Browser,
   { url }: { url: string },
   options: BrowserContextOptions = {},
 ): Promise<Page> {
   const context = await browser.newContext({ baseURL: url, locale: "en-GB", viewport: DESKTOP, ...options });
-  // A machine that has more to do may need longer than Playwright's half a minute.
+  // A busy machine may need longer than Playwright's half a minute.
   context.setDefaultTimeout(90_000);
   return context.newPage();
 }

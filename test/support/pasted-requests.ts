@@ -1,14 +1,14 @@
 import { hmac } from "./hmac.ts";
 import type { Body } from "./signed-bodies.ts";
 
-/** The ways in which callers get a request wrong, each made from a right request. */
+/** Mistakes that callers make in requests, each made from a right request. */
 
-/** What a right request is made from. */
+/** The values from which a right request is made. */
 export interface Right {
   appid: string;
   secret: string;
   now: number;
-  /** Fields of a call that is accepted, with a ranstr of their own. */
+  /** Makes the fields of an accepted call, with a new ranstr. */
   create: (change?: Body) => Body;
   add: (change?: Body) => Body;
 }
@@ -17,7 +17,7 @@ export interface Right {
 export interface Sent {
   operation?: "add_kf";
   body: string | Uint8Array<ArrayBuffer>;
-  /** Undefined sends no such header. */
+  /** Undefined sends no signature header. */
   signature: string | undefined;
   /** Further headers; `content-type` is that of JSON unless it is here, and null sends none. */
   headers?: Record<string, string | null>;
@@ -39,7 +39,7 @@ const sign = async ({ secret }: Right, signed: Text, sent: Text = signed, more: 
   ...more,
 });
 
-/** The fields of these requests have all that programs write differently. */
+/** Fields with all characters that programs write in different ways. */
 const REALISTIC = { sbs: "customer/001", sbs_mc: "王伟", content: "a/b <c> & 'd' = \"订单\" +1", title: "订单" };
 
 const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
@@ -261,7 +261,7 @@ const COMPUTED_OTHERWISE: [
   ["the first half only", "truncated", async (secret, text) => (await hmac(secret, text)).slice(0, 32)],
 ];
 
-/** Requests whose signature is right but for its form. */
+/** Requests with a right signature in a wrong form. */
 const WRITTEN_OTHERWISE: [name: string, cause: string, write: (hex: string) => string | undefined][] = [
   ["no signature", "missing", () => undefined],
   ["an empty signature", "missing", () => ""],
@@ -287,7 +287,7 @@ const WRITTEN_OTHERWISE: [name: string, cause: string, write: (hex: string) => s
   ["a placeholder", "unreadable", () => "{{signature}}"],
 ];
 
-/** Bodies that are no JSON object with an appid; each is signed rightly. */
+/** Bodies that are no JSON object with an appid, each with a right signature. */
 const NO_BODIES: [name: string, cause: string, body: (text: string, fields: Body) => Text][] = [
   ["an empty body", "empty", () => ""],
   ["a form under the type of JSON", "url_encoded", (_, fields) => pairs(fields, encodeURIComponent)],
@@ -400,7 +400,7 @@ const OTHERS: PastedRequest[] = [
   },
 ];
 
-/** Requests with two mistakes: the server names the first of its route. */
+/** Requests with two mistakes. The server names the one that it checks first. */
 const DOUBLE: PastedRequest[] = [
   {
     name: "no Content-Type, and a wrong secret",

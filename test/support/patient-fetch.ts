@@ -3,14 +3,14 @@ import { vi } from "vitest";
 import type { Faults } from "./faulty-bindings.ts";
 import { type Answer, hmac, type World } from "./world.ts";
 
-/** Real milliseconds between two looks, and the fake ones that pass meanwhile: few while a binding works, more during a backoff. */
+/** Real milliseconds between two looks. The fake clock moves meanwhile: little while a binding works, more during a backoff. */
 const LOOK_EVERY_MS = 1;
 const WHILE_WORKING_MS = 5;
 const IN_A_PAUSE_MS = 50;
 
 /**
- * Waits for a request that may wait for a silent binding: time limits of seconds pass at once. Needs fake timers
- * (`setTimeout`, `clearTimeout`, `Date`).
+ * Waits for a request that may wait for a silent binding. Time limits of seconds pass at once. Needs fake timers (`setTimeout`,
+ * `clearTimeout`, `Date`).
  */
 export async function withoutWaiting<T>(work: Promise<T>, faults: Faults): Promise<T> {
   let settled = false;
@@ -27,7 +27,7 @@ export async function withoutWaiting<T>(work: Promise<T>, faults: Faults): Promi
   return work;
 }
 
-/** Starts a signed call. `rest` is its `waitUntil` work, which a silent binding holds up until the faults end. */
+/** Starts a signed call. `rest` waits for its `waitUntil` work, which a silent binding delays until the faults end. */
 export async function startCall(
   world: World,
   operation: "create_gd" | "add_kf",

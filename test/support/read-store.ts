@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 
 type Row = Record<string, unknown>;
 
-/** What operators stored of a site: its apps, agents and audit log, and how many sites there are. */
+/** What operators have stored about a site: its apps, agents and audit log, and the number of all sites. */
 export function readOperated(siteId: number, db = env.DB) {
   return readAll(
     {
@@ -17,7 +17,7 @@ export function readOperated(siteId: number, db = env.DB) {
   );
 }
 
-/** Everything that signed calls stored of a site and its app, for "nothing was written" and for "exactly this was written". */
+/** All rows that signed calls have stored for a site and its app, so that a test can check exactly what was written. */
 export function readStored({ siteId, appid }: { siteId: number; appid: string }, db: D1Database) {
   return readAll(
     {
@@ -42,7 +42,6 @@ async function readAll<Name extends string>(
   return Object.fromEntries(asked.map(([name], i) => [name, results[i]?.results ?? []])) as Record<Name, Row[]>;
 }
 
-/** Every row of every table of a database. */
 export async function tablesOf(db: D1Database): Promise<Record<string, Row[]>> {
   const named =
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_cf_%'";

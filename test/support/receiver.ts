@@ -18,10 +18,10 @@ interface EventBody {
 
 type Answer = (response: ServerResponse, path: string) => void;
 
-/** A third party's program: it verifies with the public package only, and answers at each path as that path is told. */
+/** A receiver as a third party writes it: it verifies only with the public package. A test sets the answer of each path. */
 export class Receiver {
   readonly arrived: Arrived[] = [];
-  /** How often a sender closed a connection while the answer was still being written, by path. */
+  /** How often a sender closed a connection before the end of the answer, by path. */
   readonly cut: Record<string, number> = {};
   answer: Answer = (response) => response.end();
   readonly #server = createServer((request, response) => {

@@ -13,25 +13,28 @@ import { NOW, World } from "./world.ts";
 
 export const MASTER_KEY = Uint8Array.fromBase64(env.MASTER_KEY);
 
-/** How long a cold look-up waits for KV alone. */
+/** Milliseconds for which a cold look-up waits for KV before it asks D1 too. */
 const HEAD_START_MS = 15;
 
-/** How long D1's answer waits for KV's: where there is no such app, and before it is put there. A test waits 100 ms for either. */
+/**
+ * Milliseconds for which D1's answer waits for KV's: when D1 has no such app, and before the app is put into KV. A test with
+ * `hedged` waits 100 ms.
+ */
 const KV_ANSWER_MS = [300, 2_000];
 
 export type Change = {
   directory?: D1Database;
-  /** Whether the directory goes through faults, because its round trips cannot be counted then. */
+  /** Whether round trips to the directory are not counted, because they go through faults. */
   uncounted?: boolean;
   apac?: D1Database | undefined;
   closedHomes?: string[];
   credentials?: KVNamespace | undefined;
-  /** Whether D1 is asked too after 15 ms without KV's answer. Otherwise KV has a second, because a busy machine's KV is slow. */
+  /** Whether D1 is asked after 15 ms without KV's answer, and not after a second, because KV is slow on a busy machine. */
   hedged?: boolean;
   masterKeys?: [Uint8Array<ArrayBuffer>];
 };
 
-/** A resolver as an isolate has it, on real D1 and KV, with its round trips counted. */
+/** An isolate's resolver on real D1 and KV. It counts the round trips. */
 export class ResolvingIsolate {
   readonly clock = { now: NOW };
   readonly resolver: CredentialResolver;
@@ -83,27 +86,27 @@ export class ResolvingIsolate {
     return this.resolver.lookUp(this.bindings, lifetime, question);
   }
 
-  /** Asks as a request does at first. */
+  /** Looks an app up as a request does first. */
   async resolve(appid: string): Promise<FoundApp | undefined> {
     const found = await this.lookUp({ trust: "cache", appid, inTurn: false });
     await this.settled();
     return found;
   }
 
-  /** The app in the isolate's memory. */
+  /** The app in the isolate's memory; undefined when it is not there. */
   async remembered(appid: string): Promise<FoundApp | undefined> {
     const found = await this.lookUp({ trust: "cache", appid, inTurn: false });
     return found?.source === "isolate" ? found : undefined;
   }
 
-  /** Asks as a request does whose home does not answer. */
+  /** Looks an app up as a request does after its home gave no answer. */
   async relocate(cached: Credentials, client = "192.0.2.1"): Promise<FoundApp | undefined> {
     const found = await this.lookUp({ trust: "directory", bound: "address", cached, client, signature: "" });
     await this.settled();
     return found;
   }
 
-  /** Asks as a request does whose signature failed. */
+  /** Looks an app up as a request does after its signature failed. */
   async refresh(cached: Credentials, client = "192.0.2.1"): Promise<Credentials | undefined> {
     const fresh = await this.lookUp({ trust: "home", bound: "address", cached, client, signature: "" });
     await this.settled();
@@ -122,14 +125,13 @@ export class ResolvingIsolate {
 
 export const kvKey = (appid: string) => `app:${appid}`;
 
-/** A world whose app KV has never seen, not even as a miss. */
+/** A world whose app is not in KV, and was never read from KV as missing. */
 export async function unpublished(home = "main"): Promise<World> {
   const world = await World.create({}, home);
   await env.CREDENTIALS.delete(kvKey(world.appid));
   return world;
 }
 
-/** An app's record in KV. */
 export async function recordOf(appid: string): Promise<AppRecord> {
   const record = await env.CREDENTIALS.get<AppRecord>(kvKey(appid), "json");
   if (record === null) throw new Error("KV has no record");

@@ -7,7 +7,7 @@ export interface CliResult {
   stderr: string;
 }
 
-/** Runs a file of src/tools/cli/ as npm does, without those settings of this process that the file would read. */
+/** Runs a file of src/tools/cli/ as npm does, without the settings of this process that the file would read. */
 export function runCli(
   name: string,
   args: readonly string[],
@@ -34,7 +34,7 @@ export function run(
     });
     child.on("error", reject);
     child.on("close", (exitCode) => resolve({ exitCode, stdout, stderr }));
-    // A program may end without reading its input, which is an error of stdin.
+    // A program may end without reading its input. Then stdin emits an error.
     child.stdin.on("error", () => {}).end(input);
   });
 }

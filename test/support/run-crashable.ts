@@ -15,8 +15,8 @@ export interface SignedApp {
 }
 
 /**
- * The deployed Worker, in a workerd that can be killed and started again on the same state. It has the homes `main` and `apac`,
- * and workerd itself makes its requests to receivers.
+ * The deployed Worker, in a workerd that can be killed and started again on the same state. It has the homes `main` and `apac`.
+ * workerd itself sends its requests to receivers.
  */
 export class CrashableWorker {
   readonly folder = mkdtempSync(join(tmpdir(), "agent-session-crash-"));
@@ -25,7 +25,7 @@ export class CrashableWorker {
 
   readonly #settings: Record<string, unknown> & { bindings: Record<string, string> };
 
-  /** @param own vars besides those of wrangler.toml */
+  /** @param own vars in addition to those of wrangler.toml */
   constructor(own: Record<string, string> = {}) {
     const { code, compatibilityDate, vars } = buildProductionBundle();
     const secrets = { MASTER_KEY: randomBytes(32).toString("base64"), ADMIN_TOKEN: this.#adminToken };
@@ -43,14 +43,14 @@ export class CrashableWorker {
   }
 
   /**
-   * Starts the Worker, or starts it again on the state that a killed one left.
+   * Starts the Worker, or starts it again on the state of a killed one.
    *
-   * @param options `queueSeconds`: how long the queue keeps messages before it hands them out; `vars`: for this start only
+   * @param options `queueSeconds`: how long the queue holds messages before it delivers them; `vars`: only for this start
    */
   async start({ queueSeconds = 0, vars = {} }: { queueSeconds?: number; vars?: Record<string, string> } = {}) {
     const bindings = { ...this.#settings.bindings, ...vars };
     writeFileSync(join(this.folder, "settings.json"), JSON.stringify({ ...this.#settings, bindings, queueSeconds }));
-    // The child ends when its standard input closes, which happens however this process ends.
+    // The child ends when its standard input closes. So it never outlives this process.
     const child = spawn(process.execPath, [join(import.meta.dirname, "crashable-worker.ts"), this.folder], {
       stdio: ["pipe", "pipe", "inherit"],
     });
@@ -60,7 +60,7 @@ export class CrashableWorker {
     this.#running.url = url;
   }
 
-  /** SIGKILL for workerd, then for the process that started it, so that workerd is not started again. @returns workerd's pids */
+  /** Kills workerd, and then the process that started it, which would start workerd again. @returns workerd's pids */
   async kill(): Promise<number[]> {
     if (this.#running === undefined) return [];
     const { process: parent } = this.#running;
@@ -79,7 +79,6 @@ export class CrashableWorker {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Runs a cron once. */
   async scheduled(cron: string): Promise<void> {
     if (this.#running === undefined) throw new Error("the Worker does not run");
     const ran = lineOf(this.#running.lines, '{"ran"');
@@ -98,7 +97,7 @@ export class CrashableWorker {
     return (await answer.json()) as T;
   }
 
-  /** A new site with an app and these agents in normal status. */
+  /** Makes a site with an app, and with these agents in normal status. */
   async provision(home: string, agents: number[]): Promise<SignedApp> {
     const { id: siteId } = await this.admin<{ id: number }>("POST", "/admin/sites", { name: "Site", home });
     for (const id of agents) await this.admin("POST", `/admin/sites/${siteId}/agents`, { id, name: `Agent ${id}` });
@@ -108,13 +107,12 @@ export class CrashableWorker {
     };
   }
 
-  /** The Worker's log lines so far. */
   logs(): string {
     const file = join(this.folder, "log");
     return existsSync(file) ? readFileSync(file, "utf8") : "";
   }
 
-  /** Reads each database on disk. Changes are allowed only while the Worker does not run. */
+  /** Calls `look` with each database on disk. It may change them only while the Worker does not run. */
   databases<T>(look: (db: DatabaseSync, file: string) => T, readOnly = true): T[] {
     const databases = join(this.folder, "state/d1/miniflare-D1DatabaseObject");
     const files = readdirSync(databases).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
@@ -131,9 +129,9 @@ export class CrashableWorker {
   }
 
   /**
-   * Keeps the database that holds a site's data. Only while the Worker does not run.
+   * Copies the database that holds a site's data. Allowed only while the Worker does not run.
    *
-   * @returns puts it back as it was, as D1's Time Travel does
+   * @returns a function that restores the copy, as D1's Time Travel does
    */
   bookmark(siteId: number): () => void {
     const holds = (db: DatabaseSync) =>

@@ -5,7 +5,7 @@ import type { Program } from "../../src/tools/docs/programs.ts";
 
 export const EXAMPLES = join(import.meta.dirname, "../../src/client/examples");
 
-/** What tells that the tools of a language are here. */
+/** The commands that a machine must have to run programs of a language. */
 const TOOLS: Record<string, string[]> = {
   ".sh": ["openssl version", "curl --version"],
   ".mjs": ["node --version"],
@@ -15,14 +15,16 @@ const TOOLS: Record<string, string[]> = {
   ".java": ["javac -version", "java -version"],
 };
 
-/** Those of the programs that this machine has the tools for. For each other there is a test, which is skipped, or fails where CI is set. */
+/**
+ * The programs for which this machine has the tools. Each other program gets a test that is skipped, or that fails if CI is set.
+ */
 export function runnable(programs: readonly Program[]): Program[] {
   return programs.filter(({ file }) => {
     const tools = TOOLS[extname(file)] ?? [`what runs ${file}`];
     const missing = tools.filter((tool) => spawnSync("sh", ["-c", tool]).status !== 0);
     // .ci/run installs all languages.
     if (missing.length > 0) {
-      it.skipIf(process.env.CI === undefined)(`${file} is run`, () =>
+      it.skipIf(process.env.CI === undefined)(`the tools that run ${file} are installed`, () =>
         expect.unreachable(`no ${missing.join(", no ")}`),
       );
     }
@@ -30,7 +32,7 @@ export function runnable(programs: readonly Program[]): Program[] {
   });
 }
 
-/** The command of a program, which is built in `folder` where its language has a compiler: some run a hundred times. */
+/** The command of a program. A compiled program is built once in `folder`, because some run a hundred times. */
 export function commandOf({ file, run }: Program, folder: string): string[] {
   const name = file.replace(/\..*/, "");
   const compiled: Record<string, [string[], string[]]> = {
@@ -45,7 +47,7 @@ export function commandOf({ file, run }: Program, folder: string): string[] {
   return command;
 }
 
-/** In milliseconds. The first run of Go also compiles its library. */
+/** Milliseconds. The first run of Go also compiles its library. */
 const LIMIT = 120_000;
 
 /** What a program of src/client/examples printed, and its exit code. */
@@ -55,16 +57,16 @@ export interface Ran {
   stderr: string;
 }
 
-/** Starts a program with these settings alone, in a plain locale and without a proxy, so that the output does not depend on the machine. */
+/** Starts a program with only these settings, a plain locale and no proxy, so that the output does not depend on the machine. */
 export function startExample([command = "", ...args]: string[], settings: Record<string, string>, limit?: number) {
   const { PATH, HOME, TMPDIR } = process.env;
   const env = { PATH, HOME, TMPDIR, LC_ALL: "C", ...settings };
-  // The generated types would give every process the Worker's own settings.
+  // The generated types would require the Worker's settings in each process.
   const own = { env: env as unknown as NodeJS.ProcessEnv, cwd: EXAMPLES };
   return spawn(command, args, { ...own, timeout: limit, killSignal: "SIGKILL" });
 }
 
-/** Runs a program. One that does not end is killed, and its status is null. */
+/** Runs a program. If it does not end, it is killed and its status is null. */
 export function runExample(command: string[], settings: Record<string, string>): Promise<Ran> {
   const child = startExample(command, settings, LIMIT);
   let stdout = "";

@@ -35,7 +35,7 @@ export async function runMain(
   return { exitCode, ...said };
 }
 
-/** What a test may set: the variables, and the folder of package.json and wrangler.toml. */
+/** What a test may set: the variables, and the folder with package.json and wrangler.toml. */
 type Outside = Pick<Io, "env" | "root">;
 
 /** Runs wrangler in a folder with these variables. */

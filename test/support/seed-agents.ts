@@ -1,8 +1,8 @@
 import { databaseOf } from "./homes.ts";
 
 /**
- * Adds agents to the world's site in the database, without one admin call for each. Those of a site of the same id are replaced: a test
- * that restores the directory leaves them in their home.
+ * Stores agents of the world's site without an admin call for each. It replaces agents of an earlier site with the same id, which a
+ * test that restores the directory may leave in the home.
  */
 export async function seedAgents(
   { siteId, home }: { siteId: number; home: string },

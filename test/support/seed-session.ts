@@ -1,7 +1,7 @@
 import { databaseOf } from "./homes.ts";
 import { NOW, type World } from "./world.ts";
 
-/** Stores a session as another channel or an earlier request would have left it; returns its id. */
+/** Stores a session as an earlier request or another product would have stored it. @returns its id */
 export async function seedSession(
   world: World,
   change: { id?: number; kind?: "ticket" | "chat"; responsibleAgentId?: number | null; metadata?: string } = {},

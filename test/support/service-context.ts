@@ -13,8 +13,8 @@ import { runtimeAt } from "./test-runtime.ts";
 import type { Replacements } from "./world.ts";
 
 /**
- * The context that services take, at the test's own time (Unix seconds), on the real bindings or on replaced ones.
- * `published` collects the apps whose records were put into KV.
+ * The context that services take, at the test's time (Unix seconds), with the real bindings or replaced ones. `published` collects
+ * the apps whose records were put into KV.
  */
 export function contextAt(now: number, bindings: Replacements = {}): ServiceContext & { published: string[] } {
   const published: string[] = [];

@@ -5,13 +5,12 @@ import { countingDb } from "./counting-db.ts";
 import type { Replacements } from "./isolate.ts";
 import type { World } from "./world.ts";
 
-/** An answer of settling a restored home. */
 interface Settled {
   erased_again: number;
   erasures_left: number;
 }
 
-/** Databases that refuse every query after the 50th of them all, as Workers Free does. */
+/** Databases that refuse each query after 50 queries in total, as Workers Free does. */
 export function freePlan<Bindings extends Record<string, D1Database>>(databases: Bindings): Bindings {
   let queries = 0;
   const take = (count: number) => {
@@ -39,7 +38,11 @@ export async function settle(world: World, home: string, more: object = {}): Pro
   return answers;
 }
 
-/** Settles a closed home by calls of 50 queries each, as on Workers Free. Only the first sends `more`. @returns how many are erased again */
+/**
+ * Settles a closed home by calls of 50 queries each, as on Workers Free. Only the first call sends `more`.
+ *
+ * @returns how many sessions are erased again
+ */
 export async function settleForFree(world: World, home: string, more: object = {}): Promise<number> {
   const settling_id = crypto.randomUUID();
   let erased = 0;

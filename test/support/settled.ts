@@ -1,14 +1,14 @@
 import type { Page } from "playwright-core";
 
 /**
- * Waits until the page has its final look: loaded, style sheets and fonts applied, transitions over. A press of a button or a link
- * waits only until the next page begins, so a test of the look must wait for this first.
+ * Waits until the page has its final look: it is loaded, style sheets and fonts are applied, and transitions are over. A click
+ * waits only until the next page begins, so a test of the look must call this first.
  *
  * @throws Error naming a style sheet that did not load
  */
 export async function settled(page: Page): Promise<void> {
   await page.waitForLoadState("load");
-  // A text for evaluate(), because waitForFunction() needs eval, which the pages' policy forbids.
+  // evaluate() takes a text here. waitForFunction() would need eval, which the pages' policy forbids.
   const missing = await page.evaluate<string[]>(`(async () => {
     await document.fonts.ready;
     await Promise.allSettled(document.getAnimations().map(({ finished }) => finished));

@@ -3,7 +3,7 @@ import { type ConsolePage, plain } from "./console-page.ts";
 import type { ConsoleVisitor } from "./console-visitor.ts";
 import { type Body, hmac, type World } from "./world.ts";
 
-/** The console's signature check: fills in its form, and reads its page. */
+/** Helpers for the console's signature check: they fill in its form and read its page. */
 
 export type Operation = "create_gd" | "add_kf";
 
@@ -18,7 +18,7 @@ interface Pasted {
 }
 
 interface Verdict {
-  /** The answer that the call got, when the page knows it, with the text below. */
+  /** The answer that the call got, and the text below it. Undefined when the page does not know it. */
   was: string | undefined;
   /** The answer that the call would get now. */
   answer: string;
@@ -38,10 +38,9 @@ export async function check(
   return verdictOf(page.html);
 }
 
-/** The empty form of each visitor, which they open once: the check writes nothing that it could show. */
+/** The empty form of each visitor. It is opened only once, because a check changes nothing in it. */
 const forms = new WeakMap<ConsoleVisitor, ConsolePage>();
 
-/** Fills the form and presses its button. */
 export async function pressCheck(
   visitor: ConsoleVisitor,
   { operation = "", appid = "", body = "", signature = "", contentType, contentEncoding, idempotencyKey }: Pasted,
@@ -79,7 +78,6 @@ export function verdictOf(page: string): Verdict {
 export const ACCEPTS = "Sent now, the server accepts this request";
 export const PARAMETERS = "Sent now, the server answers 400 参数错误";
 
-/** Checks a signed create_gd body. */
 export async function checkSigned(world: World, visitor: ConsoleVisitor, change: Body = {}): Promise<Verdict> {
   const body = JSON.stringify(world.createBody(change));
   return check(visitor, { body, signature: await hmac(world.secret, body) });

@@ -8,10 +8,10 @@ import type { Answer, Body, World } from "./world.ts";
 type Stored = Awaited<ReturnType<World["stored"]>>;
 type Rows = Partial<Record<keyof Stored, number>>;
 
-/** A signed operation, with what the shared suites need to know of it. */
+/** A signed operation, with the facts that the shared test suites need. */
 export interface SignedRoute {
   operation: string;
-  /** Rows that one accepted request adds for a new customer or agent; undefined where only the operation's own tests know them. */
+  /** Rows that one accepted request adds for a new customer or agent; undefined when only the operation's own tests check them. */
   adds: Rows | undefined;
   /** A body that is accepted, with its own ranstr and its own session or customer. */
   acceptable: (world: World, change?: Body) => Promise<Body>;
@@ -33,12 +33,14 @@ const KNOWN: Record<string, Omit<SignedRoute, "operation">> = {
   },
 };
 
-/** Every signed operation, so that the shared suites cover a new one at once. */
+/** All signed operations. The shared suites cover a new operation without a change. */
 export const SIGNED_ROUTES: SignedRoute[] = DOCUMENTED.map(routeOf);
 
 const NO_SUCH_SESSION = Number.MAX_SAFE_INTEGER;
 
-/** Uses the documentation's first example where {@link KNOWN} has no facts, with a session of the world and its agents. */
+/**
+ * Makes the route of an operation. Where {@link KNOWN} has no facts, the bodies come from the first example in its documentation.
+ */
 function routeOf({ operation, documentation }: { operation: Operation; documentation: Documentation }): SignedRoute {
   const { wireName } = operation;
   const body = (world: World, chatId: number, agent: number, change: Body = {}): Body => ({
@@ -76,7 +78,7 @@ export async function expectAccepted(
   expectAdded(route, before, await world.stored(), also);
 }
 
-/** Expects the store to gain one accepted request of the route. Where its rows are not known, the store must at least change. */
+/** Expects that the store has the rows of one more accepted request. If those rows are not known, the store must only differ. */
 export function expectAdded({ operation, adds }: SignedRoute, before: Stored, after: Stored, also: Rows = {}): void {
   const added = rowsAdded(before, after);
   const expected = Object.fromEntries(Object.entries({ nonces: 1, ...adds, ...also }).filter(([, rows]) => rows !== 0));
@@ -98,7 +100,7 @@ export async function expectTokenInvalid(world: World, act: () => Promise<Answer
   });
 }
 
-/** Expects `act` to change nothing stored of the world's site and app. */
+/** Expects `act` to change no row of the world's site and app. */
 export async function expectUnwritten<Result>(world: World, act: () => Promise<Result>): Promise<Result> {
   const before = await world.stored();
   const result = await act();

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { replacing } from "./replacing.ts";
 
-/** How long a test's silent home counts as asked: as long as its asker waits, because the asker drops a later answer. */
+/** Milliseconds for which a silent home counts as asked: as long as the caller waits for its answer. */
 const WAITED_MS = 2_000;
 
 /** A database that computes its answer to every statement from the bound values. */
@@ -17,10 +17,10 @@ export const answeringBy = (answer: (values: unknown[]) => Promise<unknown>): D1
 /** No rows, in each form in which D1 answers. */
 export const NO_ROWS = Object.assign([] as unknown[], { results: [] as unknown[] });
 
-/** A home that answers at once, for use beside silent ones: the test's clock runs too fast for a real database. */
+/** A home that answers at once, beside silent homes. A real database would be too slow for the test's fast clock. */
 export const PROMPT_HOME = answeringBy(async () => NO_ROWS);
 
-/** Bindings of further homes, HOME_X01 and so on, which never answer, and what the test learns of them. */
+/** Bindings of homes that never answer, HOME_X01 and so on, and how they were asked. */
 export function silentHomes(count: number) {
   const names = Array.from({ length: count }, (_, i) => `x${String(i + 1).padStart(2, "0")}`);
   const asked: number[] = [];

@@ -35,7 +35,7 @@ export async function pruneAt(now: number, limits: Limits = {}, homes = HOMES, s
   return prune(systemRuntime, deployment, now, { chunkRows: 1_000, statements: 900, ...limits });
 }
 
-/** Prunes by a whole run. What it counts of a site after it has deleted the rest goes by a second look at the sites that end. */
+/** Prunes in a whole run. A second look at ended sites then deletes the usage that the run has counted for them. */
 export async function pruneAll(now: number): Promise<void> {
   const { faults, next } = await pruneAt(now);
   if (next !== undefined || Object.keys(faults).length > 0) throw new Error(JSON.stringify({ next, faults }));
@@ -52,19 +52,21 @@ const runAt = (now: number) => {
   return { runtime: systemRuntime, now, keptUntil: 0, journalKeptUntil: 0, auditKeptUntil: 0, ...limits };
 };
 
-/** Runs the part of the cron alone that ends sites: a whole run asks four times as much. */
+/** Runs only the part of the cron that ends sites. A whole run sends four times as many queries. */
 export async function pruneEnded(now: number, homes = HOMES): Promise<void> {
   const directory = homes.get("main") ?? env.DB;
   for (const [home, db] of homes) await Array.fromAsync(pruneDeletedSites(runAt(now), db, { home, directory }));
   await Array.fromAsync(pruneEndedSites(runAt(now), directory));
 }
 
-/** Runs the part of the cron alone that deletes old sessions. */
+/** Runs only the part of the cron that deletes old sessions. */
 export async function pruneOld(now: number): Promise<void> {
   for (const [home, db] of HOMES) await Array.fromAsync(pruneSessions(runAt(now), db, { home }));
 }
 
-/** Forgets what earlier tests have left that settling a home would find: ends of sites, receipts, and all of KV but the key of the hashes. */
+/**
+ * Deletes what settling a home would find from earlier tests: ends of sites, receipts, and all of KV except the key of the hashes.
+ */
 export async function forgetKept(): Promise<void> {
   await keepSiteIds();
   for (const kv of [env.CREDENTIALS, env.NONCES]) {
@@ -81,20 +83,19 @@ export const patchSite = (world: World, body: unknown): Promise<AdminAnswer> =>
   call(world, "PATCH", sitePath(world), body);
 export const readSite = async (world: World) =>
   (await call(world, "GET", sitePath(world))).body as Record<string, unknown>;
-/** Sends the deletion of a site, with the name that a new site has. */
+/** Sends the deletion of a site, by default with the name of a new site. */
 export const deleteSite = (world: World, name = "Site"): Promise<AdminAnswer> =>
   call(world, "DELETE", sitePath(world), { name });
 
-/** Closes a site and begins its end. */
 export async function endSite(world: World): Promise<AdminAnswer> {
   await patchSite(world, { status: "closed" });
   return deleteSite(world);
 }
 
-/** What stays for good, for 31 days, or for a day: docs/operating.md, "Deleting a site". */
+/** The tables whose rows stay for ever, for 31 days or for a day: docs/operating.md, "Deleting a site". */
 const STAYS = /\.(audit_log|site_deletions|app_routes|admin_tokens)$/;
 
-/** The tables of all databases with rows of a site, beside those that stay. */
+/** The tables of all databases with rows of a site, without the tables whose rows stay. */
 export const tablesLeft = async (site: { siteId: number }): Promise<string[]> =>
   (await tablesWith(site)).filter((table) => !STAYS.test(table));
 

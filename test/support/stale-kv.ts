@@ -1,6 +1,6 @@
 import { replacing } from "./replacing.ts";
 
-/** KV at a location that sees no change: it keeps what it first read of a key for ever, a miss too. */
+/** KV at a location that sees no change: it caches its first read of each key for ever, also a miss. */
 export function staleKv(kv: KVNamespace): KVNamespace {
   const known = new Map<string, unknown>();
   return replacing(kv, {

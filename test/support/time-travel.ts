@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { onTestFinished } from "vitest";
 
-/** In an order in which rows can be inserted. */
+/** The tables, in an order in which rows can be inserted. */
 const TABLES = [
   "sites",
   "app_routes",
@@ -42,7 +42,10 @@ async function newestSite(): Promise<number> {
   return (await env.DB.prepare(`SELECT max(id) AS id FROM (${given})`).first<number>("id")) ?? 0;
 }
 
-/** Gives no site of a later test an id up to this one, by default of those given until now: it would have the old site's log and receipts. */
+/**
+ * Lets later tests get only site ids above `newest`, by default above all given ids. A site with an old id would have the old
+ * site's log and receipts.
+ */
 export async function keepSiteIds(newest?: number): Promise<void> {
   const keep = `INSERT INTO settlings (id, home, at, site_id_floor) VALUES ('earlier tests', 'main', 0, ?)
     ON CONFLICT DO UPDATE SET site_id_floor = max(site_id_floor, excluded.site_id_floor)`;
@@ -54,7 +57,7 @@ export async function keepSiteIds(newest?: number): Promise<void> {
 /**
  * Remembers a database's current rows.
  *
- * @returns restores the database to those rows, as D1's Time Travel does
+ * @returns a function that restores those rows, as D1's Time Travel does
  */
 export async function bookmark(db: D1Database): Promise<() => Promise<void>> {
   const found = await db.batch<Record<string, unknown>>(TABLES.map((table) => db.prepare(`SELECT * FROM ${table}`)));

@@ -4,15 +4,15 @@ import { databaseOf } from "./homes.ts";
 import { NOW } from "./test-runtime.ts";
 import type { World } from "./world.ts";
 
-/** All calls up to NOW are counted by then: their nonces have expired a minute ago. */
+/** The time at which all calls up to NOW are counted: their nonces have expired a minute before. */
 export const COUNTED = NOW + 1_920;
 
-/** For `pruneAt`: the one home of most tests. */
+/** The homes for `pruneAt`: most tests have only `main`. */
 export const MAIN = new Map([["main", env.DB]]);
 
 /**
- * Begins counting at NOW in both homes. Tests share the databases, and counting never goes back: what an earlier test has counted is
- * forgotten, its calls that are not counted go, and its events count as counted. Then `folds` is as the first run of the cron leaves it.
+ * Begins counting at NOW in both homes. Tests share the databases, and counting never goes back. So earlier counts and calls are
+ * deleted, and earlier events are marked as counted. `folds` gets the row that the first run of the cron writes.
  */
 export async function beginCounting(): Promise<void> {
   const counted = "INSERT OR REPLACE INTO counted_events SELECT site_id, max(seq) FROM events GROUP BY site_id";
@@ -45,7 +45,7 @@ export async function countsOf(world: World, query = ""): Promise<Record<string,
   return counts;
 }
 
-/** The samples of a scrape, by name and labels as they stand in the text. */
+/** The samples of a scrape, by the text of their name and labels. */
 export async function scrape(world: World, query = ""): Promise<Record<string, number>> {
   const response = await world.admin("GET", `/admin/metrics${query}`);
   const text = new TextDecoder().decode(await response.arrayBuffer());
@@ -58,7 +58,6 @@ export async function scrape(world: World, query = ""): Promise<Record<string, n
   );
 }
 
-/** Everything that is stored of usage in a home. */
 export async function storedUsage({ siteId, home }: Pick<World, "siteId" | "home">) {
   const rows = async (table: string) =>
     (await databaseOf(home).prepare(`SELECT * FROM ${table} WHERE site_id = ?`).bind(siteId).all()).results;

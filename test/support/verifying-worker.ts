@@ -6,7 +6,7 @@ import { verifyAssertion } from "../../src/operators/access/verify-assertion.ts"
 
 const keys = new AccessKeys(runtime, consoleTelemetry);
 
-/** Answers with what it finds about the assertion of a request. */
+/** Answers each request with the result of verifying its assertion. */
 export default {
   async fetch(request, env, ctx) {
     const { access } = accessSettings(env);

@@ -10,7 +10,6 @@ interface Asked {
   input: string;
 }
 
-/** What a command came to. */
 export interface Ran {
   exitCode: number;
   said: { stream: "stdout" | "stderr"; text: string }[];

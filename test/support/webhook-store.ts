@@ -5,7 +5,7 @@ import type { World } from "./world.ts";
 
 type Row = Record<string, unknown>;
 
-/** Everything stored of a site's events, and its audit log. */
+/** All stored rows of a site's events, and its audit log. */
 export async function eventStore({ siteId, home }: { siteId: number; home: string }) {
   const db = databaseOf(home);
   const all = (sql: string) => db.prepare(sql).bind(siteId);
@@ -27,7 +27,7 @@ export async function eventStore({ siteId, home }: { siteId: number; home: strin
   };
 }
 
-/** A queue that takes messages and keeps them, with their delays in seconds. */
+/** A queue that records its messages, with their delays in seconds. */
 export function keepingQueue() {
   const sent: Notice[] = [];
   const delays: number[] = [];
@@ -45,7 +45,6 @@ interface AddedWebhook {
   secret: string;
 }
 
-/** Adds a webhook through the admin API. */
 export async function added(world: World, body: Row = {}): Promise<AddedWebhook> {
   const input = { url: "https://hooks.example.com/in?token=t", ...body };
   const answer = await call(world, "POST", `/admin/sites/${world.siteId}/webhooks`, input);

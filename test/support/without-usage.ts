@@ -1,6 +1,6 @@
 import { replacing } from "./replacing.ts";
 
-/** A database that answers everything but questions about usage. The probe of a home, which names every table, is none. */
+/** A database that fails each query of the usage tables, but not the probe of a home, which names every table. */
 export const withoutUsage = (db: D1Database): D1Database =>
   replacing(db, {
     prepare(query: string) {

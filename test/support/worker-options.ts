@@ -13,7 +13,7 @@ type WorkerOptions = Record<string, unknown> & {
   d1Databases: Record<string, { id: string }>;
 };
 
-/** The tests' homes, whichever homes wrangler.toml has: `main` and `apac`. */
+/** The bindings of the tests' homes `main` and `apac`, instead of those in wrangler.toml. */
 const TEST_HOMES = ["DB", "HOME_APAC"] as const;
 
 /**

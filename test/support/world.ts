@@ -60,18 +60,17 @@ export class World extends Isolate implements Site {
     return this.send("add_kf", this.addBody(chatId, change), headers);
   }
 
-  /** Signs and sends a body; a text is sent unchanged. */
+  /** Signs and sends a body. A text is sent unchanged. */
   async send(operation: string, body: Body | string, headers: Record<string, string> = {}): Promise<Answer> {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     return this.sendRaw(operation, text, { "x-chat-signature": await hmac(this.secret, text), ...headers });
   }
 
-  /** What operators stored of this site. */
+  /** What operators have stored about this site. */
   operated() {
     return readOperated(this.siteId, databaseOf(this.home));
   }
 
-  /** Everything stored of this site and app. */
   stored() {
     return readStored(this, databaseOf(this.home));
   }

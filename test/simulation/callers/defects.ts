@@ -10,28 +10,28 @@ const CLIENT = "src/client/client.ts";
 const SIGNED: Defect[] = [
   oneEditDefect(
     "second-try-writes-again",
-    "The Worker's second try writes once more, and brings back what was erased meanwhile.",
+    "The Worker's second try writes again, and brings back rows that were erased meanwhile.",
     CLAIM,
     "sql`${isMine(v)} AND ${nonces.attempt} = ${v.attempt}`",
     "sql`${mine(v)}`",
   ),
   oneEditDefect(
     "closed-site-burns-the-ranstr-here",
-    "An isolate takes a request that a closed site refused for a used one.",
+    "An isolate treats a request that a closed site refused as one whose ranstr is used up.",
     "src/core/signed/decide.ts",
     'if (kind !== "site_closed") {',
     "if (kind !== undefined) {",
   ),
   oneEditDefect(
     "expired-key-row-keeps-its-place",
-    "A key that has expired and is not pruned is not remembered anew.",
+    "An expired Idempotency-Key whose row is not pruned yet is not remembered for a new call.",
     CLAIM,
     "          WHERE ${idempotencyKeys.expiresAt} <= ${v.now}`,",
     "          WHERE ${v.now} < 0`,",
   ),
   oneEditDefect(
     "fresh-owner-for-each-try",
-    "A second try takes the commit of the first one for a replay.",
+    "A second try treats the commit of the first try as a replay.",
     "src/core/signed/decide.ts",
     "const batch = (attempt: number) => operation.batch(db, request, operationInput, attempt);",
     "const batch = (attempt: number) =>\n    operation.batch(db, { ...request, owner: request.owner + attempt }, operationInput, attempt);",
@@ -59,35 +59,35 @@ const SIGNED: Defect[] = [
   ),
   oneEditDefect(
     "same-second-agent-is-not-named",
-    "An agent who joined in the same second by another call is not named as left out.",
+    "x-ignored-agents does not name an agent who joined by another call in the same second.",
     "src/core/operations/add-agents.ts",
     "WHEN ${participants.addedAt} = ${v.now} AND ${wasAcceptedBefore(v)} THEN NULL",
     "WHEN ${participants.addedAt} = ${v.now} AND (1 OR ${wasAcceptedBefore(v)}) THEN NULL",
   ),
   oneEditDefect(
     "answer-before-the-commit-is-known",
-    "A batch whose answers were lost is answered as a refusal.",
+    "A call whose batch got no answer is answered as refused.",
     "src/core/store/run-batch.ts",
     'new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });',
     'new ServiceError("invalid_parameters", { reason: "d1_unavailable", cause, tell: true, detail: "x" });',
   ),
   oneEditDefect(
     "ranstr-put-is-forgotten",
-    "The put of a used ranstr into NONCES is not registered with waitUntil, so it ends with the answer.",
+    "The put of a used ranstr into NONCES is not registered with waitUntil, so the platform drops it after the answer.",
     RUN,
     "        rememberNonce(config.nonces, kvCheck.key, telemetry),",
     "        void rememberNonce(config.nonces, kvCheck.key, telemetry),",
   ),
   oneEditDefect(
     "expired-nonce-keeps-its-try",
-    "A call that takes the place of an expired nonce keeps the number of its try, and writes nothing.",
+    "A call that replaces an expired nonce keeps the old nonce's number of the try, and writes nothing.",
     CLAIM,
     "takeExcluded(nonces.owner, nonces.attempt, nonces.expiresAt,",
     "takeExcluded(nonces.owner, nonces.expiresAt,",
   ),
   oneEditDefect(
     "second-try-hides-who-was-on-the-session",
-    "After a lost answer, agents who were on the session before count as joined.",
+    "After a lost answer, agents who were on the session before are not named in x-ignored-agents.",
     "src/core/operations/add-agents.ts",
     "WHEN ${participants.addedAt} = ${v.now} AND",
     "WHEN ${participants.agentId} IS NOT NULL AND",
@@ -125,7 +125,7 @@ const ATTACKS: Defect[] = [
   ),
   oneEditDefect(
     "confirm-skipped",
-    "A refusal before the batch tells a revoked app more than a wrong signature would be told.",
+    "A refusal before the batch gives a revoked app the reason, which a wrong signature does not get.",
     "src/core/signed/verify-again.ts",
     'if (knownApp.source === "d1" && evenFromD1 !== true) return knownApp;',
     'if (knownApp.source === "d1" && evenFromD1 !== true || cause === "refused_anyway") return knownApp;',
@@ -152,28 +152,28 @@ const CREDENTIALS: Defect[] = [
   ),
   oneEditDefect(
     "cached-revocation-is-final",
-    "A cached record that says revoked is believed.",
+    "An isolate believes a cached record that says that an app is revoked.",
     VERIFY,
     '(result.reason === "signature_mismatch" || result.reason === "app_revoked")',
     'result.reason === "signature_mismatch"',
   ),
   oneEditDefect(
     "old-records-kept",
-    "When the gate refuses an old record, no newer one is read.",
+    "When a batch refuses an old record of an app, the isolate reads no newer record.",
     "src/core/signed/decide.ts",
     'const fresh = await verifyAgain(tools, claimant, currentCaller, "gate_refused");',
     'const fresh = { ok: false, code: "token_invalid", reason: "credentials_stale" } as never;',
   ),
   oneEditDefect(
     "rotation-compares-one-version",
-    "A rotation does not see that the overlap was ended, and ends the only secret in use.",
+    "A rotation does not see that the overlap was ended meanwhile, and ends the only valid secret.",
     ROTATED,
     "sql`${table.previousVersion} IS ${before.previousVersion}`",
     "sql`(1 OR ${table.previousVersion} IS ${before.previousVersion})`",
   ),
   oneEditDefect(
     "reseal-brings-back-an-ended-secret",
-    "Re-sealing writes the secret of an overlap back that was ended since it was read.",
+    "Re-sealing brings back the previous secret of an overlap that was ended meanwhile.",
     "src/operators/store/home/seals.ts",
     "sql`${table.previousSecret} IS ${renewedPart(6)}`",
     "sql`(1 OR ${table.previousSecret} IS ${renewedPart(6)})`",
@@ -187,44 +187,42 @@ const CREDENTIALS: Defect[] = [
   ),
   oneEditDefect(
     "end-overlap-not-published",
-    "The end of an overlap does not reach KV.",
+    "The end of an overlap is not put into KV.",
     "src/operators/services/rotation.ts",
     "owner.changed({ ...storedSecrets, ...now });",
     "",
   ),
   oneEditDefect(
     "released-without-a-fence",
-    "Releasing an appid stops no call that is issuing it.",
+    "The release of an appid does not stop a call that issues it at the same time.",
     "src/operators/store/home/apps.ts",
     ".set({ revision: sql`${homeSites.revision} + 1` })",
     ".set({ revision: sql`${homeSites.revision} + 0` })",
   ),
 ];
 
-/** Whether a site has events: in the record of an app, in the gate, and in what a batch sends. */
 const EVENTS: Defect[] = [
   oneEditDefect(
     "record-without-events-passes-the-gate",
-    "A call of an isolate that has not heard of a site's events leaves none.",
+    "A call writes no event when its isolate does not know yet that the site's events are on.",
     CLAIM,
     "AND ${homeSites.events} = ${v.events}\n",
     "AND ${homeSites.events} >= ${v.events}\n",
   ),
   oneEditDefect(
     "record-with-events-passes-the-gate",
-    "A call of an isolate that has not heard that a site's events are off leaves one.",
+    "A call writes an event when its isolate does not know yet that the site's events are off.",
     CLAIM,
     "AND ${homeSites.events} = ${v.events}\n",
     "AND ${homeSites.events} <= ${v.events}\n",
   ),
   oneEditDefect(
     "second-run-keeps-the-first-events",
-    "The second run takes the new record, but not what it says of events.",
+    "The second run of a request takes the new record of the app, but not its setting of events.",
     "src/core/signed/decide.ts",
     "    outcome = await meetGate(currentCaller, run);",
     "    outcome = await meetGate({ ...currentCaller, events: caller.events }, run);",
   ),
 ];
 
-/** Defects of signed calls, of the protection against attackers, of the client, of credentials and caches, and of events in records. */
 export const CALLER_DEFECTS: Defect[] = [...SIGNED, ...ATTACKS, ...CLIENTS, ...CREDENTIALS, ...EVENTS];

@@ -25,7 +25,7 @@ import { Model } from "./model.ts";
 const isSigned = ({ role, wire }: Call): boolean =>
   role !== "cron" && role !== "queue" && !wire.path.startsWith("/admin");
 
-/** A change of which only secrecy has rules: a refused call, or the audit row of a read. */
+/** A change for which only secrecy.ts has rules: a row of a refused call, or the audit row of a read. */
 const isBeside = ({ table, after }: Change): boolean =>
   table === "refusals" || (table === "audit_log" && after?.action === "root.read");
 
@@ -34,8 +34,8 @@ const isOfJournal = ({ role, wire }: Call): boolean => role === "queue" && wire.
 
 /**
  * Checks everything that happens against the contract. It sees what is sent, stored and answered, and no code. It
- * passes what several parts have rules about to each of them; the world tells one part of all else. What
- * the methods hear of is said at `Witness`.
+ * passes an event to each part that has rules about it. The world calls the part itself where only one part has rules.
+ * `Witness` says when each method is called.
  */
 export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" | "ends" | "isOver" | "fails"> {
   readonly model = new Model();
@@ -92,7 +92,7 @@ export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" 
     this.#look();
   }
 
-  /** Checks and applies the changes that rules are about. */
+  /** Checks the changes for which other parts have rules, and applies them to the model. */
   #checkOthers(home: string, call: Call | undefined, changes: Change[], apply: (change: Change) => void): void {
     if (call?.role === "queue") {
       this.deliveries.checkWritten(home, call, changes, apply, this.#now());
@@ -125,7 +125,7 @@ export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" 
     if (table === "events") this.#given.changes(home, call, change);
     if (table === "webhooks") this.deliveries.webhookChanges(home, change);
     if (table === "deliveries") this.deliveries.liveness.changes(home, change, this.#now());
-    // Without its route, the cached credentials of an app are outdated.
+    // The cached credentials of an app are outdated when its route is deleted.
     const isUnrouted = table === "app_routes" && after === null;
     if (table === "apps" || isUnrouted) this.#signed.costs.changed(String((after ?? before)?.appid));
     // Whether a site has events is part of its apps' records.
@@ -146,19 +146,18 @@ export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" 
     this.#signed.checkAnswer(call);
   }
 
-  /** At the end, when the cron job has run several times: nothing is left that had to go. */
+  /** Checks at the end, after several runs of the cron job, that it has left no row that it must delete. */
   isPruned(underRestore: ReadonlySet<string>): void {
     this.removals.isPruned(underRestore);
     if (this.removals.last !== undefined) this.pruning.isPruned(this.removals.last, underRestore);
   }
 
   /**
-   * At the end, searches all rows, of tables too whose changes are not watched: for who was erased, for what no row may
-   * say, and for sites that ended.
+   * Searches all rows at the end, also of unwatched tables, for erased customers, confidential texts and ended sites.
    */
   search(places: Parameters<typeof foundAgain>[1], underRestore: ReadonlySet<string>): void {
     const erased = foundAgain(this.model, places);
-    if (erased !== undefined) this.violate("who was erased is not found anywhere", erased, []);
+    if (erased !== undefined) this.violate("an erased customer is found nowhere", erased, []);
     for (const { database } of places.homes) {
       for (const table of database.tables()) {
         const rows = database.rows(table).map((after) => ({ table, before: null, after }));
@@ -188,12 +187,12 @@ export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" 
 
   fails(call: Call, error: unknown): void {
     if ((call.role === "cron" || call.role === "queue") && call.faults.length > 0) return;
-    // An isolate of the deployment before does not open what a newer one has sealed.
+    // An isolate of the previous deployment cannot open what a newer deployment has sealed.
     if (this.#oldKeys.has(call.settings.masterKey) && /MASTER_KEY does not open/.test(String(error))) return;
     this.violate("nothing fails after the answer", `${call.name}: ${String(error)}`, [call.name]);
   }
 
-  /** A home was restored to a snapshot and holds the snapshot's rows. @param at Unix seconds */
+  /** Takes the rows of a home that was restored to a snapshot. @param at Unix seconds */
   restored({ name: home, database }: Home, tables: readonly string[], at: number): void {
     this.model.forget(home, at);
     for (const table of tables) {
@@ -205,13 +204,13 @@ export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" 
     this.#look();
   }
 
-  /** An attacker has written an app's record into KV. */
+  /** Notes that an attacker has written an app's record into KV. */
   tampered(appid: string): void {
     this.#signed.costs.outdate(appid);
     this.#signed.excuses.noteTampered(appid);
   }
 
-  /** State changed: open calls may get other answers from here on. */
+  /** Notes which answers the open calls may get, after a change of the state. */
   #look(): void {
     this.#signed.look();
     this.operators.look();

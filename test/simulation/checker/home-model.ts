@@ -36,27 +36,26 @@ interface UsedKey {
 /** The rows of one home, updated with each transaction's changes. */
 export class HomeModel {
   readonly sites = new Map<number, Site>();
-  /** By site and appid. */
+  /** Apps, by site and appid. */
   readonly apps = new Map<string, App>();
-  /** By site and id. */
+  /** Agents, by site and id. */
   readonly agents = new Map<string, Row>();
   /** The expiry of each nonce in Unix seconds, by site, appid and ranstr. */
   readonly nonces = new Map<string, number>();
-  /** The row of each nonce, by the same key. */
+  /** The row of each nonce, by site, appid and ranstr. */
   readonly claims = new Map<string, Row>();
-  /** By site and the caller's own id of the customer. */
+  /** Customers, by site and the caller's own id. */
   readonly customers = new Map<string, Row>();
-  /** By site and id. */
+  /** Sessions, by site and id. */
   readonly sessions = new Map<string, Session>();
-  /** By site, appid, operation and key. */
+  /** Idempotency-Keys, by site, appid, operation and key. */
   readonly keys = new Map<string, UsedKey>();
-  /** By id. */
+  /** Rows of the audit log, by id. */
   readonly audit = new Map<number, Row>();
   readonly outbox = new OutboxModel();
-  /** The ends of sites that this database knows, by site. The directory knows those of other homes too. */
+  /** The rows of site_deletions, by site. The directory also has those of other homes. */
   readonly deletions = new Map<number, Row>();
   readonly name: string;
-  /** The newest session of each site. */
   readonly #newest = new Map<number, number>();
 
   constructor(name: string) {
@@ -74,7 +73,7 @@ export class HomeModel {
     return newest;
   }
 
-  /** @param fingerprint the meaning of a remembered key; only the call that wrote it can give it */
+  /** @param fingerprint the meaning of an Idempotency-Key in the change; only the call that wrote it knows it */
   apply(change: Change, fingerprint: string): void {
     const { table, before, after } = change;
     if (isOutbox(table)) this.outbox.apply(change);
@@ -134,7 +133,6 @@ export class HomeModel {
   }
 }
 
-/** Sets or removes one entry of a map. */
 export function put<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, gone: boolean): void {
   if (gone) map.delete(key);
   else map.set(key, value);

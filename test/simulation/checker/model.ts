@@ -3,21 +3,20 @@ import type { Change, Row } from "../platform/database.ts";
 import type { Call } from "../world/call.ts";
 import { type App, HomeModel, put } from "./home-model.ts";
 
-/** A site as the directory has it. */
 interface Listed {
   home: string;
   status: string;
   name: string;
   revision: number;
   firstChatId: number;
-  /** Null for ever. */
+  /** Null when sessions are kept for ever. */
   retentionDays: number | null;
 }
 
-/** The end of a site that was begun. */
+/** The begun deletion of a site. */
 interface End {
   id: string;
-  /** Whether a call was answered that the site ends. */
+  /** Whether an answer has said that the site's deletion has begun. */
   isTold: boolean;
 }
 
@@ -32,11 +31,11 @@ export class Model {
   readonly routes = new Map<string, number>();
   /** The directory's row of each site. */
   readonly directory = new Map<number, Listed>();
-  /** The secret of each version, kept for ever. */
+  /** The secret of each version ever stored. */
   readonly secrets = new Map<string, string>();
   /** Every version that an app's secret has ever had, by appid. */
   readonly versions = new Map<string, Set<string>>();
-  /** The call that used each ranstr, by appid. Kept for ever: each ranstr has at most one effect. */
+  /** The call that used each ranstr, by appid. Never removed, because each ranstr has at most one effect. */
   readonly used = new Map<string, Call>();
   /** When a site was last opened, in milliseconds of virtual time, by home and site. */
   readonly reopenedAt = new Map<string, number>();
@@ -58,19 +57,18 @@ export class Model {
   readonly erasedSessions = new Set<string>();
   /** The texts of messages that were erased. */
   readonly erasedTexts = new Set<string>();
-  /** The ends of sites that were begun, by home and site. */
+  /** The begun deletions of sites, by home and site. */
   readonly ends = new Map<string, End>();
-  /** Reads whether KV keeps the end of a site; undefined where it may keep nothing. */
+  /** Whether KV holds the receipt of a site's end. Undefined when KV may hold nothing. */
   isEndInKv: ((home: string, siteId: number, id: string) => boolean) | undefined;
-  /** Whether KV may lose what it takes. */
   mayKvLose = false;
-  /** Without KV, operators keep receipts and the ends of sites. */
+  /** Whether KV is bound. Without KV, operators keep the receipts of erasures and of site ends. */
   isKvBound = true;
-  /** Reads which chat ids of a site the receipts of erasures name. */
+  /** The chat ids of a site that the receipts of erasures name. */
   receipts: ((home: string, siteId: number) => Record<"kv" | "directory", Set<number>>) | undefined;
-  /** Reads up to which session an erasure goes by its row, its receipts, and what operators keep. */
+  /** The highest chat id of an erasure, by its row, its receipts, and the receipts that operators keep. */
   knownUntil: (home: string, siteId: number, id: string) => number = () => 0;
-  /** The meaning of each remembered key, by its row. A restore may bring back rows whose writer has ended. */
+  /** The meaning of each Idempotency-Key, by its row. A restore may bring back rows of calls that have ended. */
   readonly #fingerprints = new Map<string, string>();
 
   home(name: string): HomeModel {
@@ -82,7 +80,7 @@ export class Model {
     return home;
   }
 
-  /** The app at the end of the directory's route: the route names a site, and the site its home. */
+  /** The app that the directory's route leads to: the route names a site, and the site names its home. */
   listedApp(appid: string): App | undefined {
     const home = this.homeOf(appid);
     return home === undefined ? undefined : this.homes.get(home)?.apps.get(`${this.routes.get(appid)}/${appid}`);
@@ -95,7 +93,7 @@ export class Model {
     return hasEnded(site) ? undefined : site?.home;
   }
 
-  /** Whether a call was answered that this site ends. */
+  /** Whether an answer has said that this site's deletion has begun. */
   isEndTold(home: string, siteId: number): boolean {
     return this.ends.get(`${home}/${siteId}`)?.isTold === true;
   }
@@ -116,7 +114,7 @@ export class Model {
     return apps.find((app) => app.appid === appid)?.siteId;
   }
 
-  /** A person's sessions go: their texts must be nowhere any more. */
+  /** Notes the texts of deleted sessions, which must not be stored anywhere any more. */
   noteGone(home: string, changes: readonly Change[]): void {
     for (const { table, before, after } of changes) {
       if (before === null || after !== null) continue;
@@ -125,7 +123,7 @@ export class Model {
     }
   }
 
-  /** A home is restored: its rows are applied anew after this call. @param at Unix seconds */
+  /** Forgets the rows of a home before its restored rows are applied. @param at Unix seconds */
   forget(home: string, at: number): void {
     this.homes.delete(home);
     this.restoredAt.set(home, at);
@@ -138,13 +136,13 @@ export class Model {
       if (name.startsWith(`${home}/`)) this.changedSinceRestore.delete(name);
     }
     if (home !== "main") return;
-    // Only KV knows the ends of sites that a restore of `main` has undone.
+    // After a restore of `main`, only KV may know the ends of its sites.
     if (this.mayKvLose) for (const [name, end] of this.ends) if (name.startsWith("main/")) end.isTold = false;
     this.routes.clear();
     this.directory.clear();
   }
 
-  /** @param fingerprint the meaning of an Idempotency-Key in the change; empty when the writer does not give it */
+  /** @param fingerprint the meaning of an Idempotency-Key in the change; empty when the writer is unknown */
   apply(home: string, change: Change, fingerprint: string): void {
     const row = (change.after ?? change.before) as Row;
     const gone = change.after === null;

@@ -15,8 +15,8 @@ export const misses = (after: Row | null, row: Row): string | undefined => {
 };
 
 /**
- * Whether a change inserts a reconciliation of a home. The same batch makes the home skip ids, or stores the new floors
- * in the directory.
+ * Whether a change inserts a reconciliation of a home. In the same batch the home skips ids, or the directory stores
+ * the new floors.
  */
 export const isReconciling = ({ table, before, after }: Change, home: string): boolean =>
   table === "settlings" && before === null && after?.home === home;

@@ -5,8 +5,7 @@ import { openSeal } from "./seals.ts";
 /** The secret in one slot of a row; undefined when its seal does not open for this owner. */
 export function secretIn(settings: Settings, row: Row, slot: "current" | "previous"): string | undefined {
   const [version, seal] = slot === "current" ? [row.version, row.secret] : [row.previous_version, row.previous_secret];
-  // The owner's name in the seal of a webhook contains a blank. No appid does, so a seal of an app never opens as one
-  // of a webhook.
+  // The blank keeps the seals of apps and webhooks apart, because no appid contains one.
   const appid = "appid" in row ? String(row.appid) : `webhook ${row.id}`;
   return openSeal(settings, { siteId: Number(row.site_id), appid, version: String(version), slot }, String(seal));
 }

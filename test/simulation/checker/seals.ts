@@ -2,8 +2,8 @@ import { createDecipheriv, createHash } from "node:crypto";
 import type { Settings } from "../world/cloud/settings.ts";
 
 /**
- * Sealed secrets, implemented again from their description and not from the code: `v2.<key id>.<iv>.<ciphertext>`,
- * AES-256-GCM, with site, appid, version and slot as associated data.
+ * Sealed secrets, implemented a second time from their description: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM, with
+ * site, appid, version and slot as associated data.
  */
 
 type MasterKeys = Pick<Settings, "masterKey" | "masterKeyPrevious">;

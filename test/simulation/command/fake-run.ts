@@ -4,7 +4,7 @@ import type { ProgramImage } from "../machine/program.ts";
 import { Scheduler } from "../machine/scheduler.ts";
 import type { RunOptions, RunResult } from "../run.ts";
 
-/** Seeds with a known result, for the tests of the command. All others end at random, and break nothing. */
+/** Seeds with a known result, for the tests of the command. All other seeds end at a random step and break nothing. */
 export const FAKE_SEEDS = {
   /** Breaks a promise at step 700. */
   late: 7,
@@ -22,12 +22,12 @@ export const FAKE_SEEDS = {
 
 export const FAKE_RULES = { late: "a late promise holds", early: "an early promise holds" } as const;
 
-/** The exports of the fake bundle: the names of the files that defects change. */
+/** The exports of the fake bundle: which files the planted defects change. */
 interface FakeProgram {
   changed: string[];
 }
 
-/** Has the type of the real `run` and simulates nothing. */
+/** Replaces the real `run`, and simulates nothing. */
 export async function run(image: ProgramImage, { seed, steps, trace }: RunOptions): Promise<RunResult> {
   const { changed } = image.startWorker(new Scheduler(), { now: () => 0 }, new Chance(1)) as unknown as FakeProgram;
   const chance = new Chance(seed);

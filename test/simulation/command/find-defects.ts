@@ -10,7 +10,7 @@ const SLOWEST = 5;
 
 interface Found {
   seed: number;
-  /** Including the steps of the seeds before it. */
+  /** All steps, including those of earlier seeds. */
   steps: number;
   violation: Violation;
 }
@@ -23,15 +23,14 @@ interface Tried {
   seconds: number;
 }
 
-/** Runs a seed with the code as it is. @returns the rule that it breaks even so */
+/** Runs a seed without a defect. @returns the rule that it breaks, if any */
 type Clean = (thread: SeedThread, seed: number, steps: number) => Promise<string | undefined>;
 
 /**
- * Plants each defect in its own bundle and reports which rule finds it. Each thread works on one defect: most defects
- * are found in one of the first seeds, so a second thread on the same defect would run seeds for nothing. The output
- * does not depend on the number of threads, except for the seconds.
+ * Plants each defect in its own bundle and reports which rule finds it. Only one thread works on a defect, because one
+ * of the first seeds finds most defects. Except for the seconds, the output does not depend on the number of threads.
  *
- * @returns whether one was not found
+ * @returns whether a defect was not found
  */
 export async function findDefects(asked: Asked, parts: Parts): Promise<boolean> {
   const { stop, threads } = asked;
@@ -53,7 +52,7 @@ export async function findDefects(asked: Asked, parts: Parts): Promise<boolean> 
       const begin = performance.now();
       const came = await find(thread, defect, asked, parts, clean);
       tried[place] = { name: defect.name, came, seconds: secondsSince(begin) };
-      // Results are printed in the order of the defects, each as soon as those before it are known.
+      // Results are printed in the order of the defects, each as soon as all earlier results are known.
       for (let next = tried[shown]; next !== undefined; next = tried[++shown]) {
         if (typeof next.came === "string") row(next.name, "-", "-", next.came);
         else row(next.name, grouped(next.came.steps), String(next.came.seed), next.came.violation.rule);
@@ -71,7 +70,9 @@ export async function findDefects(asked: Asked, parts: Parts): Promise<boolean> 
   return missed.length > 0 && !stop.aborted;
 }
 
-/** A seed that breaks a promise without a defect too proves nothing about one. Each such run is done once. */
+/**
+ * Runs seeds without a defect, each only once. A seed that breaks a promise even then proves nothing about a defect.
+ */
 function cleanRuns(code: Code): Clean {
   const rules = new Map<string, Promise<string | undefined>>();
   return (thread, seed, steps) => {
@@ -83,7 +84,7 @@ function cleanRuns(code: Code): Clean {
 }
 
 /**
- * @returns why it was not found, or what found it
+ * @returns what found the defect, or why it was not found
  * @throws Stopped
  */
 async function find(
@@ -105,7 +106,7 @@ async function find(
     for (const seed of asked.seeds()) {
       const { violation, steps: taken } = await thread.run(code, { seed, steps, trace: asked.trace });
       if (violation !== undefined) {
-        // It says nothing of the promises.
+        // An error of the simulation itself says nothing about the promises.
         if (violation.rule === "the simulation itself works") return `NOT FOUND: seed ${seed}: ${violation.what}`;
         const rule = await clean(thread, seed, steps);
         if (rule !== undefined) return `NOT FOUND: seed ${seed} breaks a promise without it: ${rule}`;

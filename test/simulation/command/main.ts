@@ -20,7 +20,7 @@ export type Write = (line: string) => void;
 
 export interface Asked extends Command {
   trace: Write | undefined;
-  /** Ends the command at once: seeds in flight are dropped. */
+  /** Stops the command at once. Running seeds are dropped. */
   stop: AbortSignal;
 }
 

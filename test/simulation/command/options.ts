@@ -47,14 +47,12 @@ const OPTIONS = {
   help: { type: "boolean", short: "h" },
 } as const;
 
-/** The parsed options. */
 export interface Command {
-  /** The seeds, from the first on. */
   seeds: () => Iterable<number>;
-  /** How the report names the seeds after so many of them have run. */
+  /** How the report names the seeds when `count` of them have run. */
   named: (count: number) => string;
   steps: number;
-  /** Undefined: no limit. */
+  /** Undefined means no limit. */
   seconds: number | undefined;
   traceFile: string | undefined;
   reportFile: string | undefined;

@@ -2,20 +2,20 @@ import { describe, expect, it } from "vitest";
 import { inColumns, LastLines, Totals } from "./report.ts";
 import { countedFrom, derivedFrom } from "./seeds.ts";
 
-describe("seeds that a text gives", () => {
-  it("are the first 31 bits of SHA-256 of the text, a slash and their number", () => {
+describe("seeds", () => {
+  it("a seed from a text is the first 31 bits of the SHA-256 of `text/number`", () => {
     // From: printf 'abc/1' | sha256sum
     expect([...derivedFrom("abc", 2)]).toEqual([1589492657, 803797833]);
   });
 
-  it("have no end unless it is given", () => {
+  it("seeds counted from a first one have no end when no count is given", () => {
     const seeds = countedFrom(5);
     expect([seeds.next().value, seeds.next().value, seeds.next().done]).toEqual([5, 6, false]);
   });
 });
 
 describe("the report", () => {
-  it("has the same sums in any order, and counts what was answered or cut off as requests", () => {
+  it("the report's sums do not depend on the order of seeds, and answered and cut-off calls count as requests", () => {
     const results = [
       { elapsed: 0.1, seen: { "honest 200": 3, "isolate killed": 9 } },
       { elapsed: 3_600_000.4, seen: { "attacker cut off": 2, "honest 200": 1, "D1 slow for 200 ms": 4 } },
@@ -30,7 +30,7 @@ describe("the report", () => {
     }
   });
 
-  it("goes down each column, in lines that fit", () => {
+  it("the report lists its counts down each column, in lines of at most 118 characters", () => {
     const counts = Array.from({ length: 10 }, (_, i) => [`kind number ${i}`, 1000 - i] as const);
     const lines = inColumns(counts).split("\n");
     expect(lines.map((line) => line.trim().split(/ {2,}/)[1])).toEqual(["kind number 0", "kind number 1"]);
@@ -39,7 +39,7 @@ describe("the report", () => {
     expect(inColumns([])).toBe("  nothing");
   });
 
-  it("has the last lines that mention a name, whole, or all when nothing is named", () => {
+  it("the report shows the last lines of the trace that mention one of the given names, or all lines without a name", () => {
     const kept = (about: string[]) => {
       const last = new LastLines(about, 3);
       for (const line of ["a call-1", "b call-12", "c xcall-1", "d call-12, call-1", "e (call-1)", "f site-2"])

@@ -3,12 +3,12 @@ import type { RunResult } from "../run.ts";
 const WIDTH = 118;
 /** Longer lines of the trace are cut, because bodies and rows are long. --trace writes whole lines. */
 const LONGEST_LINE = 240;
-/** A kind of `seen` that counts requests: "honest 200", "attacker cut off". */
+/** The kinds in `seen` that count requests, such as "honest 200", "attacker cut off". */
 const A_REQUEST = / (?:\d{3}|cut off)$/;
 
 const IN_NAME = String.raw`[\p{L}\p{N}_-]`;
 
-/** 12345 as 12,345. */
+/** 12345 becomes 12,345. */
 export const grouped = (number: number): string => number.toLocaleString("en");
 
 export const counted = (number: number, one: string): string => `${grouped(number)} ${one}${number === 1 ? "" : "s"}`;
@@ -33,7 +33,7 @@ export class Totals {
     return [...this.#seen].sort(([a, some], [b, others]) => others - some || (a < b ? -1 : 1));
   }
 
-  /** The amount of work. Only the last line changes when the same seeds run again. */
+  /** The amount of work. When the same seeds run again, only the last line differs. */
   amounts(seconds: number, threads: number): string {
     const requests = this.seen.reduce((sum, [kind, count]) => sum + (A_REQUEST.test(kind) ? count : 0), 0);
     const perSecond = grouped(Math.round(this.steps / Math.max(seconds, 0.001)));
@@ -46,7 +46,7 @@ export class Totals {
   }
 }
 
-/** Counts in as many columns as fit, down each column. */
+/** Lists counts in as many columns as fit. The order goes down each column. */
 export function inColumns(counts: readonly (readonly [kind: string, count: number])[]): string {
   if (counts.length === 0) return "  nothing";
   const digits = Math.max(...counts.map(([, count]) => grouped(count).length));
@@ -57,7 +57,7 @@ export function inColumns(counts: readonly (readonly [kind: string, count: numbe
   return lines.map((line) => line.trimEnd()).join("\n");
 }
 
-/** The last lines of a trace that mention certain names. */
+/** Collects the last lines of a trace that mention certain names. */
 export class LastLines {
   readonly #about: readonly string[];
   readonly #names: RegExp;

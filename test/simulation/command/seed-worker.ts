@@ -9,23 +9,22 @@ import type { run as Run, RunResult } from "../run.ts";
 export interface WorkerData {
   /** The path of the module that exports `run`. */
   runModule: string;
-  /** The places of the code to watch; undefined watches none, which is faster. */
+  /** The places of the code whose runs are counted; undefined counts none, which is faster. */
   spots?: readonly Spot[] | undefined;
 }
 
 export interface Job {
-  /** Left out when it is that of the job before. */
+  /** Left out when it is the code of the previous job. */
   code?: Code;
   seed: number;
   steps: number;
-  /** Whether the lines of the trace are sent. */
   traced: boolean;
 }
 
-/** `broken`: the simulation itself threw. */
+/** `broken` means that the simulation itself threw. */
 export type Message = { lines: string[] } | { result: RunResult } | { broken: string };
 
-/** Lines are sent in batches, because a message per line would take longer than the run. */
+/** Lines are sent in batches, because one message for each line would take longer than the run. */
 const LINES_A_MESSAGE = 1000;
 
 const { runModule, spots } = workerData as WorkerData;

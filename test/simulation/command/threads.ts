@@ -15,14 +15,16 @@ export class Stopped extends Error {
   override readonly name = "Stopped";
 }
 
-/** A thread that runs seeds, one at a time. It begins with its first seed, and anew after a seed that broke it. */
+/**
+ * A thread that runs one seed at a time. It starts with its first seed, and starts again after a seed that broke it.
+ */
 export class SeedThread {
   readonly #program: WorkerData;
   readonly #stop: AbortSignal;
   #worker: Worker | undefined;
   #code: Code | undefined;
   #receive: (message: Message) => void = () => {};
-  /** What broke the thread between two seeds. */
+  /** The error that broke the thread between two seeds. */
   #failure: string | undefined;
 
   /** @param stop drops the seed in flight */
@@ -76,10 +78,11 @@ export class SeedThread {
 }
 
 /**
- * Works on the items in their order, as many at once as there are threads. When one fails, no other begins.
+ * Works on the items in their order, as many at the same time as there are threads. After an error no further item
+ * begins.
  *
  * @param work gets a thread, the item, and its index
- * @throws the first error of `work`, after those under way have ended; none when it is stopped
+ * @throws the first error of `work`, when all running items have ended; nothing when the command was stopped
  */
 export async function inThreads<Item>(
   items: Iterable<Item>,

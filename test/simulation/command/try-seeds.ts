@@ -17,7 +17,7 @@ const NOT_THE_SAME =
   "The same seed with the same steps ended in another way just before: the simulation is not deterministic. Mend that first.";
 
 /**
- * Runs the code without defects, and reports.
+ * Runs seeds with the code without defects, and prints a report.
  *
  * @returns whether a promise was broken
  * @throws BrokenRun when the simulation of a seed throws, after the report of the other seeds
@@ -76,7 +76,7 @@ export async function trySeeds(asked: Asked, parts: Parts, report: Write | undef
 }
 
 /**
- * Prints what happened instead, and the last lines of the trace that are about it.
+ * Prints what happened instead of the promise, and the last lines of the trace about it.
  *
  * @throws Stopped
  */

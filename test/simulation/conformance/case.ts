@@ -1,14 +1,13 @@
 /**
- * A case calls a platform and returns everything visible of the answer. Its name is a rule. It must not throw: an error
- * that the rule is about is caught by {@link errorOf}, so that two platforms do not agree by failing for different
- * reasons.
+ * A case calls a platform and returns all that is visible of the answer. Its name is a rule. It must not throw, because
+ * two platforms could throw for different reasons: {@link errorOf} catches an expected error.
  */
 export type Cases<Platform> = Record<string, (platform: Platform) => unknown>;
 
 /** The result of a case in JSON: see {@link plain}. */
 export type Outcome = { gave: unknown } | { threw: string };
 
-/** Runs one case after another, each on a platform of its own. `platformOf` gets the case's index in the list. */
+/** Runs one case after another, each on its own platform. `platformOf` gets the case's index in the list. */
 export async function outcomesOf<Platform>(
   cases: Cases<Platform>,
   platformOf: (place: number) => Platform | Promise<Platform>,

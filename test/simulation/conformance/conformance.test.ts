@@ -59,7 +59,6 @@ function queuePlatform(): QueuePlatform {
 
 const limited = (limit: number, period: 10 | 60) => new SimulatedRateLimit({ limit, period }, Date.now);
 
-/** What each case of a list gets instead of workerd's. */
 const STAND_INS: Record<ListName, () => unknown> = {
   d1: database,
   service: async () => ({ ...(await database()), migrations }),
@@ -85,12 +84,12 @@ beforeAll(async () => {
 });
 afterAll(() => platform.close());
 
-describe.each(Object.keys(LISTS) as ListName[])("the stand-in answers as workerd: %s", (list) => {
-  test.each(Object.keys(LISTS[list]))("%s", (name) => {
+describe.each(Object.keys(LISTS) as ListName[])("the stand-in for workerd: %s", (list) => {
+  test.each(Object.keys(LISTS[list]))("the stand-in answers as workerd does: %s", (name) => {
     const { real, simulated } = outcomes[list] ?? {};
     expect(real?.[name]).toHaveProperty("gave");
     expect(simulated?.[name]).toEqual(real?.[name]);
-    // Properties have the same order too.
+    // The order of properties must be the same too.
     expect(JSON.stringify(simulated?.[name])).toBe(JSON.stringify(real?.[name]));
   });
 });

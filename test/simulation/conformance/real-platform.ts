@@ -8,7 +8,9 @@ import type { Outcome } from "./case.ts";
 import { LISTS, type ListName } from "./cases/index.ts";
 
 export interface RealPlatform {
-  /** The results of a list's cases in workerd. A list may run once: afterwards its databases are not empty. */
+  /**
+   * The results of a list's cases in workerd. A list may run only once, because its databases are not empty afterwards.
+   */
   outcomes: (list: ListName) => Promise<Record<string, Outcome>>;
   close: () => Promise<void>;
 }
@@ -55,7 +57,7 @@ export async function startRealPlatform(migrations: string[]): Promise<RealPlatf
   };
 }
 
-/** A binding for each case of a list, and what it is bound to. */
+/** The name of a binding for each case of a list, and the name of the resource that it is bound to. */
 const oneForEach = (list: ListName, prefix: string, bound = prefix): [string, string][] =>
   Object.keys(LISTS[list]).map((_, place) => [`${prefix}${place}`, `${bound}${place}`]);
 

@@ -14,7 +14,7 @@ function database(binding: unknown) {
 /** The current consumer of each queue, by the queue's name. */
 const consumers = new Map<string, Parameters<QueuePlatform["consume"]>[0]>();
 
-/** What the case with this index in its list gets. */
+/** The platform for the case at an index of each list. */
 const PLATFORMS: Record<ListName, (env: Env, place: number) => unknown> = {
   d1: (env, place) => database(env[`D1_${place}`]),
   service: async (env, place) => ({ ...(await database(env[`SERVICE_${place}`])), migrations: env.MIGRATIONS }),

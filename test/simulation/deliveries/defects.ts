@@ -1,6 +1,5 @@
 import { type Defect, oneEditDefect } from "../planted-defect.ts";
 
-/** Defects of leases, attempts, results, shares, the health of webhooks and what is told of it. */
 export const DELIVERY_DEFECTS: Defect[] = [
   oneEditDefect(
     "newest-due-first",
@@ -18,14 +17,14 @@ export const DELIVERY_DEFECTS: Defect[] = [
   ),
   oneEditDefect(
     "short-leases",
-    "The lease of a slow attempt ends too early, so the attempt is begun again.",
+    "The lease of a slow attempt ends too early, so a second attempt begins.",
     "src/events/store/deliveries.ts",
     "export const LEASE_SECONDS = 60;",
     "export const LEASE_SECONDS = 10;",
   ),
   oneEditDefect(
     "failure-without-claim",
-    "A failure is recorded over results that others have recorded since.",
+    "A failure overwrites newer results of other attempts.",
     "src/events/store/deliveries.ts",
     "each.value ->> 'status' = 'delivered' AND ${deliveries.status} <> 'delivered'",
     "true",
@@ -46,7 +45,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   ),
   oneEditDefect(
     "no-sweep",
-    "A delivery whose message the queue lost is never sent.",
+    "A delivery whose message was lost in the queue is never sent.",
     "src/events/sweep.ts",
     "await notifyQueue(tools, notices);",
     "await notifyQueue(tools, notices.slice(0, 0));",
@@ -74,14 +73,14 @@ export const DELIVERY_DEFECTS: Defect[] = [
   ),
   oneEditDefect(
     "disabling-tells-nobody",
-    "The site's other webhooks are not told of one that the Worker disables.",
+    "The site's other webhooks get no event when the Worker disables a webhook.",
     "src/events/store/webhook-health.ts",
     "    ...tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }),\n",
     '    ...(eventId === "" ? tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }) : {}),\n',
   ),
   oneEditDefect(
     "failing-is-told-each-minute",
-    "The sweep tells of a failing webhook again and again.",
+    "The sweep writes an event about a failing webhook each minute.",
     "src/events/store/webhook-events.ts",
     "AND ${webhooks.failingToldAt} IS NULL",
     "AND coalesce(${webhooks.failingToldAt}, 0) < ${now}",
@@ -95,7 +94,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   ),
   oneEditDefect(
     "redelivers-what-is-under-way",
-    "Redelivering takes the lease from an attempt in flight.",
+    "Sending a delivery again takes the lease from its attempt in flight.",
     "src/operators/store/home/redeliver-one.ts",
     "CASE WHEN ${inFlight} THEN deliveries",
     "CASE WHEN 0 AND ${inFlight} THEN deliveries",
@@ -109,14 +108,14 @@ export const DELIVERY_DEFECTS: Defect[] = [
   ),
   oneEditDefect(
     "last-attempt-buries-the-redelivery",
-    "The failure of a last attempt ends a delivery that was sent again meanwhile.",
+    "The failure of the eighth attempt ends a delivery that was sent again meanwhile.",
     "src/events/store/deliveries.ts",
     "UPDATE ${deliveries} SET status = CASE WHEN ${SENT_AGAIN} THEN 'pending' ELSE each.value ->> 'status' END,",
     "UPDATE ${deliveries} SET status = each.value ->> 'status',",
   ),
   oneEditDefect(
     "old-url-judges-the-new-one",
-    "The answer of a webhook's old URL counts for its new one.",
+    "The answer from a webhook's old URL counts for its new URL.",
     "src/events/store/webhook-health.ts",
     "${webhooks.id} = ${v.webhookId} AND ${webhooks.url} = ${v.url}`;",
     "${webhooks.id} = ${v.webhookId}`;",
@@ -130,7 +129,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   ),
   oneEditDefect(
     "events-without-deliveries",
-    "The batch of a site with events leaves the deliveries out.",
+    "A call of a site with events writes its event without deliveries.",
     "src/core/operations/define-operation.ts",
     "deliveries: request.events === 1 ?",
     "deliveries: request.events === 2 ?",
@@ -144,14 +143,14 @@ export const DELIVERY_DEFECTS: Defect[] = [
   ),
   oneEditDefect(
     "url-changes-nothing-in-flight",
-    "The failure of an attempt at a webhook's old URL takes one of the eight of its new one.",
+    "A failure at a webhook's old URL counts as one of the eight attempts at its new URL.",
     "src/operators/store/home/webhooks.ts",
     "? renewInFlight(db, key, author.now, unchanged)",
     "? renewInFlight(db, key, 0 * author.now, unchanged)",
   ),
   oneEditDefect(
     "enabled-while-it-ends",
-    "A webhook is enabled while deliveries from before are still pending.",
+    "A webhook is enabled while deliveries from before it was disabled are still pending.",
     "src/operators/store/home/webhooks.ts",
     "isEnabling ? notExists(pending) : undefined,",
     "isEnabling && 0 ? notExists(pending) : undefined,",

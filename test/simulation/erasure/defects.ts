@@ -7,7 +7,6 @@ const OLD_SESSIONS = "src/operators/store/home/old-sessions.ts";
 const SITE_DELETIONS = "src/operators/store/home/site-deletions.ts";
 const DELETE_SITE = "src/operators/services/delete-site.ts";
 
-/** Defects of erasing customers. */
 const ERASING: Defect[] = [
   oneEditDefect(
     "erase-without-receipt-in-kv",
@@ -58,14 +57,14 @@ const ERASING: Defect[] = [
   ),
   oneEditDefect(
     "erasure-ends-below-its-new-end",
-    "A step of an erasure does not look whether the erasure's highest id is still the one that it was read with.",
+    "A step of an erasure does not check whether the erasure has got a new highest id since it was read.",
     ERASE_STEP,
     "AND ${erasures.until} = ${v.until} AND ${erasures.listedTo} >= ${erasures.until}`,",
     "AND ${erasures.listedTo} >= ${erasures.until}`,",
   ),
   {
     name: "erase-keeps-the-id",
-    what: "The row of an erasure names the customer after its end.",
+    what: "The row of an erasure still names the customer after the erasure has ended.",
     edits: [
       {
         file: ERASE_STEP,
@@ -81,7 +80,7 @@ const ERASING: Defect[] = [
   },
   oneEditDefect(
     "settling-erases-nobody",
-    "Settling a restored home does not erase again.",
+    "Settling a restored home does not repeat the erasures.",
     ERASE_AGAIN,
     "if (first !== undefined && !done.has(nameOf(first))) due.push",
     "if (first !== undefined && done.has(nameOf(first))) due.push",
@@ -102,7 +101,7 @@ const ERASING: Defect[] = [
   ),
   {
     name: "erase-counts-twice",
-    what: "A second try of a step counts and tells again.",
+    what: "A second try of a step of an erasure counts its sessions and writes its event again.",
     edits: [
       {
         file: ERASE_STEP,
@@ -118,79 +117,77 @@ const ERASING: Defect[] = [
   },
   oneEditDefect(
     "erase-gives-ids-again",
-    "The floor does not rise when a site's newest session goes.",
+    "The floor does not rise when a site's newest session is erased.",
     ERASE_STEP,
     "raiseFloor(v, isMine(v))",
     "raiseFloor(v, sql`false`)",
   ),
 ];
 
-/** Defects of keeping sessions for so long, and of the ends of sites. */
 const AGEING: Defect[] = [
   oneEditDefect(
     "longer-retention-comes-too-late",
-    "A batch of the cron job asks only whether the site has a retention, not whether it is the one that was read.",
+    "A batch of the cron job checks only that the site has a retention, not that the retention is unchanged.",
     OLD_SESSIONS,
     "AND (${homeSites.retentionDays} = ${v.retentionDays}",
     "AND (${homeSites.retentionDays} IS NOT NULL",
   ),
   oneEditDefect(
     "retention-gives-seqs-again",
-    "The floor of seqs does not rise when a site's newest event goes.",
+    "The floor of seqs does not rise when a site's newest event is deleted.",
     OLD_SESSIONS,
     "AND ${homeSites.eventSeqFloor} < (SELECT",
     "AND ${homeSites.eventSeqFloor} > (SELECT",
   ),
   oneEditDefect(
     "retention-forgets-who-is-next",
-    "No site is found whose oldest session is too old.",
+    "The cron job does not find the sites whose oldest session is too old.",
     "src/operators/store/pruning/prune-sessions.ts",
     "${keptUntil} <= ${run.now}",
     "${keptUntil} <= ${run.now} - 9e9",
   ),
   oneEditDefect(
     "end-of-an-open-site",
-    "A site ends that is open.",
+    "An open site can be deleted.",
     SITE_DELETIONS,
     'eq(homeSites.name, name), eq(homeSites.status, "closed"));',
     "eq(homeSites.name, name));",
   ),
   oneEditDefect(
     "cron-ends-a-site-that-nobody-kept",
-    "The cron goes on with a site's deletion that its home has begun, although the directory does not know of it.",
+    "The cron job continues a site's deletion of which the directory does not know yet.",
     "src/operators/store/pruning/prune-deleted-sites.ts",
     'if (site?.home !== deletion.home || site.status !== "deleting") return false;',
     "if (site?.home !== deletion.home) return false;",
   ),
   oneEditDefect(
     "end-without-receipt-in-kv",
-    "KV does not learn that a site ends.",
+    "The receipt of a site's end is not put into KV.",
     DELETE_SITE,
     "await fromKv(ctx)(() => writeSiteDeletion(config.credentials, home, { ...deletion, hash }));",
     "void [hash, fromKv, writeSiteDeletion];",
   ),
   oneEditDefect(
     "end-before-the-directory-knows",
-    "Apps and webhooks go before the directory knows that the site ends.",
+    "The end of a site deletes apps and webhooks before the directory knows of it.",
     DELETE_SITE,
     "  await keepDeletion(runtime, config.directory, deletion, now, answerBy);\n  await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);\n",
     "  await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);\n  await keepDeletion(runtime, config.directory, deletion, now, answerBy);\n",
   ),
   oneEditDefect(
     "settling-ends-no-site",
-    "A restored home keeps the sites that have ended.",
+    "A restored home keeps the sites that have been deleted.",
     "src/operators/services/delete-again.ts",
     "await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);\n      deletedAgain++;",
     "void [stopSite, authorOf];",
   ),
   oneEditDefect(
     "retention-keeps-customers",
-    "Who has no session left stays as long as the site has any session.",
+    "A customer without sessions stays as long as the site has any session.",
     OLD_SESSIONS,
     "AND ${sessions.customerExternalId} = ${customers.externalId})`",
     ")`",
   ),
 ];
 
-/** Defects of erasing, ageing, and the ends of sites. */
 export const ERASURE_DEFECTS: Defect[] = [...ERASING, ...AGEING];

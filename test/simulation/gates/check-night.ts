@@ -1,5 +1,5 @@
 /**
- * The nightly gate: fails unless the given report shows that everything has happened and each rule was asked. See
+ * The nightly gate: fails unless the given report shows that each event has happened and each rule was asked. See
  * docs/simulation.md.
  */
 import { readFileSync } from "node:fs";

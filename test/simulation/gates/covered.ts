@@ -18,7 +18,7 @@ export function cover(spots: readonly Spot[]): () => number[] {
   session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
   return () => {
     let scripts: Profiler.ScriptCoverage[] = [];
-    // A session of its own thread calls back before `post` returns.
+    // The inspector session is in this thread, so it calls back before `post` returns.
     session.post("Profiler.takePreciseCoverage", (error, { result }) => {
       if (error !== null) throw error;
       scripts = result;
@@ -28,7 +28,7 @@ export function cover(spots: readonly Spot[]): () => number[] {
   };
 }
 
-/** The smallest range around a place has the count of that place. */
+/** Whether a place has run: its count is that of the smallest range around it. */
 export function hasRun(ranges: readonly Profiler.CoverageRange[], offset: number): boolean {
   const size = ({ startOffset, endOffset }: Profiler.CoverageRange) => endOffset - startOffset;
   const around = ranges.filter(({ startOffset, endOffset }) => startOffset <= offset && offset < endOffset);

@@ -9,7 +9,7 @@ const RULES = new Set(readRules().map(({ rule }) => rule));
 const NAMES = [...operationNames(), ...worldNames()];
 
 describe("the gate of names", () => {
-  it("wants each operation accepted, repeated, and refused by each of its rules", () => {
+  it("the gate requires that each operation is accepted, repeated, and refused by each of its rules", () => {
     const made = [{ wireName: "close_gd", refusals: { closed_before: {} } }];
     const all = ["accepted", "repeated", "refused: closed_before", "refused: key_reused"].map(
       (how) => `close_gd ${how}`,
@@ -19,11 +19,11 @@ describe("the gate of names", () => {
     expect(notSeen({ seen }, all)).toEqual(all.slice(2));
   });
 
-  it("knows which names each text may come to that the world counts", () => {
+  it("PUT_TOGETHER lists each computed text that the world counts", () => {
     expect(countedIn(readWorld()).putTogether.toSorted()).toEqual(Object.keys(PUT_TOGETHER).toSorted());
   });
 
-  it("finds names where they are counted", () => {
+  it("the gate reads the counted names from the calls of count() and note() in the source", () => {
     const text =
       'world.count(a ? "one" : `two`); witness.note(call, "not this", isLost ? "three" : undefined); f("four");';
     expect(countedIn([sourceOf("world/made-up.ts", text)])).toEqual({
@@ -34,7 +34,7 @@ describe("the gate of names", () => {
     expect(countedIn([another])).toEqual({ names: [], putTogether: ["`act: ${act}`"] });
   });
 
-  it("asks for acts, attacks, faults and hands", () => {
+  it("the gate requires acts, attacks, faults, and changes by hand at the database", () => {
     const names = ["operator: closeSite", "attack: floods", "D1: request lost in silence", "customer erased by hand"];
     expect(NAMES).toEqual(expect.arrayContaining(names));
   });
@@ -58,25 +58,25 @@ describe("the gate of rules", () => {
     'if (a¦) this.#report(call, "at home", ["r", what]);',
     'for (const { rule } of [{ rule: "r" }]) { if (a¦) violate(rule, what); }',
     'const RULES = { one: "r" }; if (a) violate(RULES[kind], what); push({ kind: "¦one" });',
-  ])("finds the letter before ¦, where a rule is asked in %s", (marked) => {
+  ])("the gate counts a rule at the letter before ¦ in %s", (marked) => {
     expect(askedIn(marked.replace("¦", ""))).toContainEqual(["r", marked.indexOf("¦") - 1]);
   });
 
-  it("finds both rules of a choice, and takes no other pair for a rule", () => {
+  it("the gate finds both rules of a conditional expression, and takes no other pair of texts for a rule", () => {
     expect(askedIn('if (a) violate(b ? "one" : "two", what);').map(([rule]) => rule)).toEqual(["one", "two"]);
     expect(askedIn('function shown(): string[] { return ["r", what]; } set(["r", what]);')).toEqual([]);
   });
 
-  it("refuses words that it cannot follow", () => {
+  it("the gate throws for a rule whose text is put together at run time", () => {
     expect(() => askedIn("\nviolate(`${a} holds`, what);")).toThrow("made-up.ts:2: which rule is `${a} holds`?");
   });
 
-  it("finds the rules of each part of the checker", () => {
+  it("the gate finds the rules of each part of the checker", () => {
     const rules = ["each ranstr has at most one effect", "no seq is given twice"];
     expect([...RULES]).toEqual(expect.arrayContaining([...rules, "a second try writes nothing"]));
   });
 
-  it("takes what the smallest range around a place says", () => {
+  it("a place in the code has the count of the smallest range around it", () => {
     const range = (startOffset: number, endOffset: number, count: number) => ({ startOffset, endOffset, count });
     const ranges = [range(0, 100, 1), range(10, 50, 0), range(20, 30, 2)];
     expect([5, 25, 50].map((offset) => hasRun(ranges, offset))).toEqual([true, true, true]);
@@ -85,7 +85,7 @@ describe("the gate of rules", () => {
 });
 
 describe("the gate", () => {
-  it("names what did not happen and what was not asked, but what no seed is sure to show", () => {
+  it("the gate names each missing event and each rule that was not asked, except those in NEVER", () => {
     const seen = Object.fromEntries(NAMES.map((name) => [name, 1]));
     const rules = { "one holds": true, "two holds": false };
     const report = { seen: { ...seen, "attack: floods": 0, "queue: message dropped": 0 }, rules };
@@ -93,7 +93,7 @@ describe("the gate", () => {
     expect(missingIn(report)).toEqual(["attack: floods", "two holds"]);
   });
 
-  it("makes exceptions only of what there is", () => {
+  it("NEVER holds only names and rules that exist", () => {
     expect(Object.keys(NEVER).filter((name) => !NAMES.includes(name) && !RULES.has(name))).toEqual([]);
   });
 });

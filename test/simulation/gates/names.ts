@@ -25,10 +25,10 @@ import { QUEUE_FAULTS } from "../world/cloud/queue-link.ts";
 import { type Node, readSources, type Source, wordsOf } from "./source.ts";
 
 const CACHED = ["NONCES get", "NONCES put", "CREDENTIALS get", "CREDENTIALS put"];
-/** The moods in which a receiver gets a post. One that refuses gets none. */
+/** The moods in which a receiver gets posts. A receiver that refuses gets none. */
 const MET = Object.keys(MOODS).filter((mood) => mood !== "refuses");
 
-/** The names of each computed text that the world counts, by the text of its expression in the source. */
+/** All values of each computed name that the world counts, by the expression in the source. */
 export const PUT_TOGETHER: Record<string, readonly string[]> = {
   act: Object.keys(DEPLOYMENTS),
   "OUTAGES[state]": Object.values(OUTAGES),
@@ -58,15 +58,15 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "`receiver: ${post.mood}`": ["well", "planned", ...MET].map((mood) => `receiver: ${mood}`),
   "`post: ${post.missed}`": MISSES.map((why) => `post: ${why}`),
   "`${call.role} cut off`": ROLES.map((role) => `${role} cut off`),
-  // The gate asks for results of operations and for moods instead of statuses.
+  // The gate requires results of operations and moods instead of statuses.
   "`${call.role} ${call.answer?.status}`": [],
   "`post ${post.status}`": [],
-  // Names that a link passes on, and counts of operations, which have a gate of their own.
+  // A link only passes these names on. The counts of operations have a gate of their own.
   kind: [],
   what: [],
 };
 
-/** The names that the world's files count: literal ones, and the texts of computed ones. */
+/** The names that the world's files count: literal names, and the expressions of computed names. */
 export function countedIn(sources: readonly Source[]): { names: string[]; putTogether: string[] } {
   const names = new Set<string>();
   const putTogether = new Set<string>();

@@ -1,7 +1,7 @@
 import type { Spot } from "./covered.ts";
 import { isCallOf, isFunction, type Node, nameOf, readSources, type Source, wordsOf } from "./source.ts";
 
-/** A place whose count by V8 tells whether a rule was asked. */
+/** A place in the code. V8 counts its runs, which tells whether a rule was asked. */
 export interface Place extends Spot {
   rule: string;
 }
@@ -16,8 +16,8 @@ const ON_THE_WAY =
 export const readRules = (): Place[] => rulesOf(readSources());
 
 /**
- * Every rule with each place that asks it. Rules are the texts passed to `violate`, and those in pairs that a function
- * returns to its caller.
+ * Every rule with each place that asks it. Rules are the texts passed to `violate`, and the texts in pairs that a
+ * function returns.
  *
  * @throws Error for a text that cannot be followed: write it as a literal, a `const`, in a list, or in a record of
  *   sentences by kind
@@ -59,8 +59,7 @@ function rulesIn(words: Node, at: Node, source: Source, sources: readonly Source
 }
 
 /**
- * Where V8 counts that a rule is asked: in the test directly before its violation, that of its branch or of an early
- * return.
+ * Where V8 counts that a rule is asked: the last condition before its violation, of its branch or of an early return.
  *
  * @param at the node that breaks the rule
  * @param nodes all nodes of its file: `at` may be in a function that others call when something is wrong
@@ -85,8 +84,8 @@ function askedAt(at: Node, nodes: readonly Node[]): number[] {
 }
 
 /**
- * The part of a test that is evaluated last when it comes to a value. The parts before it are the rule's precondition:
- * `attempts >= 8 && claim === null` is asked when there were eight attempts.
+ * The part of a test that is evaluated last when the test gives `comesTo`. The parts before it are the rule's
+ * precondition: the rule of `attempts >= 8 && claim === null` is asked only after eight attempts.
  */
 const lastAsked = ({ operator, start, end }: Node, comesTo: boolean): number =>
   operator === (comesTo ? "||" : "&&") ? start : end - 1;
@@ -95,13 +94,15 @@ const lastAsked = ({ operator, start, end }: Node, comesTo: boolean): number =>
 const leaves = ({ type, body }: Node): boolean =>
   type === "BlockStatement" ? body.length > 0 && leaves(body.at(-1)) : /^(Return|Throw|Continue|Break)/.test(type);
 
-/** The calls of a function in its file, by its own name or that of the variable or member that holds it. */
+/** The calls of a function in its file, by its own name or by the name of the variable or member that holds it. */
 function callsOf({ id, parent }: Node, nodes: readonly Node[]): Node[] {
   const name = nameOf(id) ?? nameOf(parent?.id ?? parent?.key);
   return name === undefined ? [] : nodes.filter((each) => isCallOf(each, name));
 }
 
-/** The last declaration of a name before its use: a variable, a parameter's function, or a field that is taken out. */
+/**
+ * The last declaration of a name before its use: a variable, the function with the parameter, or a destructured field.
+ */
 function declarationOf(used: Node, nodes: readonly Node[]): Node | undefined {
   const declares = ({ type, id, params, key, parent }: Node) =>
     (type === "VariableDeclarator" && nameOf(id) === used.name) ||
@@ -119,7 +120,7 @@ function isPair(node: Node, { text }: Source): boolean {
   return parent.returnType != null && GIVES_PAIR.test(text.slice(parent.returnType.start, parent.returnType.end));
 }
 
-/** The sentences of a record by kind. Each is asked where the checker decides that something is of its kind. */
+/** The sentences of a record by kind. A sentence is asked where the checker makes an object of its kind. */
 const sentencesOf = (record: string | undefined, sources: readonly Source[]): Place[] =>
   sources.flatMap(({ nodes }) => {
     const made = nodes.find(({ type, id }) => type === "VariableDeclarator" && nameOf(id) === record);

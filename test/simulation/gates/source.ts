@@ -18,7 +18,6 @@ export interface Node {
   [field: string]: any;
 }
 
-/** A source file of the simulation. */
 export interface Source {
   /** Relative to test/simulation/. */
   file: string;

@@ -1,6 +1,5 @@
 import { type Defect, oneEditDefect } from "../planted-defect.ts";
 
-/** Defects of homes: closed, restored, and reconciled. */
 export const HOME_DEFECTS: Defect[] = [
   oneEditDefect(
     "lift-by-floor-only",
@@ -41,7 +40,7 @@ export const HOME_DEFECTS: Defect[] = [
   ),
   {
     name: "lift-not-in-directory",
-    what: "The new floors of a further home are kept neither in the directory nor in KV, so a second restore gives ids twice.",
+    what: "The new floors of another home than main are stored neither in the directory nor in KV, so a second restore gives ids twice.",
     edits: [
       {
         file: "src/operators/services/homes.ts",
@@ -57,7 +56,7 @@ export const HOME_DEFECTS: Defect[] = [
   },
   oneEditDefect(
     "settling-lifts-again",
-    "The same reconciliation sent again skips ids again.",
+    "A repeated call of the same reconciliation skips ids again.",
     "src/operators/store/reconciliations.ts",
     "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,\n      })\n      .where(CHANGED),",
     "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,\n      }),",
@@ -94,21 +93,21 @@ export const HOME_DEFECTS: Defect[] = [
   ),
   oneEditDefect(
     "floor-falls-with-the-newest-session",
-    "When the newest session of a site goes, the site's floor becomes that session's id, also when the floor is higher already.",
+    "When the newest session of a site is deleted, the site's floor becomes that session's id, even if the floor is already higher.",
     "src/operators/store/home/chosen-sessions.ts",
     " AND ${homeSites.chatIdFloor} < ${v.lastChatId} AND ${condition}",
     " AND ${condition}",
   ),
   oneEditDefect(
     "change-before-settling-opens-the-site",
-    "A change of a site in a restored home starts from the home's own row even when the directory's copy is newer, but gets a revision above both.",
+    "A change of a site in a restored home uses the home's own row even if the directory's copy is newer, but gets a revision above both.",
     "src/operators/store/home/sites.ts",
     "  const isOlder = before.revision < knownSite.revision;\n  const { name, status, retentionDays } = isOlder ? knownSite : before;",
     "  const { name, status, retentionDays } = before;",
   ),
   oneEditDefect(
     "home-noted-as-copied-too-early",
-    "Settling main notes that a home is copied after its sites came, before its routes and ended sites have come.",
+    "Settling main notes a home as copied when only its sites are copied, and not yet its routes and ended sites.",
     "src/operators/services/homes.ts",
     "    await copyRoutesToDirectory(directory, name, other);\n    await keepDeletionsOf(ctx, name, other);\n    await noteCopied(directory, reconciliationId, name, now);",
     "    await noteCopied(directory, reconciliationId, name, now);\n    await copyRoutesToDirectory(directory, name, other);\n    await keepDeletionsOf(ctx, name, other);",

@@ -6,7 +6,7 @@ export class Chance {
 
   constructor(seed: number) {
     this.#generator = xoroshiro128plus(seed);
-    // Close seeds have close first numbers, so the first ones are dropped.
+    // Close seeds give close first numbers, so the first numbers are dropped.
     for (let i = 0; i < 16; i++) this.#generator.next();
   }
 
@@ -46,7 +46,7 @@ export class Chance {
     throw new Error("no weight is above 0");
   }
 
-  /** A random part of a list, in its order; each item with probability `share`. */
+  /** A random part of a list in its order. Each item is in it with probability `share`. */
   some<T>(list: readonly T[], share = 0.5): T[] {
     return list.filter(() => this.happens(share));
   }
@@ -55,7 +55,7 @@ export class Chance {
     return Uint8Array.from({ length }, () => this.#generator.next() & 255);
   }
 
-  /** In the form of `crypto.randomUUID()`. */
+  /** A UUID in the form of `crypto.randomUUID()`. */
   uuid(): `${string}-${string}-${string}-${string}-${string}` {
     const hex = Buffer.from(this.bytes(16)).toString("hex");
     const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);

@@ -5,7 +5,7 @@ import { runAs, Scheduler, type Task } from "./scheduler.ts";
 import { subtle } from "./subtle.ts";
 
 describe("the scheduler", () => {
-  it("takes turns in the order of their times, and turns of one time in the order they were asked for", async () => {
+  it("the scheduler takes turns in the order of their times, and turns at the same time in the order of scheduling", async () => {
     const scheduler = new Scheduler();
     const taken: string[] = [];
     for (const [delay, name] of [
@@ -20,7 +20,7 @@ describe("the scheduler", () => {
     expect(taken).toEqual(["a at 0", "b at 3", "c at 3", "d at 5"]);
   });
 
-  it("lets everything that needs no I/O go on before the next turn", async () => {
+  it("the scheduler settles all promises before the next turn", async () => {
     const scheduler = new Scheduler();
     let hops = 0;
     scheduler.after(1, async () => {
@@ -30,7 +30,7 @@ describe("the scheduler", () => {
     expect(hops).toBe(1_000);
   });
 
-  it("runs what waits for rest in the same turn, when nothing goes on any more, and lets that go on too", async () => {
+  it("a function given to atRest() runs in the same turn, after all promises have settled, and may call atRest() again", async () => {
     const scheduler = new Scheduler();
     const seen: string[] = [];
     scheduler.after(1, async () => {
@@ -46,7 +46,7 @@ describe("the scheduler", () => {
     expect(seen).toEqual(["going on", "at rest", "at rest again"]);
   });
 
-  it("never takes a turn that was cancelled", async () => {
+  it("the scheduler never takes a cancelled turn", async () => {
     const scheduler = new Scheduler();
     let taken = false;
     const cancel = scheduler.after(1, () => {
@@ -57,7 +57,7 @@ describe("the scheduler", () => {
     expect(taken).toBe(false);
   });
 
-  it("counts time in whole microseconds, so that sums of delays are the same on every machine", async () => {
+  it("the scheduler counts time in whole microseconds, so that ten delays of 0.1 ms are exactly 1 ms", async () => {
     const scheduler = new Scheduler();
     for (let i = 0; i < 10; i++) {
       scheduler.after(0.1, () => {});
@@ -68,7 +68,7 @@ describe("the scheduler", () => {
 });
 
 describe("chance", () => {
-  it("gives a fork draws of its own, which do not depend on what is drawn after it", () => {
+  it("the draws of a fork do not depend on later draws of its parent", () => {
     const [one, other] = [new Chance(3), new Chance(3)];
     const forks = [one.fork(), other.fork()];
     one.number();
@@ -82,7 +82,7 @@ describe("a program", () => {
       [name: string]: (...given: unknown[]) => unknown;
     };
 
-  it("shares nothing that its modules keep with another start", () => {
+  it("two starts of a program share no state of its modules", () => {
     const image = new ProgramImage({ worker: "let calls = 0; return { count: () => ++calls };", client: "" });
     const starts = [1, 2].map(
       () => image.startWorker(new Scheduler(), { now: () => EPOCH }, new Chance(1)) as unknown as { count(): number },
@@ -93,14 +93,14 @@ describe("a program", () => {
     ]);
   });
 
-  it("reads the clock that it is given, however it asks", () => {
+  it("Date.now() and new Date() of a program read the clock that it was given", () => {
     const { times } = start("return { times: () => [Date.now(), new Date().getTime(), new Date(5).getTime()] };", {
       now: () => EPOCH + 1,
     });
     expect(times?.()).toEqual([EPOCH + 1, EPOCH + 1, 5]);
   });
 
-  it("waits in virtual time", async () => {
+  it("setTimeout() of a program waits in virtual time", async () => {
     const scheduler = new Scheduler();
     const { wait } = start("return { wait: (done) => setTimeout(done, 1000) };", undefined, scheduler);
     let done = false;
@@ -111,7 +111,7 @@ describe("a program", () => {
     expect([done, scheduler.now]).toEqual([true, 1_000]);
   });
 
-  it("finds nothing of node, and no network", () => {
+  it("a program has neither the globals of node nor a network", () => {
     const { reach } = start(
       "return { reach: () => [typeof process, typeof Buffer, typeof require, typeof fetch('x')] };",
     );
@@ -120,7 +120,7 @@ describe("a program", () => {
     expect(types?.()).toEqual(["undefined", "undefined", "undefined"]);
   });
 
-  it("hears no timer of a task that has ended", async () => {
+  it("the timer of an ended task does not fire", async () => {
     const scheduler = new Scheduler();
     const { wait } = start("return { wait: (done) => setTimeout(done, 1) };", undefined, scheduler);
     const task: Task = { name: "call", alive: true };
@@ -132,7 +132,7 @@ describe("a program", () => {
   });
 });
 
-it("answers calls of WebCrypto before anything that waits for the event loop", async () => {
+it("the simulated WebCrypto answers without waiting for the event loop", async () => {
   let answered = false;
   void subtle.digest("SHA-256", new Uint8Array()).then(() => {
     answered = true;

@@ -25,7 +25,7 @@ const GLOBALS = [
   "fetch",
   "AbortSignal",
 ] as const;
-/** Globals of node that the Workers runtime does not have; and the console, because the world gives telemetry. */
+/** Hidden globals of node: those that the Workers runtime lacks, and the console, because the world takes telemetry. */
 const ABSENT = ["process", "Buffer", "require", "setImmediate", "setInterval", "self", "global", "console"] as const;
 
 /** `fetch`, as the Worker calls it. */
@@ -34,9 +34,8 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 type Start = (...globals: unknown[]) => unknown;
 
 /**
- * Loads the code once. Each start is like a new process: it has its own modules, clock and random numbers. So isolates
- * share no state of a module, and no global that the Worker, the client or a library uses is the machine's clock,
- * randomness or network.
+ * Loads the code once. Each start is like a new process, with its own modules, clock and random numbers. So isolates
+ * share no state of a module. No global gives the code the machine's clock, randomness or network.
  */
 export class ProgramImage {
   readonly #worker: Start;
@@ -124,7 +123,7 @@ const signalOf = (scheduler: Scheduler) =>
     },
   });
 
-/** A timer of the running task: it does not fire after the task has ended. */
+/** Starts a timer of the running task. It does not fire after the task has ended. */
 export function after(scheduler: Scheduler, milliseconds: number, callback: () => void): () => void {
   const task = currentTask();
   return scheduler.after(milliseconds, () => {

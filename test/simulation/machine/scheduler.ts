@@ -10,7 +10,7 @@ interface Turn {
 /** Times are rounded to microseconds, so that sums of delays are the same on every machine. */
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000;
 
-/** Waits until all promises have gone on: no part of the simulation does real I/O. */
+/** Waits until all promises have settled, which is soon because no part of the simulation does real I/O. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
@@ -54,7 +54,7 @@ export class Scheduler {
     return true;
   }
 
-  /** Runs a function once in this turn, when all promises have gone on. */
+  /** Runs a function once in this turn, after all promises have settled. */
   atRest(run: () => void): void {
     this.#atRest.push(run);
   }
@@ -64,7 +64,7 @@ export class Scheduler {
     return this.#turns.at(-1)?.at;
   }
 
-  /** The queue is sorted backwards: the next turn is the last element. Of turns at one time, the newest comes first. */
+  /** Where a turn belongs in the queue. The queue is sorted backwards: the next turn is its last element. */
   #placeOf({ at }: Turn): number {
     let low = 0;
     let high = this.#turns.length;

@@ -2,9 +2,9 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, timingSafeEqu
 import { notSimulated, refuseIf } from "../not-simulated.ts";
 
 /**
- * The part of WebCrypto that the signed path, the admin API and the client use, answered at once. The real one works on
- * threads, whose order is different in each run. test/simulation/conformance runs one list of calls on it and on
- * workerd's; anything else is refused.
+ * The part of WebCrypto that the signed path, the admin API and the client use. It answers at once, while the real one
+ * works on threads, whose order differs in each run. It refuses all other calls. test/simulation/conformance runs one
+ * list of calls on it and on workerd's.
  */
 
 type Bytes = ArrayBuffer | ArrayBufferView;

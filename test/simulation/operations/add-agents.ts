@@ -14,7 +14,7 @@ function whyIgnored(home: HomeModel, siteId: number, session: Session, id: numbe
   return agent.status === "normal" ? undefined : "disabled";
 }
 
-/** A session and agents to add, sometimes another site's or unknown ones; there may be no agents. */
+/** A session, and agents to add to it: any number of them, sometimes of another site or unknown. */
 export function drawJoin({ chance, site, foreignChatIds }: Asker): { chatId: number; agentIds: number[] } {
   const known = chance.happens(0.06) && foreignChatIds.length > 0 ? foreignChatIds : site.chatIds.slice(-6);
   const chatId = known.length === 0 || chance.happens(0.03) ? 77_000_000 : chance.one(known);

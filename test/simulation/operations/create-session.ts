@@ -8,7 +8,7 @@ interface Asked {
   responsible: number;
   sender: 1 | 2 | 3;
   metadata: object | null;
-  /** The optional fields below, as they were sent. */
+  /** The optional fields in {@link PLAIN}, as they were sent. */
   plain: Record<string, string | null>;
 }
 
@@ -23,7 +23,7 @@ const SENTENCES = [
 
 const ADDRESSES = ["203.0.113.7", "2001:db8::17", "198.51.100.200"];
 
-/** Optional texts that are stored with the session unchanged, and shown under the names of their columns. */
+/** Optional texts that the session stores unchanged, each with its columns and valid values. */
 const PLAIN: Record<string, { columns: string[]; right: string[] }> = {
   title: {
     columns: ["visitor_title", "agent_title"],
@@ -39,14 +39,14 @@ const openingOf = ({ sender, responsible }: Asked) =>
     3: { status: "waiting", sender: "agent", sender_uid: 0 },
   })[sender];
 
-/** The order of its names does not matter. */
+/** The metadata with its names in order, because their order has no meaning. */
 const sorted = (metadata: object): object =>
   Object.fromEntries(Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 const rowsOf = (rows: Written[], name: string): Row[] =>
   rows.filter(({ table }) => table === name).map(({ after }) => after);
 
-/** The session that a call has stored as its event has it: SessionDetail of openapi.json. */
+/** The stored session in the form of the event: SessionDetail of openapi.json. */
 function shown(rows: Written[]): object {
   const [[session = {}], [customer = {}]] = [rowsOf(rows, "sessions"), rowsOf(rows, "customers")];
   const { id, kind, status, responsible_agent_id, created_at, auto_title, customer_external_id, metadata } = session;

@@ -4,7 +4,7 @@ import type { OperationModel } from "./shared/model.ts";
 
 const FILES = readdirSync(import.meta.dirname).filter((file) => file.endsWith(".ts") && file !== "index.ts");
 
-/** The model of every signed operation: one for each other file of this folder, named like the file. */
+/** The models of all signed operations. Each other file of this folder has one, under the file's name. */
 export const MODELS: readonly OperationModel[] = await Promise.all(
   FILES.sort().map(async (file) => {
     const { default: model } = (await import(join(import.meta.dirname, file))) as { default: OperationModel };
@@ -16,7 +16,6 @@ export const MODELS: readonly OperationModel[] = await Promise.all(
 export const modelAt = (path: string): OperationModel | undefined =>
   MODELS.find(({ wireName }) => path === `/openapi/chat/${wireName}`);
 
-/** The types of the events that signed calls leave. */
 export const CALLS_EVENT_TYPES: readonly string[] = MODELS.map(({ event }) => event.type);
 
 /** The types of events that webhooks can ask for. */

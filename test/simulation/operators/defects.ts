@@ -2,11 +2,11 @@ import { type Defect, oneEditDefect } from "../planted-defect.ts";
 
 const OWNERS = "src/operators/store/home/secret-owners.ts";
 
-/** Defects of operators' calls: late tries, and changes of which only a part is done. */
+/** Defects of operators' calls: late tries, and changes that are done only in part. */
 export const OPERATOR_DEFECTS: Defect[] = [
   oneEditDefect(
     "site-late-try",
-    "A late try of a PATCH of a site undoes a later one.",
+    "A late try of a PATCH of a site undoes a newer PATCH.",
     "src/operators/store/home/sites.ts",
     "      eq(homeSites.revision, before.revision),\n      eq(homeSites.events, before.events),\n      allowed,",
     "      allowed,",
@@ -23,7 +23,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
   ),
   oneEditDefect(
     "webhook-late-try",
-    "A late try of a PATCH of a webhook undoes a later one.",
+    "A late try of a PATCH of a webhook undoes a newer PATCH.",
     "src/operators/store/home/webhooks.ts",
     "eq(webhooks.revision, before.revision),\n      isEnabling ? notExists(pending) : undefined,",
     "sql`${webhooks.revision} + 0 * ${before.revision} >= 0`,\n      isEnabling ? notExists(pending) : undefined,",
@@ -37,49 +37,49 @@ export const OPERATOR_DEFECTS: Defect[] = [
   ),
   oneEditDefect(
     "end-overlap-of-newer",
-    "A late try to end an overlap ends that of a newer rotation.",
+    "A late try to end an overlap ends the overlap of a newer rotation.",
     OWNERS,
     ".set(none).where(isUnchanged(owners, before))",
     ".set(none).where(and(isOwner(owners, before), table.previousVersion, OWNERS[owners as Owners].mayRotate))",
   ),
   oneEditDefect(
     "unanswered-try-is-forgotten",
-    "A change that meets another operator's newer change begins anew, although a try of it got no answer and may have been made before.",
+    "A change that meets another operator's newer change starts again, although a try of it without an answer may have been done before.",
     "src/operators/store/change-row.ts",
     "if (isMade || unanswered > 0) throw changedMeanwhile();",
     "if (isMade) throw changedMeanwhile();",
   ),
   oneEditDefect(
     "confirming-an-agent-stops-nothing",
-    "A change of an agent that keeps its values gives it no new revision.",
+    "A change of an agent that sets the present values gives no new revision.",
     "src/operators/store/home/agents.ts",
     ".set({ name, status, revision: before.revision + 1 })",
     ".set({ name, status, revision: before.revision + Number(name !== before.name || status !== before.status) })",
   ),
   oneEditDefect(
     "renaming-turns-events-off-again",
-    "A change of a site does not look whether its events were turned on since it was read, and writes back what it read.",
+    "A change of a site does not see that its events were turned on meanwhile, and turns them off again.",
     "src/operators/store/home/sites.ts",
     "      eq(homeSites.events, before.events),\n      allowed,",
     "      allowed,",
   ),
   oneEditDefect(
     "new-webhook-comes-back",
-    "A late try of the call that added a webhook brings it back after its deletion.",
+    "A late try of the call that added a webhook brings the webhook back after its deletion.",
     "src/operators/store/home/webhooks.ts",
     ", not(wasAdded), ",
     ", ",
   ),
   oneEditDefect(
     "ending-site-is-changed",
-    "A late change of a site is made although its end has begun since.",
+    "A late change of a site is made although the deletion of the site has begun.",
     "src/operators/store/home/sites.ts",
     "const isSite = and(eq(homeSites.siteId, knownSite.siteId), notExists(endOf(db, knownSite)));",
     "const isSite = and(eq(homeSites.siteId, knownSite.siteId), undefined);",
   ),
   oneEditDefect(
     "rotate-forgets-its-own",
-    "A rotation whose answer D1 lost does not know its own secret.",
+    "A rotation does not recognize its own secret after D1 has lost the answer.",
     "src/operators/services/rotation.ts",
     "if (mine !== undefined && storedSecrets.version === mine.change.version)",
     `if (mine !== undefined && storedSecrets.version === "")`,
@@ -117,14 +117,14 @@ export const OPERATOR_DEFECTS: Defect[] = [
   ),
   oneEditDefect(
     "site-copied-first",
-    "The directory accepts a late copy that is older than its own.",
+    "The directory accepts a late copy of a site that is older than its own.",
     "src/operators/store/directory/sites.ts",
     "and(eq(sites.id, id), lt(sites.revision, copy.revision), notEndedCondition)",
     "eq(sites.id, id)",
   ),
   {
     name: "release-route-of-app",
-    what: "A release deletes the route of an app.",
+    what: "The release of an appid deletes the route of an app that exists.",
     edits: [
       {
         file: "src/operators/services/apps.ts",

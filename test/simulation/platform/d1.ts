@@ -1,13 +1,9 @@
 import { complete, notSimulated, refuseIf, refuseOthers } from "../not-simulated.ts";
 import type { Bound, Cell, Database, Given } from "./database.ts";
 
-/**
- * How a call travels: `work` runs at the other end. A carrier decides when it runs, whether it runs at all, and whether
- * the answer arrives.
- */
+/** Carries a call to the other end. It decides when and whether `work` runs there, and whether the answer arrives. */
 export type Carry = <T>(call: string, work: () => T) => Promise<T>;
 
-/** A carrier without delay. */
 export const carryAtOnce: Carry = async (_, work) => work();
 
 /** SQLite's result codes. The low byte of an extended code is the plain code. */
@@ -23,8 +19,8 @@ const CODES: Record<number, string> = {
 };
 
 /**
- * A D1 binding to a database. test/simulation/conformance runs one list of statements on it and on the real one. What
- * src/ does not ask is refused. Two differences are not refused: D1 forbids some of SQLite's functions, such as
+ * A D1 binding to a database. It refuses what src/ does not use. test/simulation/conformance runs one list of
+ * statements on it and on the real D1. Two differences are not refused: D1 forbids some of SQLite's functions, such as
  * sqlite_version(), and reports the offset of an error in a statement.
  */
 export class SimulatedD1 {

@@ -8,7 +8,7 @@ const SCHEMA = `
   CREATE TABLE unwatched (a);
   CREATE INDEX by_size ON owners (size);`;
 
-/** A database whose owners and things are watched, and the changes that it has told, by transaction. */
+/** A database that watches the tables owners and things, and the changes that onCommit has got, by transaction. */
 function watched() {
   const database = new Database();
   database.execute(SCHEMA);
@@ -24,7 +24,7 @@ const inserted = (table: string, after: Change["after"]): Change => ({ table, be
 const deleted = (table: string, before: Change["before"]): Change => ({ table, before, after: null });
 
 describe("a watch", () => {
-  test("tells of each transaction by itself, with its changes in their order", () => {
+  test("onCommit gets the changes of each transaction in one call, in their order", () => {
     const { told, run } = watched();
     run("INSERT INTO owners VALUES (2, 'b', 0.5), (1, NULL, NULL)", "INSERT INTO things VALUES (1, 'x')");
     run(
@@ -48,7 +48,7 @@ describe("a watch", () => {
     ]);
   });
 
-  test("tells of an upsert what it came to: an insert, an update or nothing; and nothing of other tables", () => {
+  test("onCommit gets an upsert as an insert, as an update or not at all, and no change of an unwatched table", () => {
     const { told, run } = watched();
     const upsert = "INSERT INTO owners VALUES (1, 'a', 1) ON CONFLICT DO UPDATE SET size = size + 1 WHERE size < 2";
     run(upsert);
@@ -61,7 +61,7 @@ describe("a watch", () => {
     ]);
   });
 
-  test("tells of the rows that a REPLACE and a foreign key remove", () => {
+  test("onCommit gets the rows that a REPLACE and a foreign key remove", () => {
     const { told, run } = watched();
     run("INSERT INTO owners VALUES (1, 'a', 1)", "INSERT INTO things VALUES (1, 'x')");
     run("INSERT OR REPLACE INTO owners VALUES (2, 'a', 2)");
@@ -72,7 +72,7 @@ describe("a watch", () => {
     ]);
   });
 
-  test("tells values as they are stored, after the commit, when everybody can read them", () => {
+  test("onCommit gets the values as they are stored, after the commit", () => {
     const { database, told } = watched();
     const read: unknown[] = [];
     database.onCommit = (changes) => {
@@ -86,7 +86,7 @@ describe("a watch", () => {
     expect(told[0]?.[0]?.after).toEqual(read[0]);
   });
 
-  test("tells nothing of a transaction that fails, then or later", () => {
+  test("onCommit never gets the changes of a transaction that fails", () => {
     const { database, told, run } = watched();
     expect(() =>
       run(
@@ -107,7 +107,7 @@ describe("restore()", () => {
   const everything = (database: Database) =>
     ["sqlite_master", "owners", "things", "unwatched"].map((table) => database.rows(table));
 
-  test("brings back every row and the schema, as often as it is asked for", () => {
+  test("restore() brings back every row and the schema, each time it is called", () => {
     const { database, run } = watched();
     run("INSERT INTO owners VALUES (1, 'a🙂', 0.5), (2, NULL, 9007199254740991)", "INSERT INTO things VALUES (1, '')");
     const snapshot = database.snapshot();
@@ -121,7 +121,7 @@ describe("restore()", () => {
     }
   });
 
-  test("statements that were prepared before go on", async () => {
+  test("a statement that was prepared before restore() works after it", async () => {
     const { database } = watched();
     const d1 = new SimulatedD1(database);
     const insert = d1.prepare("INSERT INTO owners (id, name) VALUES (?, ?)");
@@ -134,7 +134,7 @@ describe("restore()", () => {
     expect(await names.raw()).toEqual([["a"], ["b"], ["c"]]);
   });
 
-  test("is told to nobody; what comes after it is told, by the same rules", () => {
+  test("after restore(), onCommit gets only later changes, and the limits and foreign keys still hold", () => {
     const { database, told, run } = watched();
     const snapshot = database.snapshot();
     run("INSERT INTO owners VALUES (1, 'a', 1)");

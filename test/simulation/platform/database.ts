@@ -46,7 +46,7 @@ const LIMITS = {
   triggerDepth: 10,
 };
 
-/** Features of node:sqlite that its types lack, and `limits`. */
+/** The features of node:sqlite that its types lack, such as `limits`. */
 interface Sqlite extends DatabaseSync {
   serialize(): Uint8Array;
   deserialize(bytes: Uint8Array): void;
@@ -59,9 +59,9 @@ const open = () => new DatabaseSync(":memory:", OPTIONS) as Sqlite;
 /** One SQLite database in memory, in the way of D1: foreign keys on, D1's limits, and each call in one transaction. */
 export class Database {
   #sqlite = open();
-  /** Statements of callers, by their SQL. The map is replaced when columns may have changed. */
+  /** The compiled statements of callers, by their SQL. A new map replaces it when columns may have changed. */
   #compiled = new Map<string, Compiled>();
-  /** Statements of this class itself. */
+  /** The compiled statements of this class itself. */
   #own = new Map<string, StatementSync>();
   #watched: string[] = [];
   /** Called right after each commit of a transaction that changed a watched table, with its changes in their order. */
@@ -118,14 +118,13 @@ export class Database {
     });
   }
 
-  /** The names of all tables but SQLite's own, on which no trigger may be. */
+  /** The names of all tables except SQLite's own, which take no triggers. */
   tables(): string[] {
     const sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'";
     const rows = this.#sqlite.prepare(sql).all() as { name: string }[];
     return rows.map(({ name }) => name);
   }
 
-  /** All rows of a table. */
   rows(table: string): Row[] {
     return this.#sqlite.prepare(`SELECT * FROM ${table}`).all() as Row[];
   }
@@ -226,7 +225,7 @@ const OF_ROWS = /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i;
 /** Matches string literals, quoted names and comments. */
 const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--.*|\/\*[\s\S]*?\*\//g;
 
-/** The number of values that a statement needs, which node:sqlite cannot report. */
+/** The number of bound values that a statement needs. node:sqlite cannot report it. */
 function countParameters(sql: string): number {
   const code = sql.replace(QUOTED, " ");
   refuseIf(!OF_ROWS.test(code), `the statement ${sql.slice(0, 100)}`);

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { KvTruth, SimulatedKv } from "./kv.ts";
 
 /**
- * The rules of time and place. workerd's KV cannot show them: it has one location and ignores cacheTtl. The quoted
- * sentences are Cloudflare's, from "How KV works" (developers.cloudflare.com/kv/concepts/how-kv-works) unless another
- * page is named.
+ * KV's rules of time and location. workerd's KV cannot show them: it has one location and ignores cacheTtl. The quotes
+ * are from Cloudflare's "How KV works" (developers.cloudflare.com/kv/concepts/how-kv-works), unless another page is
+ * named.
  */
 
 /** One namespace, seen from two edges, with a clock that the test moves. */
@@ -17,7 +17,7 @@ function twoEdges() {
 
 describe("changes", () => {
   // "Changes may take up to 60 seconds or more to be visible in other global network locations as their cached versions of the data time out."
-  test("a put is visible elsewhere when what was read there is 60 s old", async () => {
+  test("another edge sees a put when the value in its cache is 60 s old", async () => {
     const { clock, here, there } = twoEdges();
     await here.put("key", "old");
     await there.get("key");
@@ -29,7 +29,7 @@ describe("changes", () => {
   });
 
   // "Negative lookups indicating that the key does not exist are also cached, so the same delay exists noticing a value is created".
-  test("a miss is kept as long as a value, and a read from the cache does not make it last longer", async () => {
+  test("an edge caches a miss as long as a value, and a read from the cache does not prolong that time", async () => {
     const { clock, here, there } = twoEdges();
     expect(await there.get("key")).toBeNull();
     await here.put("key", "one");
@@ -42,7 +42,7 @@ describe("changes", () => {
 
 describe("cacheTtl", () => {
   // "The cacheTtl property defines the length of time in seconds that a KV result is cached in the global network location it is accessed from".
-  test("says how long what was read is kept", async () => {
+  test("cacheTtl sets for how long an edge caches what it has read", async () => {
     const { clock, here, there } = twoEdges();
     const read = () => there.get("key", { cacheTtl: 3_600 });
     await read();
@@ -54,7 +54,7 @@ describe("cacheTtl", () => {
   });
 
   // "The effective cacheTtl of an already cached item can be reduced by getting it again with a lower cacheTtl." (Read key-value pairs)
-  test("of a later read counts for what is cached already", async () => {
+  test("a lower cacheTtl of a later read shortens the time of the cached entry", async () => {
     const { clock, here, there } = twoEdges();
     await there.get("key", { cacheTtl: 3_600 });
     await here.put("key", "one");
@@ -66,7 +66,7 @@ describe("cacheTtl", () => {
 
 describe("expirationTtl", () => {
   // "expirationTtl: the number of seconds from the current time" (Write key-value pairs); KV keeps whole Unix seconds.
-  test("a value is gone that many seconds after the second in which it was put, from caches too", async () => {
+  test("a value with an expirationTtl of 60 disappears 60 s after the second of its put, also from caches", async () => {
     const { clock, here, there } = twoEdges();
     clock.seconds += 0.9;
     await here.put("key", "one", { expirationTtl: 60 });
@@ -77,7 +77,7 @@ describe("expirationTtl", () => {
     expect(await there.get("key", { cacheTtl: 3_600 })).toBeNull();
   });
 
-  test("a put without one takes away the one before", async () => {
+  test("a put without expirationTtl removes the expiry of the put before", async () => {
     const { clock, here } = twoEdges();
     await here.put("key", "one", { expirationTtl: 60 });
     await here.put("key", "two");
@@ -86,7 +86,7 @@ describe("expirationTtl", () => {
   });
 });
 
-test("its carrier decides when a put is done: until then the edge reads what it knows", async () => {
+test("an edge reads the old value of a key until the carrier of a put runs it", async () => {
   const truth = new KvTruth();
   const late: (() => void)[] = [];
   const kv = new SimulatedKv(truth, Date.now, async (call, work) => {

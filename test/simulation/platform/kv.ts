@@ -9,7 +9,7 @@ interface Entry {
   metadata?: string | undefined;
 }
 
-/** The true content of a namespace. */
+/** The stored content of a namespace, which an edge sees through its cache. */
 export class KvTruth extends Map<string, Entry> {
   /** Called with every value that a binding has put, and its metadata as JSON. */
   onPut: (value: string, key: string, metadata: string | undefined) => void = () => {};
@@ -27,8 +27,8 @@ type Options = { type?: string; cacheTtl?: number } | string;
 
 /**
  * A KV binding as one edge sees it: the edge caches each value that it has read, and each miss, until the cache entry
- * expires. A list is never cached. test/simulation/conformance runs one list of calls on it and on the real one, which
- * has one location and no cache. What src/ does not ask is refused.
+ * expires. A list is never cached. It refuses what src/ does not use. test/simulation/conformance runs one list of
+ * calls on it and on workerd's KV, which has one location and no cache.
  */
 export class SimulatedKv {
   readonly #truth: KvTruth;

@@ -1,7 +1,6 @@
 import { complete, refuseIf, refuseOthers } from "../not-simulated.ts";
 import { type Carry, carryAtOnce } from "./d1.ts";
 
-/** A message in a queue. */
 interface QueuedMessage {
   id: string;
   body: unknown;
@@ -23,11 +22,10 @@ interface QueueWorld {
   newId(): string;
   /** Runs the consumer. @returns whether its handler returned; false when it threw or died */
   consume(batch: SimulatedBatch): Promise<boolean>;
-  /** The most batches in flight at the same time. */
+  /** The most batches that are consumed at the same time. */
   concurrency: number;
   /** Milliseconds until each copy of a message arrives; one number for each copy, none for a lost message. */
   arrivals?: (body: unknown) => number[];
-  /** Called when a message is dropped. */
   dropped?: (message: QueuedMessage) => void;
 }
 
@@ -57,12 +55,12 @@ export class QueueTruth {
     }
   }
 
-  /** Messages come once more, and all at the same time: a queue may do so. */
+  /** Delivers messages again, all at the same time, as a queue may do. */
   comeTogether(bodies: readonly unknown[]): void {
     for (const body of bodies) this.#arrive({ id: this.#world.newId(), body, attempts: 1 }, 0);
   }
 
-  /** While true, messages wait, and then come together. */
+  /** While true, messages wait. When it becomes false, they arrive together. */
   set isHeld(isHeld: boolean) {
     this.#isHeld = isHeld;
     this.#schedule();
@@ -115,11 +113,11 @@ interface SimulatedMessage extends Pick<QueuedMessage, "body" | "attempts"> {
   retry(options?: { delaySeconds?: number }): void;
 }
 
-/** The messages of one run of a consumer. What is said after the handler has returned has no effect. */
+/** The messages of one run of a consumer. A call of retry() after the handler has returned has no effect. */
 export class SimulatedBatch {
   readonly queue: string;
   readonly messages: readonly SimulatedMessage[];
-  /** Seconds after which messages come again, by their ids. Only the first word about a message counts. */
+  /** Seconds after which messages come again, by their ids. Only the first retry() of a message counts. */
   readonly #again = new Map<string, number>();
 
   constructor(queue: string, messages: readonly QueuedMessage[]) {
@@ -133,7 +131,7 @@ export class SimulatedBatch {
   }
 
   /**
-   * After a failure the whole batch comes again.
+   * Decides when a message comes again. After a failure of the handler the whole batch comes again.
    *
    * @param isOk whether the handler has returned
    * @returns the seconds after which the message comes again; undefined when it does not
@@ -155,8 +153,8 @@ interface SentMessage {
 }
 
 /**
- * The binding of a producer. test/simulation/conformance runs one list of calls on it and on the real one. What src/
- * does not ask is refused, and the metrics of an answer are left out.
+ * The binding of a producer. It refuses what src/ does not use, and leaves the metrics of an answer out.
+ * test/simulation/conformance runs one list of calls on it and on workerd's queue.
  */
 export class SimulatedQueue {
   readonly #truth: QueueTruth;

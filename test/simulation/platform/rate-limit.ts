@@ -2,8 +2,8 @@ import { refuseIf, refuseOthers } from "../not-simulated.ts";
 import { type Carry, carryAtOnce } from "./d1.ts";
 
 /**
- * A rate limit of wrangler.toml, counted in one location, in windows that are aligned to the epoch, as in workerd.
- * test/simulation/conformance runs one list of calls on it and on the real one.
+ * A rate limit of wrangler.toml. It counts in one location, in windows that are aligned to the epoch.
+ * test/simulation/conformance runs one list of calls on it and on workerd's limits.
  */
 export class SimulatedRateLimit {
   readonly #limit: number;

@@ -26,7 +26,7 @@ const gcm = (iv: number) => ({ name: "AES-GCM", iv: new Uint8Array(iv), addition
 const aesKey = (usages: string[], length = 32) =>
   subtle.importKey("raw", new Uint8Array(length), "AES-GCM", false, usages);
 
-/** What src/ never asks, by the words of the refusal. */
+/** Calls that src/ never makes, each with the words of its refusal. */
 const REFUSED: [what: string, call: () => unknown][] = [
   ["the statement PRAGMA", () => d1.prepare("PRAGMA table_info(t)").all()],
   ["the statement CREATE TABLE", () => d1.prepare("CREATE TABLE t (a)").run()],
@@ -82,9 +82,12 @@ const REFUSED: [what: string, call: () => unknown][] = [
 
 afterAll(() => onNotSimulated(() => {}));
 
-test.each(REFUSED)("a stand-in refuses what is not simulated, and tells it: %s", async (what, call) => {
-  const told: string[] = [];
-  onNotSimulated(({ message }) => told.push(message));
-  await expect((async () => call())()).rejects.toThrow("not simulated: ");
-  expect(told).toEqual([expect.stringContaining(what)]);
-});
+test.each(REFUSED)(
+  "a stand-in refuses a call that is not simulated, and reports it to the listener: %s",
+  async (what, call) => {
+    const told: string[] = [];
+    onNotSimulated(({ message }) => told.push(message));
+    await expect((async () => call())()).rejects.toThrow("not simulated: ");
+    expect(told).toEqual([expect.stringContaining(what)]);
+  },
+);

@@ -1,12 +1,12 @@
 import type { WireRequest } from "../world/call.ts";
 
-/** Texts shorter than this may stand in a sentence by chance. */
+/** A shorter text may occur in a log or an answer by chance. */
 const SHORTEST = 4;
 
 /** Headers with texts of the caller. */
 const HEADERS = ["idempotency-key", "x-chat-signature", "x-request-id"];
 
-/** The texts that a caller has put into a call, but for the appid. Numbers are no texts, even in quotes. */
+/** The texts that a caller has put into a call, without the appid. Numbers are left out, even in quotes. */
 export function callersTexts({ headers, body }: WireRequest): Set<string> {
   const found = new Set<string>(HEADERS.map((name) => headers[name] ?? ""));
   const add = (value: unknown, isField: boolean) => {
@@ -14,7 +14,7 @@ export function callersTexts({ headers, body }: WireRequest): Set<string> {
     if (typeof value !== "object" || value === null) return;
     for (const [name, each] of Object.entries(value)) {
       if (isField && name === "appid") continue;
-      // The names of a body's own fields are the contract's.
+      // The names of the body's own fields come from the contract.
       if (!isField && !Array.isArray(value)) found.add(name);
       add(each, false);
     }
@@ -23,7 +23,7 @@ export function callersTexts({ headers, body }: WireRequest): Set<string> {
     const fields: unknown = JSON.parse(body);
     for (const each of Array.isArray(fields) ? (fields as unknown[]) : [fields]) add(each, true);
   } catch {
-    // A body that is no JSON has no fields.
+    // A body that is not JSON has no fields.
   }
   for (const text of found) if (text.length < SHORTEST || /^[\d\s,.-]*$/.test(text)) found.delete(text);
   return found;

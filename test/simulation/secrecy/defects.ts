@@ -1,6 +1,6 @@
 import { type Defect, oneEditDefect } from "../planted-defect.ts";
 
-/** Defects that show a secret or a person. */
+/** Defects that reveal a secret or a person. */
 export const SECRECY_DEFECTS: Defect[] = [
   {
     name: "kv-receipt-names-the-customer",
@@ -20,7 +20,7 @@ export const SECRECY_DEFECTS: Defect[] = [
   },
   oneEditDefect(
     "kv-record-with-an-open-secret",
-    "The record of a new app in KV has its secret unsealed.",
+    "The record of a new app in KV has the secret in clear text.",
     "src/operators/services/apps.ts",
     "publishApp(ctx, { siteId, appid, home, version, secret: sealed, events: homeSite.events, ...fresh });",
     "publishApp(ctx, { siteId, appid, home, version, secret, events: homeSite.events, ...fresh });",
@@ -34,7 +34,7 @@ export const SECRECY_DEFECTS: Defect[] = [
   ),
   oneEditDefect(
     "log-names-the-erased",
-    "The log says whom an operator erases.",
+    "The log names the customer whom an operator erases.",
     "src/operators/services/erase-customer.ts",
     "  if (begunErasure === undefined) throw customerUnknown();\n",
     "  if (begunErasure === undefined) throw customerUnknown();\n  ctx.telemetry.warn({ warning: `erasing ${externalId}` });\n",

@@ -17,7 +17,7 @@ const CONFIDENTIAL = new RegExp(
 /** Words with which the simulation's persons, their messages and the keys of calls begin, and the addresses of persons. */
 const OF_PERSONS = /Customer |customer_\d|Order |order-|203\.0\.113\.7|2001:db8::17|198\.51\.100\.200/;
 
-/** What may stand in KV: the hash of a nonce, and the keyed hash of a customer or of a site's end. */
+/** Hashes that KV may hold: of a nonce, and the keyed hashes of a customer or of a site's end. */
 const HASHES = /\b(?:nonce:|[0-9a-f]{8}\.)[0-9a-f]{64}\b/g;
 
 /** Texts of webhooks that no log may contain: secrets, URLs, bodies and receivers' answers. */
@@ -25,7 +25,7 @@ const OF_WEBHOOKS = new RegExp(
   `whsec_|https?://|hook-token|${CALLS_EVENT_TYPES.join("|").replaceAll(".", "\\.")}|HTTP \\d{3}|no answer in 15 s|cannot use|oops`,
 );
 
-/** Words of receivers: docs/operating.md, "Seeing what fails". */
+/** Words from receivers' answers: docs/operating.md, "Seeing what fails". */
 const OF_RECEIVERS = /HTTP \d{3}|cannot use |\boops\b/;
 
 /** Checks that answers, logs and the journal contain nothing confidential. */
@@ -34,8 +34,8 @@ export class Secrecy {
   /** The secret of each version of an app or a webhook. */
   readonly #secrets: ReadonlyMap<string, string>;
   /**
-   * The one refusal for callers who cannot sign, by the deployment's error status and the form of the signature. The
-   * digits of a signature must make no difference.
+   * The one refusal for callers who cannot sign, by the deployment's error status and the form of the signature. It
+   * must not depend on the digits of the signature.
    */
   readonly #refusals = new Map<string, string>();
 
@@ -51,11 +51,11 @@ export class Secrecy {
     const said = JSON.stringify({ ...record, request_id: "", appid: "" });
     for (const text of callersTexts(call.wire)) {
       if (!said.includes(text)) continue;
-      this.#violate("the log holds no text of a caller", `${call.name} ${text}: ${said}`, [call.name]);
+      this.#violate("no log holds a caller's text", `${call.name} ${text}: ${said}`, [call.name]);
     }
   }
 
-  /** Rows that were changed. */
+  /** Checks that changed rows have receivers' words only where they belong. */
   checkRows(call: Call | undefined, changes: readonly Change[]): void {
     const about = call === undefined ? [] : [call.name];
     const said = changes.find(({ table, after }) =>
@@ -64,24 +64,24 @@ export class Secrecy {
       ),
     );
     if (said !== undefined) {
-      const rule = "a receiver's words stand in the delivery that they answer, and nowhere else";
+      const rule = "a receiver's words are stored only in the delivery that they answer";
       this.#violate(rule, JSON.stringify(said), about);
     }
     for (const { table, after } of changes) {
       if (table !== "refusals" || after === null) continue;
       const [found] = CONFIDENTIAL.exec(JSON.stringify(after)) ?? [];
       if (found === undefined) continue;
-      this.#violate("the journal holds no text of a caller", `${found} in: ${JSON.stringify(after)}`, about);
+      this.#violate("the journal holds no caller's text", `${found} in: ${JSON.stringify(after)}`, about);
     }
   }
 
-  /** A text that KV or a queue takes. Sealed secrets and hashes may be in it. */
+  /** Checks a text that KV or a queue takes. It may hold sealed secrets and hashes. */
   checkKept(where: string, text: string): void {
     const said = text.replaceAll(HASHES, "");
     const [found = [...this.#secrets.values()].find((secret) => said.includes(secret))] =
       OF_PERSONS.exec(said) ?? CONFIDENTIAL.exec(said) ?? [];
     if (found !== undefined) {
-      const rule = "neither KV nor a queue ever has a secret or a text of a person";
+      const rule = "neither KV nor a queue ever holds a secret or a person's text";
       this.#violate(rule, `${found} in ${where}: ${text}`, []);
     }
   }

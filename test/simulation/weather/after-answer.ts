@@ -6,13 +6,16 @@ const LIMIT_MS = 499;
 /** The least milliseconds for which the Worker waits for any other answer before it counts as failed. */
 const PATIENCE_MS = 2_000;
 /**
- * docs/architecture.md, "The way of an event", and docs/deploying.md: how much one invocation may ask of the platform.
- * Runs of a cron trigger, and settling a restored home, stop where Workers Free stops them, and go on in the next one.
+ * docs/architecture.md, "The way of an event", and docs/deploying.md: how many calls of the platform one invocation may
+ * make on Workers Free. A run of a cron trigger and the settling of a home may make more on Workers Paid.
  */
 const MOST_TRIPS = 50;
 const MOST_TRIPS_PAID = 1_000;
 
-/** The platform drops work that a call has begun and not registered: docs/architecture.md, "Time is bounded". */
+/**
+ * Checks that a call leaves no work that is not registered with waitUntil, because the platform drops such work:
+ * docs/architecture.md, "Time is bounded".
+ */
 export class AfterAnswer {
   readonly #violate: Violate;
 
@@ -32,16 +35,20 @@ export class AfterAnswer {
     if (open !== undefined) this.#broken(call, `had "${open.to}" in flight when it was over`);
   }
 
-  /** All work of the call has ended. */
+  /** Checks how many calls of the platform the call has made. */
   checkTrips({ name, role, trips, wire }: Call): void {
     const mayGoOn = role === "cron" || /^\/admin\/homes\/[^/]+\/restored$/.test(wire.path);
     if (trips.length <= (mayGoOn ? MOST_TRIPS_PAID : MOST_TRIPS)) return;
     const asked = Map.groupBy(trips, ({ to }) => to);
     const counts = [...asked].map(([to, all]) => `${to} ${all.length} times`).join(", ");
-    this.#violate("an invocation asks no more than the platform allows", `${name} asked ${counts}`, [name]);
+    this.#violate(
+      "an invocation makes no more calls of the platform than the platform allows",
+      `${name} asked ${counts}`,
+      [name],
+    );
   }
 
-  /** The words of a database error belong into the log, not into an answer. */
+  /** Checks that the answer has no words of a database error. They belong in the log. */
   #checkWords({ name, answer }: Call): void {
     const text = answer === undefined ? "" : JSON.stringify([...answer.headers, answer.body]);
     const [words] = /SQLITE_|D1_ERROR|D1 DB|database is|DB size/.exec(text) ?? [];
@@ -58,8 +65,9 @@ export class AfterAnswer {
 }
 
 /**
- * Whether a dropped call of a binding could have changed anything. A read of KV may be dropped: it is raced against D1
- * or the time limit. So may a query to a faulty home: another home has answered, or its time was over.
+ * Whether a dropped call of a binding could have changed anything. A read of KV may be dropped, because D1 or the time
+ * limit may come first. A query to a faulty home may be dropped too, because another home has answered or the time was
+ * over.
  */
 function isEffect({ role, faults }: Call, { to }: Trip): boolean {
   if (/^(NONCES|CREDENTIALS) (get|list)$/.test(to)) return false;

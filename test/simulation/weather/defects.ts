@@ -7,7 +7,7 @@ const STALLS = "src/core/store/stalls.ts";
 export const WEATHER_DEFECTS: Defect[] = [
   {
     name: "reset-surely-not-done",
-    what: "A call that a stalled home has reset counts as not done, so the next try does its work again under a new ranstr.",
+    what: "A call that failed at the reset of a stalled home counts as not done, so the next try does the work again under a new ranstr.",
     edits: [
       { file: RUN_BATCH, find: "  let fault: unknown;", replace: "  let fault: unknown;\n  let fresh = 0;" },
       { file: RUN_BATCH, find: "call(before + attempt), late", replace: "call(before + attempt + fresh), late" },
@@ -26,21 +26,21 @@ export const WEATHER_DEFECTS: Defect[] = [
   },
   oneEditDefect(
     "disconnected-surely-not-done",
-    "A call whose connection was closed counts as refused by D1, although it may be done, and is answered as an internal error.",
+    "A call of D1 whose connection was closed counts as refused although it may be done, and the answer is an internal error.",
     RUN_BATCH,
     "SQLITE_(ERROR|",
     "client disconnected|SQLITE_(ERROR|",
   ),
   oneEditDefect(
     "stalled-home-tried-by-all",
-    "A home that gives no answers gets the tries of all requests, and not one at a time.",
+    "A home that gives no answers gets the tries of all requests at the same time.",
     STALLS,
     "silence.probeUntil = now + TRY_LIMIT_MS;",
     "silence.probeUntil = now;",
   ),
   oneEditDefect(
     "stalled-after-an-answer",
-    "An answer of a home does not end that it counts as stalled.",
+    "A home still counts as stalled after it has answered.",
     STALLS,
     "      const answer = await call();\n      this.#silences.delete(home);",
     "      const answer = await call();",

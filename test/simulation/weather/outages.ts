@@ -21,7 +21,7 @@ export const OUTAGES = {
   up: "home restarts",
 };
 
-/** Takes homes down for a while, makes them slow, or only restarts them. Each home has its own outages. */
+/** Takes homes down for a while, makes them slow, or only restarts them. */
 export async function takeHomesDown(world: World): Promise<void> {
   const chance = world.chance.fork();
   const { outages } = world.weather;

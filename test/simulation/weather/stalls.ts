@@ -5,13 +5,13 @@ import type { World } from "../world/world.ts";
 
 /** Share of seeds in which homes stall. */
 const STALLING = 0.16;
-/** Milliseconds that a home stalls: at least a number between the first two, at most the third. */
+/** How long a home stalls, in milliseconds: at least a number between the first two, at most the third. */
 const STALL_MS = [30_000, 60_000, 80_000] as const;
-/** Milliseconds between two looks whether a new call waits. */
+/** Milliseconds between two checks whether a new call waits. */
 const LOOK_AGAIN_MS = 100;
 /** About as long as the Worker waits for an answer of D1. */
 const TRY_MS = 3_000;
-/** Share of stalls that all homes have at once: the storage of neighbours hangs too. */
+/** Share of stalls that hit all homes at the same time. */
 const TOGETHER = 0.3;
 
 /** The mean milliseconds between two stalls; 0 in most seeds. */
@@ -19,8 +19,8 @@ export const drawStalls = (chance: Chance, isCalm: boolean): number =>
   chance.happens(STALLING) && !isCalm ? chance.between(4_000, 20_000) : 0;
 
 /**
- * Lets the storage of homes hang, as public reports of D1 have it: no call is answered, then all calls that wait fail at
- * once, and the next call is served.
+ * Lets the storage of homes hang, as public reports describe it for D1: no call is answered, then all waiting calls
+ * fail at the same time, and the next call is served.
  */
 export async function stallHomes(world: World): Promise<void> {
   const { stalls } = world.weather;
@@ -38,12 +38,12 @@ export async function stallHomes(world: World): Promise<void> {
       home.state = "stalled";
     }
     await untilReset(world, chance, homes);
-    // Another outage may have ended the stall before.
+    // Another outage may have ended the stall already.
     for (const home of homes) if (home.state === "stalled") home.state = "up";
   }
 }
 
-/** The reset follows a new call when there is one, so that it finds calls in flight whose next try is served. */
+/** Waits for the reset. It comes after a new call, if there is one, so that it hits calls whose next try is served. */
 async function untilReset(world: World, chance: Chance, homes: readonly Home[]): Promise<void> {
   const [least, usual, most] = STALL_MS;
   const latest = world.scheduler.now + most - TRY_MS;

@@ -2,12 +2,12 @@ import { MOODS, type Mood } from "../deliveries/acts/moods.ts";
 import type { Chance } from "../machine/chance.ts";
 import { drawStalls } from "./stalls.ts";
 
-/** A run has the first home or more of them, in this order. */
+/** The homes of a run: the first one or more of these, in this order. */
 const HOMES = ["main", "apac", "eu"];
 
 /** Share of seeds that last for weeks. */
 const WEEKS = 0.08;
-/** Share of the other seeds in which homes are restored again and again. */
+/** Share of the shorter seeds in which homes are restored again and again. */
 const RESTORES = 0.3;
 /** Share of dead receivers in a run of weeks, so that some fail for longer than a webhook may. */
 const DEAD_FOR_WEEKS = 0.4;
@@ -16,7 +16,7 @@ const DEAD_FOR_WEEKS = 0.4;
 const sometimes = (chance: Chance, most: number, share = 0.5): number =>
   chance.happens(share) ? chance.number() * most : 0;
 
-/** Shares of sends and of messages that each kind of fault of a queue meets. */
+/** Draws the shares of sends and messages with each kind of fault of a queue. */
 const drawQueue = (chance: Chance, share: number) => ({
   /** The send fails, and nothing is sent. */
   lostBefore: sometimes(chance, 0.3, share),
@@ -47,13 +47,13 @@ export function drawWeather(chance: Chance) {
     isolateSkew: chance.happens(0.5) ? chance.integer(1, 8_000) : 0,
     /** The largest error of a caller's clock, in seconds. */
     callerSkew: chance.happens(0.6) ? chance.integer(1, 320) : 0,
-    /** Shares of D1's calls that each kind of fault meets. */
+    /** Shares of D1's calls with each kind of fault. */
     database: {
       /** The call never reaches the database. */
       lostBefore: sometimes(chance, 0.06, share),
       /** The call is executed, and its answer is lost. */
       lostAfter: sometimes(chance, 0.12, share),
-      /** Share of lost calls and answers that fail with an error at once; for the others nothing ever comes. */
+      /** Share of lost calls and answers that fail with an error at once. All other lost calls are never answered. */
       saysSo: chance.number(),
       /** The database answers with an error and does nothing. */
       refused: sometimes(chance, 0.03, share),
@@ -82,12 +82,12 @@ export function drawWeather(chance: Chance) {
     kvBound: chance.happens(0.9),
     /** Share of sites whose company wants events; 0 in some seeds. */
     events: chance.happens(0.75) ? chance.one([0.5, 1]) : 0,
-    /** With the most batches in flight at the same time. */
+    /** `concurrency` is the most batches that are consumed at the same time. */
     queue: { ...drawQueue(chance, share), concurrency: chance.integer(1, 4) },
     receivers: {
       /** The moods that they may have when unwell, with their weights. */
       moods: Object.fromEntries(chance.some(Object.entries(MOODS), 0.6)) as Partial<Record<Mood, number>>,
-      /** Share of mood changes for the better. */
+      /** Share of mood changes that make a receiver well. */
       well: calm ? 1 : chance.between(0.2, 0.9),
       /** Mean milliseconds between two changes of a receiver's mood. */
       change: chance.one([3_000, 20_000, 90_000]),
@@ -98,9 +98,9 @@ export function drawWeather(chance: Chance) {
     },
     /** Whether the run lasts for weeks, in which everybody works for seconds and rests for hours. */
     weeks: chance.happens(WEEKS),
-    /** Whether homes are restored again and again, and most others have the day off. */
+    /** Whether homes are restored again and again, while most other actors do nothing. */
     restores: false,
-    /** The queue of refused calls may also take a message that never comes. */
+    /** The queue of refused calls may also accept a message and never deliver it. */
     journal: { ...drawQueue(chance, share), never: sometimes(chance, 0.1, share) },
     journalBound: chance.happens(0.92),
     /** Mean milliseconds between two stalls of a home; 0 for none. */
@@ -108,7 +108,7 @@ export function drawWeather(chance: Chance) {
     /** Share of D1's calls that fail because their connection was closed; some of them are executed. */
     disconnected: sometimes(chance, 0.06, share / 2),
   };
-  // A settling makes so many calls that it would hardly ever come to its end while one in ten fails.
+  // A settling makes so many calls that it would hardly ever end while one call in ten fails.
   const { database, kv, ...others } = weather;
   const goodDatabase = { lostBefore: 0, lostAfter: 0, saysSo: 1, refused: 0, slow: database.slow };
   const ofRestores = { ...others, database: goodDatabase, kv: { ...kv, failed: 0, silent: 0 }, restores: true };

@@ -25,7 +25,7 @@ export interface Answer {
   body: string;
 }
 
-/** A call of a binding or of the network: "main batch", "NONCES get", "APP_LIMIT limit", "fetch". */
+/** A call of a binding or over the network: "main batch", "NONCES get", "APP_LIMIT limit", "fetch". */
 export interface Trip {
   to: string;
   /** Milliseconds of virtual time when it began. */
@@ -42,32 +42,34 @@ export class Call implements Task {
   /** The location where it enters the platform. */
   readonly edge: string;
   alive = true;
-  /** The call is answered, and all registered work has ended. From here on the platform drops all other work. */
+  /**
+   * True when the call is answered and all registered work has ended. From then on the platform drops all other work.
+   */
   isOver = false;
   isolate: Isolate | undefined;
-  /** Milliseconds of virtual time; undefined before. */
+  /** Milliseconds of virtual time; undefined until then. */
   arrivedAt: number | undefined;
   answeredAt: number | undefined;
   answer: Answer | undefined;
   /** The isolate's clock when it arrived, in Unix seconds. */
   clock = 0;
-  /** Faults of the platform that met the call, in order. Without any, only the contract may refuse it. */
+  /** The platform's faults during the call, in order. Without faults, only the contract may refuse the call. */
   readonly faults: string[] = [];
-  /** Its calls of D1, KV, the queue and the network, in order. */
+  /** Its calls of D1, KV, the queues and the network, in order. */
   readonly trips: Trip[] = [];
   /** Its calls of limits, in order. They do not leave the location. */
   readonly counts: Trip[] = [];
   /** Whether a limit was asked and did not count. */
   limiterFailed = false;
-  /** What each of its questions to D1 waits for: a moment of an actor. */
+  /** Each of its queries to D1 waits for this function, if there is one. */
   gate: ((call: Call, to: string) => Promise<void>) | undefined;
-  /** D1's answer to the transaction that runs now is lost in silence. */
+  /** Whether D1's answer to the transaction that runs now is lost in silence. */
   losesAnswer = false;
-  /** The kind of its trips to D1 that are held back, so that others come first: see moments.ts. */
+  /** The trips to D1 that are held back, such as "main batch", and for how long. So other calls come first. */
   held: { to: string; milliseconds: number } | undefined;
-  /** By home: the newest turn of which it has heard. */
+  /** The newest turn of each home that an answer to this call has shown. */
   readonly knows = new Map<string, number>();
-  /** Its transaction that runs now: what it knew of the home when it sent it. */
+  /** Its transaction that runs now, with the newest turn of the home that it knew when it sent the transaction. */
   doing: { knows: number } | undefined;
   /** How many promises of its `waitUntil` are pending. */
   leftOver = 0;
@@ -84,13 +86,11 @@ export class Call implements Task {
     return !this.alive && !this.isOver;
   }
 
-  /** The settings of the isolate that serves it. */
   get settings(): Settings {
     if (this.isolate === undefined) throw new Error(`${this.name} has not reached an isolate`);
     return this.isolate.settings;
   }
 
-  /** The address that it comes from. */
   get client(): string {
     return this.wire.headers["cf-connecting-ip"] ?? "unknown";
   }

@@ -6,7 +6,7 @@ export interface KnownApp {
   site: KnownSite;
   /** The secrets that the operator has handed out, the newest last. */
   secrets: { version: string; secret: string }[];
-  /** Whether the app is no longer used. */
+  /** Whether nobody uses the app any more. */
   revoked: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface KnownSite {
   siteId: number;
   home: string;
   apps: KnownApp[];
-  /** Every agent that was ever requested; some may not exist. */
+  /** Every agent whose creation was requested; some may not exist. */
   agentIds: number[];
   /** Chat ids from answers to callers. */
   chatIds: number[];
@@ -32,33 +32,33 @@ export interface KnownSite {
   refusedSessions: Map<string, number[]>;
 }
 
-/** Stands for a new secret whose answer was lost. */
+/** Stands for a new secret that nobody knows, because the answer was lost. */
 export const LOST_SECRET = "nobody knows it";
 
-/** Share of calls that a caller still signs with an earlier secret. */
+/** Share of calls that a caller signs with an earlier secret. */
 const OLD_SECRET = 0.1;
 
-/** The people's knowledge of sites, apps, secrets and agents. It may be older than the stored state. */
+/** What people know of sites, apps, secrets and agents. The stored state may be newer. */
 export class Company {
   readonly sites: KnownSite[] = [];
-  /** Sites whose end was answered. */
+  /** Sites whose deletion was answered with success. */
   readonly endedSites: KnownSite[] = [];
-  /** Receipts of erasures and deletions that operators keep, where no KV is bound: each as JSON. */
+  /** Receipts of erasures as JSON, which operators keep where no KV is bound. */
   readonly receipts = new Set<string>();
-  /** The ends of sites that operators keep, where no KV is bound: each as JSON. */
+  /** Receipts of the ends of sites as JSON, which operators keep where no KV is bound. */
   readonly deletions = new Set<string>();
   /** Ended secrets, for callers and attackers who go on using them. */
   readonly oldSecrets: { appid: string; secret: string }[] = [];
   /** Milliseconds of virtual time until which hardly anybody acts, because it is night or everybody waits. */
   quietUntil = 0;
-  /** Homes under restore: operators leave them alone. During a restore of `main` they make nothing anywhere. */
+  /** Homes under restore. Operators do not change them. During a restore of `main` they make nothing in any home. */
   readonly underRestore = new Set<string>();
 
   get apps(): KnownApp[] {
     return this.sites.flatMap(({ apps }) => apps);
   }
 
-  /** An app to name: when none is left, one that never was. */
+  /** An app for a forged request: one of the company's, or an invented one when there is none. */
   anyApp(chance: Chance): Pick<KnownApp, "appid" | "secrets"> {
     const { apps } = this;
     return apps.length > 0 ? chance.one(apps) : { appid: "none", secrets: [] };
@@ -69,7 +69,7 @@ export class Company {
   }
 }
 
-/** The secret that a caller signs with: the newest one that it has, and sometimes an earlier one. */
+/** The secret that a caller signs with: the newest known one, and sometimes an earlier one. */
 export function secretInUse({ secrets }: KnownApp, chance: Chance): string {
   const given = secrets.map(({ secret }) => secret).filter((secret) => secret !== LOST_SECRET);
   const old = given.length > 1 && chance.happens(OLD_SECRET);

@@ -5,7 +5,7 @@ import type { World } from "./world.ts";
 export const SWEEP_CRON = "* * * * *";
 export const PRUNE_CRON = "*/5 * * * *";
 
-/** Runs the cron triggers: late, early or twice, as the platform may, and not always while the world is quiet. */
+/** Runs the cron triggers late, early or twice, as the platform may do. Skips some runs while the world is quiet. */
 export function startCrons(world: World): void {
   world.start(() => runCron(world, SWEEP_CRON, 60_000));
   world.start(() => runCron(world, PRUNE_CRON, 300_000));
@@ -21,7 +21,6 @@ async function runCron(world: World, cron: string, everyMs: number): Promise<voi
   }
 }
 
-/** Runs a cron trigger once, now. */
 export async function triggerCron(world: World, cron: string, edge: string): Promise<void> {
   const call = world.newCall("cron", { method: "", path: cron, headers: {}, body: "" }, edge);
   await world.cloud.cron(call);

@@ -3,7 +3,7 @@ import type { World } from "./world.ts";
 
 /** Share of waits that end although the world is quiet. */
 const SLEEPLESS = 0.02;
-/** Milliseconds over which callers start again in a run of weeks: all at once, they would fill the run. */
+/** Milliseconds over which callers start again in a run of weeks, because all at once would fill the run. */
 const LIE_IN_MS = 20_000;
 
 /** Waits between two acts, and longer while the world is quiet. */
@@ -12,7 +12,7 @@ export async function pause(world: World, chance: Chance, milliseconds: number):
   const left = () => world.company.quietUntil - world.scheduler.now;
   if (left() <= 0) return;
   if (chance.happens(SLEEPLESS)) return world.sleep(chance.number() * left());
-  // In a run of weeks, a late riser may find that the next rest has begun.
+  // In a run of weeks, the next rest may have begun when a waiting caller starts again.
   do await world.sleep(left() + chance.between(0, world.weather.weeks ? LIE_IN_MS : 1_000));
   while (world.weather.weeks && left() > 0);
 }
@@ -23,7 +23,7 @@ export function beQuiet(world: World, milliseconds: number): void {
   world.say(() => [undefined, `quiet for ${Math.round(milliseconds / 1000)} s`]);
 }
 
-/** Milliseconds that one rest of {@link inQuiet} takes: after each of them, everybody acts once. */
+/** Milliseconds of one rest of {@link inQuiet}. After each rest, everybody acts once. */
 const NAP_MS = 40_000;
 
 /** Does long work while everybody else rests, so that it takes few turns. */

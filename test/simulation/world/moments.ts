@@ -6,13 +6,13 @@ import type { Call } from "./call.ts";
 import type { Home } from "./cloud/home.ts";
 import type { World } from "./world.ts";
 
-/** Something that the world has seen of a call or of a post. A commit without a call is one by hand. */
+/** An event of a call or of a post. A commit without a call comes from SQL by hand. */
 export type Happening =
   | { kind: "arrives" | "answers" | "ends"; call: Call }
   | { kind: "commits"; call: Call | undefined; home: Home; changes: readonly Change[] }
   | { kind: "posts" | "hears" | "misses"; post: Post };
 
-/** A call of a database on its way: there, so that nothing is done yet, or back, so that nobody knows it is done. */
+/** A call of a database on its way: there, before it is done, or back, before the caller knows that it is done. */
 export interface OnItsWay {
   way: "there" | "back";
   call: Call;
@@ -30,7 +30,7 @@ interface Toll {
   caught: () => void;
 }
 
-/** Lets actors act at one moment of a call: all of it happens in the same turn, and takes no chance. */
+/** Lets actors act at a chosen moment of a call, in the same turn and without random numbers. */
 export class Moments {
   readonly #scheduler: Scheduler;
   readonly #watching = new Set<(happening: Happening) => void>();
@@ -44,13 +44,13 @@ export class Moments {
     for (const watch of [...this.#watching]) watch(happening);
   }
 
-  /** Calls `watch` at each happening until the end of the run. */
+  /** Calls `watch` for each event until the end of the run. */
   always(watch: (happening: Happening) => void): void {
     this.#watching.add(watch);
   }
 
   /**
-   * Waits for the first happening for which `look` returns something. What `look` does itself is done in the same turn.
+   * Waits for the first event for which `look` returns a value. `look` runs in the turn of the event.
    *
    * @param patienceMs milliseconds of virtual time
    * @returns undefined when nothing fits for so long
@@ -77,9 +77,9 @@ export class Moments {
   }
 
   /**
-   * Keeps the first call of a database that fits, or all of them, until it is let go.
+   * Holds the first call of a database that fits, or all of them, until `letGo` is called.
    *
-   * @returns `caught` resolves when there is one; `letGo` lets go what is kept, and keeps nothing more
+   * @returns `caught` resolves when a call is held; `letGo` lets all held calls go on, and holds no more
    */
   keep(fits: (trip: OnItsWay) => boolean, keepsAll = false): { caught: Promise<void>; letGo: () => void } {
     const { promise: caught, resolve } = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ export class Moments {
     return { caught, letGo };
   }
 
-  /** Goes on at once, unless somebody keeps it. @returns whether it goes on */
+  /** Lets a trip go on at once, unless an actor holds it. @returns whether it goes on */
   pass(trip: OnItsWay, go: () => void): boolean {
     const toll = [...this.#tolls].find(({ fits, kept, keepsAll }) => (keepsAll || kept.length === 0) && fits(trip));
     if (toll === undefined) go();
@@ -102,15 +102,12 @@ export class Moments {
   }
 }
 
-/** Milliseconds in which a call comes to its next question: the way from D1 and the way to it. */
+/** Milliseconds until a call sends its next query: the way from D1 and back to it. */
 const NEXT_MS = 60;
-/** The most steps that a call does while the others wait: all of another call may come between two steps. */
+/** The most queries that one call sends while the other calls wait. A whole other call may come between two queries. */
 const MOST_STEPS = 5;
 
-/**
- * Makes the gate of calls that go to D1 one question at a time, in an order that chance draws. So each order of their
- * transactions comes about.
- */
+/** Makes a gate that lets one query at a time go to D1, in a random order. So each order of transactions can happen. */
 export function oneAtATime({ scheduler }: World, chance: Chance): (call: Call) => Promise<void> {
   const waiting = new Map<Call, () => void>();
   const known = new Set<Call>();

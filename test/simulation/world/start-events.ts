@@ -24,8 +24,8 @@ import { startCrons } from "./cron.ts";
 import type { World } from "./world.ts";
 
 /**
- * Starts everything that is neither a caller's call nor an attack, until the world closes. Each seed leaves some of it
- * out, because one event can hide the effects of another.
+ * Starts all actors that are neither callers nor attackers. Each seed leaves some of them out, because one event can
+ * hide the effects of another.
  */
 export function startEvents(world: World): void {
   const chance = world.chance.fork();
@@ -60,7 +60,7 @@ export function startEvents(world: World): void {
   world.start(() => stallHomes(world));
 }
 
-/** Gives the checker the states of homes and KV, and each record of an app that KV receives. */
+/** Lets the checker read homes and KV, and gives it each record of an app that KV receives. */
 export function watchRecords(world: World): void {
   const { checker, cloud, weather } = world;
   const { credentials, nonces, events, journal } = cloud;

@@ -21,15 +21,15 @@ export class World {
   readonly checker: Checker;
   readonly cloud: Cloud;
   readonly company = new Company();
-  /** What actors wait for, and keep on its way. */
+  /** The moments that actors wait for, and the calls that they hold. */
   readonly moments = new Moments(this.scheduler);
   /** The requests of honest callers, as an eavesdropper on the wire sees them; the newest last. */
   readonly captured: Call[] = [];
-  /** Called with each captured call at once, before it reaches the Worker. */
+  /** Called with each captured call before the call reaches the Worker. */
   readonly eavesdroppers: ((call: Call) => void)[] = [];
   /** How often each kind of thing has happened. */
   readonly seen: Record<string, number> = {};
-  /** From here on nobody begins anything new. */
+  /** When true, no actor begins anything new. */
   closing = false;
   readonly #trace: ((line: string) => void) | undefined;
   #calls = 0;
@@ -117,7 +117,7 @@ export class World {
     };
   }
 
-  /** Unix seconds by the right clock. */
+  /** Unix seconds by the platform's clock. */
   get clock(): number {
     return Math.floor(this.cloud.now() / 1000);
   }
@@ -126,7 +126,7 @@ export class World {
     return this.scheduler.sleep(milliseconds);
   }
 
-  /** An honest call goes out: from here on attackers may have it. */
+  /** Captures an honest call that is sent, so that attackers may use it. */
   capture(call: Call): void {
     this.captured.push(call);
     for (const listen of this.eavesdroppers) listen(call);

@@ -6,8 +6,8 @@ import { type Happening, type OnItsWay, oneAtATime } from "../../world/moments.t
 import type { World } from "../../world/world.ts";
 
 /**
- * Two operators work at one app or at one appid, and meet at each step between the directory and the home: their calls
- * go to D1 one question at a time, in any order.
+ * Two operators work at one app or at one appid. Their calls go to D1 one query at a time, in a random order, so they
+ * meet at each step between the directory and the home.
  */
 export async function meetAtOneApp(world: World): Promise<void> {
   const chance = world.chance.fork();
@@ -24,7 +24,7 @@ export async function meetAtOneApp(world: World): Promise<void> {
   }
 }
 
-/** One issues an app, and the other releases its appid as soon as it is reserved. */
+/** One operator issues an app, and the other releases its appid as soon as it is reserved. */
 async function issueAndRelease([one, other]: [Operator, Operator], siteId: number): Promise<void> {
   const { world, chance } = one;
   const appid = `kept-${chance.uuid()}`;
@@ -37,7 +37,7 @@ async function issueAndRelease([one, other]: [Operator, Operator], siteId: numbe
   await other.call("DELETE", `/apps/${appid}`);
 }
 
-/** In an overlap, one is about to rotate once more, and the other ends the overlap or rotates too. */
+/** In an overlap, one operator rotates the secret once more. The other ends the overlap or rotates too. */
 async function rotateAndEnd([one, other]: [Operator, Operator], app: KnownApp): Promise<void> {
   const { world, chance } = one;
   await one.rotate(app, 600);
@@ -50,7 +50,7 @@ async function rotateAndEnd([one, other]: [Operator, Operator], app: KnownApp): 
   await kept.sent;
 }
 
-/** Another operator changes secrets when they have been sealed anew and are about to be stored. */
+/** One operator re-seals secrets. Another changes them when they are sealed anew and not stored yet. */
 export async function resealAtAChange(world: World, apps: KnownApp[]): Promise<void> {
   const operator = new Operator(world);
   const isStoring = ({ way, home, method, call }: OnItsWay) =>

@@ -11,7 +11,6 @@ import { tampering } from "./tampering.ts";
 /** Each seed leaves some attacks out, because one attack can hide the effects of another. */
 export const ATTACKS = { inTransit, replays, floods, late, forgeries, tampering };
 
-/** Runs attackers until the world closes. */
 export function startAttackers(world: World): void {
   const chance = world.chance.fork();
   const kinds = chance.some(Object.keys(ATTACKS) as (keyof typeof ATTACKS)[], 0.45);
@@ -22,7 +21,7 @@ export function startAttackers(world: World): void {
   world.say(() => [undefined, `attacks: ${kinds.join(", ")}`]);
 }
 
-/** An attacker. His addresses are his own or, in some seeds, include one that an honest caller has too. */
+/** An attacker with addresses of its own. In some seeds, an honest caller has one of them too. */
 export class Attacker {
   readonly world: World;
   readonly chance: Chance;
@@ -36,12 +35,12 @@ export class Attacker {
     this.#addresses = [() => own, ...(chance.happens(0.25) ? [() => world.captured.at(-1)?.client ?? own] : [])];
   }
 
-  /** Waits, and longer when the world is quiet; `world.sleep` waits for the given time only. */
+  /** Waits a random time, and longer while the world is quiet; `world.sleep` does not wait longer. */
   pause(least: number, most: number): Promise<void> {
     return pause(this.world, this.chance, this.chance.between(least, most));
   }
 
-  /** Sends, by default from one of the attacker's addresses, unless the world closes. */
+  /** Sends a request, by default from one of the attacker's addresses. Sends nothing when the world closes. */
   send(wire: WireRequest, edge: string, address = this.chance.one(this.#addresses)()): Promise<Answer | undefined> {
     return sendFrom(this.world, address, wire, edge);
   }
@@ -50,12 +49,12 @@ export class Attacker {
     return this.chance.one(this.world.weather.edges);
   }
 
-  /** The edge of a call, or sometimes another one. */
+  /** The edge of a call, or sometimes another edge. */
   edgeOf(call: Call): string {
     return this.chance.happens(0.6) ? call.edge : this.anyEdge();
   }
 
-  /** One of the last captured calls, or sometimes an old one. */
+  /** One of the last captured calls, or sometimes an older call. */
   captured(): Call | undefined {
     const { captured } = this.world;
     if (captured.length === 0) return undefined;
@@ -63,10 +62,9 @@ export class Attacker {
   }
 }
 
-/** The newest secret of an app, even if the attacker cannot have it. */
+/** The newest secret of an app, for actors that call as its owner. */
 export const secretOf = ({ secrets }: Pick<KnownApp, "secrets">): string => secrets.at(-1)?.secret ?? "none";
 
-/** All fields of a new session. */
 export const newSession = ({ world, chance }: Pick<Attacker, "world" | "chance">, appid: string, agent: number) => ({
   appid,
   timestamp: world.clock,

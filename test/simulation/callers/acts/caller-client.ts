@@ -66,7 +66,7 @@ export class CallerClient {
     });
   }
 
-  /** The network delivers a request a second time. */
+  /** Lets the network deliver a request a second time. */
   #double(call: Call): void {
     this.#world.count("network: request doubled");
     this.#world.start(async () => {

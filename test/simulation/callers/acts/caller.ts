@@ -48,7 +48,7 @@ export class Caller {
     const world = this.#world;
     const chance = this.#chance;
     while (!world.closing) {
-      // A caller goes on for a while after its app is revoked, because it has not heard of it.
+      // A caller goes on for a while after its app is revoked, because nobody has told it.
       if (this.#app.revoked && chance.happens(0.1)) return;
       await pause(world, chance, chance.happens(0.03) ? chance.between(10_000, 400_000) : chance.between(5, 1_500));
       // A busy back end sometimes makes several calls at once.
@@ -56,7 +56,6 @@ export class Caller {
     }
   }
 
-  /** One act, which may fail. */
   async #act(): Promise<void> {
     const chance = this.#chance;
     await this.#mayFail(async () => {
@@ -72,7 +71,7 @@ export class Caller {
     return this.#mayFail(() => this.#create({ ...session, customer: { ...session.customer, id: sbs } }));
   }
 
-  /** Adds all agents of the site to a session. @returns whether they joined */
+  /** Adds all agents of the site to a session. @returns whether the call was accepted */
   join(chatId: number): Promise<boolean> {
     return this.#mayFail(() => this.#client.now().addAgents({ chatId, agentIds: this.#app.site.agentIds }));
   }
@@ -101,7 +100,7 @@ export class Caller {
     return chatId;
   }
 
-  /** Sends an order under its own key, and often again; sometimes sends another order under a used key. */
+  /** Sends an order under its own key, and often sends it again. Sometimes sends another order under a used key. */
   async #again(): Promise<void> {
     const chance = this.#chance;
     const known =
@@ -125,7 +124,7 @@ export class Caller {
     await this.#client.now().addAgents({ chatId, agentIds }, options);
   }
 
-  /** Two calls add agents to a new session in the same second, and one agent is in both. */
+  /** Two calls in the same second add agents to a new session. One agent is in both calls. */
   async #addTwo(): Promise<void> {
     const [own = 0, both = 0, another = 0] = this.#app.site.agentIds;
     const chatId = await this.#create({ ...this.#newSession(), agentIds: [own], responsibleAgentId: own });
@@ -133,14 +132,14 @@ export class Caller {
     await Promise.all([add([both]), add([both, another])]);
   }
 
-  /** Asks for something that an operation refuses. */
+  /** Makes a call that the operation refuses. */
   async #refuse(): Promise<void> {
     const operation = this.#chance.one(MODELS);
     const fields = this.#chance.one(Object.values(operation.refusals)).ask(this.#asker());
     if (fields !== undefined) await this.#send(operation, fields);
   }
 
-  /** Calls any operation under a key, often again soon, and sometimes with another meaning. */
+  /** Calls any operation under a key. Often repeats the call soon, sometimes with other fields. */
   async #repeat(): Promise<void> {
     const chance = this.#chance;
     const known =

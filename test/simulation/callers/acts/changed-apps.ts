@@ -22,8 +22,8 @@ const newest = ({ secrets }: KnownApp): string | undefined =>
   secrets.findLast(({ secret }) => secret !== LOST_SECRET)?.secret;
 
 /**
- * Calls of an app meet the change of its record, in each isolate that knows the app: before it, with a forgery from
- * another address; at the moment when it is stored; and right after it, with the old secret and with the new one.
+ * Calls of an app meet a change of its record at each edge: before the change, together with a forgery from another
+ * address; when the change is stored; and right after it, with the old secret and with the new one.
  */
 export function callAtChanges(world: World): void {
   const chance = world.chance.fork();
@@ -48,7 +48,7 @@ export function callAtChanges(world: World): void {
     if (chance.happens(0.5)) void forger.sendEverywhere(app, "forged");
     const isStored = (await stored) === true;
     if (isStored) world.count("moment: calls of an app whose record changes");
-    // A stale timestamp is refused before the batch, and only the owner of a secret in force may be told.
+    // A stale timestamp is refused before the batch. Only the owner of a valid secret may learn the reason.
     const stale = chance.happens(0.5) ? { timestamp: world.clock - 5_000 } : {};
     if (isStored && chance.happens(0.7)) await caller.sendEverywhere(app, old, stale);
     await answered;

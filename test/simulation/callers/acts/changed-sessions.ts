@@ -3,14 +3,12 @@ import { noteRefused } from "../../operations/shared/model.ts";
 import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 
-/** Changes of a session by a hand at the database that make an operation refuse it, by the name of the refusal. */
+/** Changes of a session with SQL after which an operation refuses it, by the name of the refusal. */
 export const CHANGES = MODELS.flatMap(({ refusals }) =>
   Object.entries(refusals).flatMap(([name, { byHand }]) => (byHand === undefined ? [] : [{ name, sql: byHand }])),
 );
 
-/**
- * Changes sessions with SQL to states that no call of this service makes, as another product on the same database may.
- */
+/** Changes sessions with SQL to states that no call leaves, as another product on the same database may do. */
 export async function changeSessions(world: World): Promise<void> {
   const chance = world.chance.fork();
   while (!world.closing && CHANGES.length > 0) {

@@ -26,8 +26,8 @@ export async function forgeries(attacker: Attacker): Promise<void> {
 }
 
 /**
- * Sends more calls than an address may, to one edge, for longer than the limit refuses them; often from the address of
- * an honest caller.
+ * Sends more calls from one address to one edge than the limit allows, for longer than the limit refuses them. The
+ * address is often that of an honest caller.
  */
 async function flood(attacker: Attacker, next: (attacker: Attacker) => WireRequest): Promise<void> {
   const { world, chance } = attacker;
@@ -69,7 +69,7 @@ function forge(attacker: Attacker): WireRequest {
   }
 }
 
-/** Adds an error that only the owner of the secret may be told: a stale timestamp. */
+/** Makes the timestamp stale. Only the owner of the secret may learn of that error. */
 const spoilt = <Fields extends object>({ world, chance }: Attacker, fields: Fields): Fields =>
   chance.happens(0.4) ? { ...fields, timestamp: world.clock - 5_000 } : fields;
 

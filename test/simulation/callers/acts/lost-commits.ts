@@ -11,7 +11,7 @@ export const MEANWHILE = { revoked: 2, rotated: 2, closed: 2, erased: 3, disable
 /** Milliseconds after which the Worker has tried again. */
 const SECOND_TRY_MS = 3_500;
 
-/** The app of a signed call, when it is not under restore. */
+/** The app of a signed call; undefined for other calls, and while the app's home is under restore. */
 function appOf({ company }: World, { role, wire }: Call): KnownApp | undefined {
   if (role !== "honest" && role !== "attacker") return undefined;
   const [, appid] = /"appid":"([^"]*)"/.exec(wire.body) ?? [];
@@ -24,7 +24,7 @@ const doneIn = (at: Happening): Call | undefined =>
     ? at.call
     : undefined;
 
-/** The answer of a commit is lost, and a change of the app, its site or the session comes before the second try. */
+/** Loses the answer of a commit, and changes the app, its site or the session before the Worker's second try. */
 export function changeBeforeSecondTries(world: World): void {
   const operator = new Operator(world);
   const { chance } = operator;
@@ -68,7 +68,7 @@ async function change(operator: Operator, app: KnownApp, call: Call): Promise<vo
   if (another !== undefined) world.start(() => new Caller(world, `of-${another.appid.slice(-8)}`, another).work());
 }
 
-/** D1 applies the first try of a call late: after the second one was answered, and its customer was perhaps erased. */
+/** D1 runs the first try of a call only after the second try was answered. In between, the customer may be erased. */
 export function applyFirstTriesLate(world: World): void {
   const operator = new Operator(world);
   const { chance } = operator;
@@ -88,7 +88,7 @@ export function applyFirstTriesLate(world: World): void {
   });
 }
 
-/** D1 gets the first try of a call when the call was answered, and `before` is done. */
+/** Holds the first try of a call back until the call was answered and `before` has ended. */
 export function holdFirstTry(world: World, call: Call, before: () => Promise<void> = async () => {}): void {
   const answered = world.moments.when((at) => (at.kind === "answers" && at.call === call ? true : undefined), 9_000);
   let isFirst = true;
@@ -101,7 +101,7 @@ export function holdFirstTry(world: World, call: Call, before: () => Promise<voi
   };
 }
 
-/** Waits for a commit in a home, and loses its answer. @returns whether there was one */
+/** Waits for a signed call's commit in a home, and loses its answer. @returns whether there was a commit */
 export async function loseNextCommit(world: World, home: string): Promise<boolean> {
   const lost = await world.moments.when((at) => {
     const call = doneIn(at);

@@ -4,10 +4,9 @@ import { beQuiet } from "../../world/day.ts";
 import { type Attacker, secretOf } from "./attacker.ts";
 import { SimpleCaller } from "./signed.ts";
 
-/** Milliseconds of a flood. */
 const FLOOD_MS = 2_500;
 
-/** Sends a copy of a request in flight, or a forgery of it, at once: before its original, at the same time, or right after. */
+/** Sends a copy or a forgery of a request in flight: before the original, at the same time, or right after it. */
 export async function inTransit(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   const share = chance.between(0.05, 0.25);
@@ -26,7 +25,7 @@ export async function inTransit(attacker: Attacker): Promise<void> {
   });
 }
 
-/** Sends captured requests again, unchanged or changed, and among them refused ones and lost ones. */
+/** Sends captured requests again, unchanged or with another header. Some of them were refused or lost. */
 export async function replays(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   while (!world.closing) {
@@ -44,7 +43,7 @@ const spoilSignature = ({ wire }: Call): WireRequest => ({
   headers: { ...wire.headers, "x-chat-signature": "0".repeat(64) },
 });
 
-/** Changes that leave the signature valid: other headers. By chance the one that makes a copy look like the Worker's own second try. */
+/** Other headers, which leave the signature valid. One of them gives a copy the request id of the original. */
 export const TWISTS: Record<string, (attacker: Attacker, call: Call) => [header: string, value: string | undefined]> = {
   "key of an order": ({ chance }) => ["idempotency-key", `order-${chance.integer(1, 9)}-${chance.integer(0, 20)}`],
   "no key": () => ["idempotency-key", undefined],
@@ -53,7 +52,6 @@ export const TWISTS: Record<string, (attacker: Attacker, call: Call) => [header:
   "id of the first answer": (_, { answer }) => ["x-request-id", answer?.headers.get("x-request-id") ?? undefined],
 };
 
-/** A captured request with another header. */
 function twist(attacker: Attacker, call: Call): WireRequest {
   const name = attacker.chance.one(Object.keys(TWISTS));
   attacker.world.count(`twist: ${name}`);
@@ -62,7 +60,7 @@ function twist(attacker: Attacker, call: Call): WireRequest {
   return { ...call.wire, headers: { ...headers, ...(value !== undefined && { [header]: value }) } };
 }
 
-/** Sends copies of one app's requests to one edge: so many that they would exceed the app's limit if they counted. */
+/** Sends so many copies of one app's requests to one edge that they would exceed the app's limit if they counted. */
 export async function floods(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   const { limit } = LIMITS.APP_LIMIT;
@@ -79,7 +77,7 @@ export async function floods(attacker: Attacker): Promise<void> {
       await world.sleep(chance.number() * FLOOD_MS);
       await attacker.send((calls[i % calls.length] ?? last).wire, edge);
     });
-    // The app's own calls come towards its end.
+    // The app's own calls come towards the end of the flood.
     const app = world.company.apps.find((each) => !each.revoked && appid.includes(each.appid));
     const own = [0.75, 0.85, 0.95].map(async (part) => {
       await world.sleep(part * FLOOD_MS);

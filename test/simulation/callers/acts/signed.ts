@@ -29,7 +29,7 @@ export async function sendFrom(
   return world.send(world.newCall("attacker", { ...wire, headers }, edge));
 }
 
-/** A person without the client, who opens sessions of an app whose secrets are known. */
+/** A caller that does not use the client. It opens sessions with the known secrets of an app. */
 export class SimpleCaller {
   readonly world: World;
   readonly chance: Chance;
@@ -41,7 +41,6 @@ export class SimpleCaller {
     this.#address = `198.19.${chance.integer(0, 250)}.${chance.integer(1, 250)}`;
   }
 
-  /** Fields of a new session. */
   session({ appid, site }: KnownApp): object {
     return newSession(this, appid, this.chance.one(site.agentIds));
   }
@@ -50,7 +49,7 @@ export class SimpleCaller {
     return sendFrom(this.world, this.#address, wire, edge);
   }
 
-  /** Opens a session at each edge at once. @param fields in place of its own */
+  /** Opens sessions at all edges at the same time. @param fields replace the caller's own */
   async sendEverywhere(app: KnownApp, secret: string | undefined, fields: object = {}): Promise<void> {
     if (secret === undefined) return;
     const wire = () => signed({ ...this.session(app), ...fields }, secret);

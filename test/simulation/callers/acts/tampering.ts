@@ -28,12 +28,11 @@ const CHANGES: Record<string, (record: Stored, given: Given) => unknown> = {
   "the old version": (record, { old }) => ({ ...record, version: old.version }),
 };
 
-/** The names of all changes. */
 export const TAMPERINGS = [...Object.keys(CHANGES), "truncated", "deleted"];
 
 /**
- * The home that harms most when a record names it: one that answers nothing or is closed, but not the directory's,
- * whose failure stops apps anyway.
+ * The home that does the most harm in a record: one that gives no answer or is closed. It is not the directory's home,
+ * because apps stop anyway when that home fails.
  */
 function worstHome({ cloud }: World): string | undefined {
   const others = [...cloud.homes.values()].filter(({ name }) => name !== "main");
@@ -41,7 +40,7 @@ function worstHome({ cloud }: World): string | undefined {
   return (others.find(({ state }) => state === "silent") ?? others.find(isClosed))?.name;
 }
 
-/** An attacker writes into KV. Records that he deletes can be read again from D1. He adds nothing to NONCES. */
+/** An attacker writes into CREDENTIALS, and never into NONCES. A deleted record can be read again from D1. */
 export async function tampering(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   /** Every record that KV ever held, by appid. */
@@ -58,7 +57,7 @@ export async function tampering(attacker: Attacker): Promise<void> {
     const app = world.company.apps.find((each) => each.appid === appid && !each.revoked);
     if (rotated === undefined && app !== undefined) await owner.sendEverywhere(app, secretOf(app));
     if (rotated === undefined) continue;
-    // An attacker may have kept an ended secret, and now try it.
+    // An attacker may have an ended secret, and try it now.
     for (const edge of world.weather.edges) {
       await attacker.send(signed(newSession(attacker, appid, 10_411), rotated.secret), edge);
     }
@@ -74,7 +73,7 @@ function remember({ company, cloud }: World, known: Map<string, Stored[]>): void
   }
 }
 
-/** Changes the record of an app, and drops it from most edges' and some isolates' caches. */
+/** Changes the record of an app in KV, and drops it from the caches of most edges and some isolates. */
 function tamperWith({ world, chance }: Attacker, appid: string, known: Map<string, Stored[]>): void {
   const { credentials, credentialCaches, isolates } = world.cloud;
   const records = known.get(appid) as Stored[];
@@ -98,7 +97,7 @@ function tamperWith({ world, chance }: Attacker, appid: string, known: Map<strin
   for (const isolate of chance.some(isolates, 0.3)) world.cloud.kill(isolate);
 }
 
-/** Parses a record of KV; undefined when it is damaged. */
+/** Parses a record from KV; undefined when it is damaged. */
 function read(text: string): Stored | undefined {
   try {
     const record = JSON.parse(text) as Stored;

@@ -16,7 +16,7 @@ const someApps = ({ company }: World, chance: Chance) =>
     0.7,
   );
 
-/** Uses Idempotency-Keys again when they have expired and are not pruned yet, and once more right after that. */
+/** Uses Idempotency-Keys again when they have expired but are not pruned yet, and a third time right after that. */
 export async function useOldKeys(world: World): Promise<void> {
   const chance = world.chance.fork();
   const caller = new SimpleCaller(world, chance);
@@ -42,7 +42,7 @@ export async function useOldKeys(world: World): Promise<void> {
   }
 }
 
-/** Uses a ranstr again when it has expired and is not pruned yet, in a call whose second try writes. */
+/** Uses a ranstr again when it has expired but is not pruned yet, in a call whose first try D1 holds back. */
 export async function useOldRanstrs(world: World): Promise<void> {
   const chance = world.chance.fork();
   const caller = new SimpleCaller(world, chance);
@@ -66,11 +66,10 @@ export async function useOldRanstrs(world: World): Promise<void> {
   for (const answer of await send()) if (answer?.status === 200) world.count("moment: ranstr used again after 31 min");
 }
 
-/** Sends requests that a closed site has refused once more as soon as the site is open: their ranstr is not used up. */
+/** When a closed site opens, sends the requests again that it has refused: their ranstr is not used up. */
 export function sendWhenOpen(world: World): void {
   const chance = world.chance.fork();
   const caller = new SimpleCaller(world, chance);
-  /** The last refused calls, by site. */
   const refused = new Map<number, Call[]>();
   const noteRefused = (call: Call) => {
     if (!/site is closed/.test(call.answer?.headers.get("x-error-detail") ?? "")) return;

@@ -6,7 +6,7 @@ import type { Verdict } from "./verdicts.ts";
 interface Form {
   status: number;
   msg: string;
-  /** Whether `x-error-detail` is sent. Undefined when both are right. */
+  /** Whether `x-error-detail` is sent. Undefined when it may or may not be sent. */
   told?: boolean;
 }
 

@@ -8,19 +8,19 @@ const nameOf = (appid: unknown, version: unknown, revokedAt: unknown, isAlone: b
 
 /** Checks that KV receives the new record of each app that a call has changed. */
 export class AppRecords {
-  /** Whether this seed's KV keeps everything that is put. */
+  /** Whether KV stores every put in this seed. */
   isKept = false;
   readonly #violate: Violate;
-  /** What KV has received. */
+  /** The names of the records that KV has received. */
   readonly #put = new Set<string>();
-  /** What KV must receive of each call, while work of the call is in flight. */
+  /** The name of the record that each call must put into KV, while work of the call is in flight. */
   readonly #changed = new Map<Call, string>();
 
   constructor(violate: Violate) {
     this.#violate = violate;
   }
 
-  /** A row was changed. A copy of the database must not hold a secret that was ended. */
+  /** Checks a changed row: a copy of the database must not hold an ended secret. */
   changes({ table, after }: StoredChange): void {
     if ((table !== "apps" && table !== "webhooks") || after === null) return;
     if ((after.previous_version == null) === (after.previous_secret == null)) return;
@@ -28,12 +28,12 @@ export class AppRecords {
     this.#violate("no row holds an ended secret", `${name}: ${JSON.stringify(after)}`, [name]);
   }
 
-  /** A call that changed an app was answered: its record must reach KV. */
+  /** Notes that an answered call has changed an app, so the app's record must reach KV. */
   expect(call: Call, { appid, version, revoked_at, previous_version }: Row): void {
     this.#changed.set(call, nameOf(appid, version, revoked_at, previous_version === null));
   }
 
-  /** All work of the call has ended. */
+  /** Checks that the record has reached KV, when all work of the call has ended. */
   isOver(call: Call): void {
     const changed = this.#changed.get(call);
     if (!this.#changed.delete(call) || !("CREDENTIALS" in (call.isolate?.env ?? {}))) return;
@@ -42,7 +42,7 @@ export class AppRecords {
     this.#violate("KV receives the record of each changed app", `${call.name}: ${changed}`, [call.name]);
   }
 
-  /** KV received a record of an app. */
+  /** Notes a record of an app that KV has received. */
   put(text: string): void {
     const { appid, version, previousVersion, revokedAt } = JSON.parse(text) as Record<string, unknown>;
     this.#put.add(nameOf(appid, version, revokedAt, false));

@@ -3,14 +3,14 @@ import { modelAt } from "../../operations/index.ts";
 import type { OperationModel } from "../../operations/shared/model.ts";
 import type { WireRequest } from "../../world/call.ts";
 
-/** The content of a signed call. All calls here have the right form: tests of the fields say what becomes of others. */
+/** The content of a signed call. All calls here have a valid form; tests of the fields check the other forms. */
 export interface Reading {
   operation: OperationModel;
   appid: string;
   timestamp: number;
   ranstr: string;
   asked: object;
-  /** Two requests with one Idempotency-Key count as the same if their fingerprints are equal. */
+  /** Two requests with the same Idempotency-Key are the same request if their fingerprints are equal. */
   fingerprint: string;
   key: string | null;
   signature: string;

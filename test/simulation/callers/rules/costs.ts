@@ -1,20 +1,17 @@
 import type { Violate } from "../../checker/violate.ts";
 import type { Call, Trip } from "../../world/call.ts";
 
-/** How long an isolate certainly keeps an app's credentials: 300 s, minus one second for the call that reads them. */
+/** Milliseconds for which an isolate certainly caches credentials: 300 s, minus 1 s for the call that reads them. */
 const CACHED_MS = 299_000;
 /** The most milliseconds that a call is in flight. */
 const CALL_MS = 10_000;
 
-/** What isolates know of apps: docs/architecture.md, "Why it is fast, and why that harms nothing". */
+/** Which apps each isolate has in its cache: docs/architecture.md, "Why it is fast, and why that harms nothing". */
 export class Costs {
   readonly #violate: Violate;
   /** How often an app's row was written. A row that was written only once is the same in all caches. */
   readonly #writes = new Map<string, number>();
-  /**
-   * The time of an isolate's last read of an app's credentials, by isolate and app: it is not earlier than `from`, and
-   * has ended at `done`.
-   */
+  /** The last read of credentials, by isolate and app. It began at `from` or later, and has ended at `done`. */
   readonly #loads = new Map<string, { from: number; done: number }>();
 
   constructor(violate: Violate) {
@@ -25,19 +22,19 @@ export class Costs {
     this.#writes.set(appid, (this.#writes.get(appid) ?? 0) + 1);
   }
 
-  /** From here on, all caches may be outdated: of one app, or of all apps. */
+  /** Notes that all caches of one app, or of all apps, may be outdated from now on. */
   outdate(appid?: string): void {
     for (const each of appid === undefined ? this.#writes.keys() : [appid]) this.changed(each);
   }
 
-  /** Whether the isolate had the app's one and only record in its cache during the whole call. */
+  /** Whether the isolate had the app's record in its cache during the whole call, and the record has never changed. */
   isWarm({ isolate, arrivedAt, answeredAt }: Call, appid: string): boolean {
     const load = this.#loads.get(`${isolate?.name} ${appid}`);
     if (load === undefined || this.#writes.get(appid) !== 1) return false;
     return (arrivedAt as number) > load.done && (answeredAt as number) < load.from + CACHED_MS;
   }
 
-  /** A call was answered with its result, and has used up its ranstr. */
+  /** Checks the cost of a call that was answered with its result and has used up its ranstr. */
   done(call: Call, appid: string): void {
     const asked = call.trips.filter(isDatabase);
     if (call.faults.length === 0 && this.isWarm(call, appid) && asked.length !== 1) {

@@ -10,20 +10,20 @@ import type { AppLimits, ClientLimit } from "./limits.ts";
 import { wasOnceInForce } from "./signatures.ts";
 import type { WatchedCall } from "./verdicts.ts";
 
-/** How long an isolate makes no look-up for an app and an address after a failed signature. */
+/** Milliseconds for which an isolate makes no look-up for an app and an address after a failed signature. */
 const NEGATIVE_CACHE_MS = 5_000;
-/** How often an isolate asks D1 whether a caller that it refuses is still valid. */
+/** How often an isolate asks D1 whether a refused caller is still valid, in milliseconds. */
 const CONFIRM_EVERY_MS = 1_000;
 const CONFIRMS_PER_SECOND = 10;
-/** What a call is told whose appid was not drawn, and one that fails at the same address: docs/operating.md, "Limits". */
+/** `retry-after` of a call that got no turn at D1: docs/operating.md, "Limits". */
 const TURN_RETRY_SECONDS = 1;
 /** Refusals that an isolate decides before the batch, so D1 has not confirmed the app for them. */
 const TOLD_BEFORE_THE_BATCH = ["stale", "site_closed"] as const;
 
-/** What other parts know of calls. */
+/** Other parts of the checker that know why a call may be refused. */
 type Rules = { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit; stalledHomes: StalledHomes };
 
-/** Answers that no verdict explains and that the contract allows all the same. */
+/** Answers that no verdict explains although the contract allows them. */
 export class Excuses {
   readonly #model: Model;
   readonly #calls: ReadonlyMap<Call, WatchedCall>;
@@ -40,12 +40,12 @@ export class Excuses {
     this.#rules = rules;
   }
 
-  /** A call was answered that its signature failed, or that its address failed too often. */
+  /** Notes that a call was refused for its signature, or for too many failures of its address. */
   noteUnsigned({ call, reading }: WatchedCall): void {
     this.#unsigned.set(`${call.isolate?.name} ${reading.appid} ${call.client}`, call.answeredAt as number);
   }
 
-  /** An attacker has written an app's record into KV. */
+  /** Notes that an attacker has written an app's record into KV. */
   noteTampered(appid: string): void {
     this.#tampered.add(appid);
   }
@@ -62,18 +62,18 @@ export class Excuses {
     if (formMismatch(call, answer, LIMITED) === undefined) return this.#isLimited(watched);
     if (this.#isToldUnconfirmed(watched, answer)) return true;
     if (mismatch(call, answer, { kind: "unsigned" }) !== undefined) return false;
-    // If the cached record was new enough all the time, an earlier failure explains nothing.
+    // If the cached record was current during the whole call, an earlier failure explains nothing.
     const { appid } = watched.reading;
     return this.#isHidden(watched) || (this.#failedBefore(watched) && !this.#rules.costs.isWarm(call, appid));
   }
 
-  /** docs/architecture.md, "Time is bounded": the home of the app, or the directory, gives this isolate no answers. */
+  /** docs/architecture.md, "Time is bounded": whether the app's home or the directory gives this isolate no answers. */
   #isStalled({ call, reading }: WatchedCall): boolean {
     const homes = ["main", this.#model.homeOf(reading.appid)].filter((home) => home !== undefined);
     return homes.some((home) => this.#rules.stalledHomes.mayRefuse(call, home, call.answeredAt ?? 0));
   }
 
-  /** The site has ended since the call committed, and a fault has hidden that from it: its next try is that of an unknown app. */
+  /** Whether the call's commit lost its answer and its site has ended since, so the next try does not find the app. */
   #hasLostSite({ call, reading }: WatchedCall): boolean {
     const siteId = this.#model.routes.get(reading.appid);
     return call.faults.length > 0 && siteId !== undefined && hasEnded(this.#model.directory.get(siteId));
@@ -84,7 +84,7 @@ export class Excuses {
     const { arrivedAt = 0 } = watched.call;
     return this.#othersOfApp(watched).some((other) => {
       const { call } = other;
-      // A call that waits for one that was cut off gives up when that one's time is over.
+      // A call may wait for another call that was cut off. It gives up when the other call's time is over.
       const ended = (call.arrivedAt ?? 0) + WHOLE_LIMIT_MS;
       const isBorne = this.#failedElsewhere(other);
       return call.faults.length > 0 && !isBorne && (call.answeredAt ?? ended) >= arrivedAt;
@@ -93,7 +93,7 @@ export class Excuses {
 
   /**
    * docs/threat-model.md, "Write access to KV": a record that names a silent home must not stop an app whose own home
-   * answers. True when all faults were at homes that are neither the app's own nor the directory's.
+   * answers. True when neither the app's own home nor the directory's has met a fault.
    */
   #failedElsewhere({ call, reading }: WatchedCall): boolean {
     const { appid } = reading;
@@ -107,16 +107,17 @@ export class Excuses {
   }
 
   /**
-   * docs/threat-model.md, "Write access to KV". A record that names `main` while `main` is closed gets the app refused.
-   * A record that names another closed home is believed unless the directory says otherwise. A record that names an
-   * unknown home may get one such answer for a revoked app or a replaced secret, before its isolate knows. An app that is
-   * issued again after a restore is found 5 s late by a client whose isolate has it in its negative cache.
+   * docs/threat-model.md, "Write access to KV". A record that names `main` while `main` is closed lets the app be
+   * refused. The isolate believes a record that names another closed home, unless the directory says otherwise. A
+   * record that names an unknown home may cause one such answer for a revoked app or a replaced secret, before the
+   * isolate knows of the change. An app that is issued again after a restore may be unknown for 5 s, when an isolate
+   * has it in its negative cache.
    */
   #isMisled(watched: WatchedCall): boolean {
     const { call, reading, possible } = watched;
     const { appid } = reading;
     if (!this.#tampered.has(appid)) return false;
-    // Without a route, only KV says where the app is.
+    // Without a route, only KV names the home of the app.
     if (this.#model.homeOf(appid) === undefined) return true;
     const { closedHomes } = call.settings;
     if (closedHomes.includes("main") || (closedHomes.length > 0 && call.faults.length > 0)) return true;
@@ -128,16 +129,13 @@ export class Excuses {
 
   /**
    * docs/threat-model.md, "Write access to KV": a record that names another home hides that the app's own home is
-   * closed, and then the signature is verified.
+   * closed, so the signature is verified.
    */
   #isHidden({ reading, possible }: WatchedCall): boolean {
     return this.#tampered.has(reading.appid) && [...possible.values()].some(({ kind }) => kind === "home_closed");
   }
 
-  /**
-   * docs/operating.md, "Limits": a 429 follows from calls of the app, its site or its address. A header names the
-   * exceeded limit.
-   */
+  /** docs/operating.md, "Limits": a 429 follows from calls of the app, its site or its address. */
   #isLimited(watched: WatchedCall): boolean {
     const { call, reading, possible } = watched;
     const { costs, appLimits, clientLimit } = this.#rules;
@@ -155,9 +153,9 @@ export class Excuses {
   }
 
   /**
-   * docs/decisions.md, "unknown or revoked appid". An isolate that has not heard of a revocation asks D1 before its
-   * refusal tells more: once a second for one signature, ten times for an app. Without an answer of D1 the refusal does
-   * tell more.
+   * docs/decisions.md, "unknown or revoked appid". An isolate that has not heard of a revocation asks D1 before it
+   * gives the reason of a refusal: once a second for one signature, ten times a second for an app. Without an answer of
+   * D1 it gives the reason.
    */
   #isToldUnconfirmed(watched: WatchedCall, answer: Answer): boolean {
     const { call, reading } = watched;
@@ -173,18 +171,15 @@ export class Excuses {
   }
 
   /**
-   * docs/architecture.md, "Caches may be wrong": after a fresh look-up found nothing new, the isolate makes no further
-   * one for that appid and that address for 5 s.
+   * docs/architecture.md, "Caches may be wrong": after a fresh look-up has found nothing new, the isolate looks up the
+   * appid for the same address only after 5 s.
    */
   #failedBefore({ call, reading }: WatchedCall): boolean {
     const failed = this.#unsigned.get(`${call.isolate?.name} ${reading.appid} ${call.client}`);
     return failed !== undefined && failed >= (call.arrivedAt ?? 0) - NEGATIVE_CACHE_MS;
   }
 
-  /**
-   * Whether the isolate asked the directory for the app within the last 5 s, for the same client, and got no usable
-   * answer.
-   */
+  /** Whether the isolate got no usable answer from the directory for the app and client within the last 5 s. */
   #wasSoughtInVain(watched: WatchedCall): boolean {
     const { call } = watched;
     return this.#othersOfApp(watched).some(({ call: other }) => {

@@ -7,7 +7,7 @@ import type { Change, Row } from "../../platform/database.ts";
 import type { SignedCall } from "./signatures.ts";
 import type { Writing } from "./verdicts.ts";
 
-/** All rows that a request with this verdict writes. The event holds what is stored, as `changes` have it. */
+/** All rows that a request with this verdict writes. The expected event is made from the rows in `changes`. */
 export function expectedRows(
   home: HomeModel,
   app: App,
@@ -34,7 +34,7 @@ export function expectedRows(
   return rows;
 }
 
-/** How the written rows differ from the expected ones; undefined when they do not. */
+/** How the written rows differ from the expected ones; undefined when they are equal. */
 export function difference(changes: readonly Change[], expected: readonly ExpectedRow[]): string | undefined {
   const missing = [...expected];
   for (const change of changes) {

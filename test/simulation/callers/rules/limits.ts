@@ -2,11 +2,11 @@ import type { Call } from "../../world/call.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
 
 /**
- * Whose calls explain a 429: docs/operating.md, "Limits". Nobody else's calls do, however often they are sent. Tests of
- * the limits say when a call must be refused.
+ * Which calls may cause a 429: docs/operating.md, "Limits". Calls of anybody else must not cause one. Tests of the
+ * limits check when a call must be refused.
  */
 
-/** Milliseconds within which a limit answers. An isolate learns the count by as much later. */
+/** Milliseconds until a limit answers and the isolate knows the count. */
 const LIMITER_MS = 1;
 /** Milliseconds for which an isolate refuses an app or a site, and an address, after its limit was exceeded. */
 const APP_REFUSED_MS = 1_000;
@@ -18,15 +18,15 @@ const areLimitsBound = ({ isolate }: Call): boolean => isolate !== undefined && 
 
 /** The limits of an app and its site: only their own calls count, and each ranstr once. */
 export class AppLimits {
-  /** How many own calls of a key there were in the last window of a location. */
+  /** The number of own calls in the last window, by location and key. */
   readonly #counters = new Map<string, { window: number; own: number }>();
-  /** When an isolate learnt that own calls exceeded a limit, in milliseconds. */
+  /** When an isolate learnt that own calls exceeded a limit, in milliseconds of virtual time. */
   readonly #exceeded = new Map<string, number>();
   readonly #charged = new Set<string>();
 
-  /** A request of an app has used up its ranstr. */
+  /** Counts a request of an app that has used up its ranstr. */
   charge(call: Call, own: { appid: string; siteId: number | undefined; ranstr: string; timestamp: number }): void {
-    // With a new timestamp, a ranstr that is forgotten is good again.
+    // A forgotten ranstr may be used again with a new timestamp.
     const once = `${call.edge} ${own.appid} ${own.ranstr} ${own.timestamp}`;
     const isOwn = !this.#charged.has(once);
     this.#charged.add(once);
@@ -34,7 +34,7 @@ export class AppLimits {
     this.#count(call, `site ${own.siteId}`, LIMITS.SITE_LIMIT, isOwn);
   }
 
-  /** Whether the calls of an app or its site explain a 429. */
+  /** Whether a 429 follows from the calls of the app or its site. */
   explains(call: Call, appid: string, siteId: number | undefined): boolean {
     const since = (call.arrivedAt as number) - APP_REFUSED_MS - LIMITER_MS;
     const names = [`app ${appid}`, `site ${siteId}`];
@@ -56,11 +56,11 @@ export class AppLimits {
   }
 }
 
-/** The limit of an address: only calls from there that fail, and may still fail, count. */
+/** The limit of an address: only calls from the address that fail, or may still fail, count. */
 export class ClientLimit {
   /** Calls by edge and client, in the order of their arrival. */
   readonly #calls = new Map<string, Call[]>();
-  /** For each call that failed, or may still fail: whether no app has its appid. */
+  /** The calls that failed or may still fail. The value says whether the appid is unknown. */
   readonly #failures = new Map<Call, boolean>();
 
   arrives(call: Call, isUnknown: boolean): void {
@@ -71,26 +71,25 @@ export class ClientLimit {
     this.#failures.set(call, isUnknown);
   }
 
-  /** The signature of a call verified. */
   succeeds(call: Call): void {
     this.#failures.delete(call);
   }
 
-  /** Its signature did not verify, or its appid is unknown. */
+  /** Notes that the signature of a call did not verify, or that its appid is unknown. */
   fails(call: Call, isUnknown: boolean): void {
     this.#failures.set(call, isUnknown);
   }
 
-  /** Whether failures at its address explain that a call that does not verify is refused with 429. */
+  /** Whether failures from the call's address explain that it is refused with 429. */
   explains(call: Call): boolean {
     const now = call.answeredAt as number;
-    // A limit that does not answer was asked long before the call's answer, perhaps in the window before.
+    // A limit that gave no answer was asked long before the call's answer, perhaps in the window before.
     const asked = call.limiterFailed ? (call.arrivedAt as number) : now;
     const from = Math.floor((asked - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
     return areLimitsBound(call) && this.#count(call, from, now, false) > LIMITS.CLIENT_LIMIT.limit;
   }
 
-  /** Whether unknown appids from its address explain that a call waits for a turn at D1, and may get none. */
+  /** Whether unknown appids from the call's address explain that it got no turn at D1. */
   explainsTurn(call: Call): boolean {
     if (!areLimitsBound(call)) return false;
     const now = call.answeredAt as number;

@@ -21,8 +21,8 @@ export class Orders {
   }
 
   /**
-   * A call has opened a session. An honest caller's order is in the first message: the caller gives it to the client
-   * once, or again under the same key.
+   * Checks a session that a call has opened. An honest caller's order is in the first message. The caller gives an
+   * order to the client once, or again under the same key.
    */
   opens(home: string, { siteId }: App, call: Call, sessionId: number, changes: readonly Change[]): void {
     const id = `${home}/${siteId}/${sessionId}`;

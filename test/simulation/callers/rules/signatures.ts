@@ -3,7 +3,6 @@ import type { Model } from "../../checker/model.ts";
 import type { Call } from "../../world/call.ts";
 import { isSignedWith, type Reading } from "./contract.ts";
 
-/** A signed call with its content. */
 export interface SignedCall {
   call: Call;
   reading: Reading;
@@ -11,7 +10,7 @@ export interface SignedCall {
   signedBy: Map<string, boolean>;
 }
 
-/** Whether a secret in force signed the request, by the home's rows and the isolate's clock when the call arrived. */
+/** Whether a valid secret signed the request, by the home's rows and by `clock`. */
 export function isInForce(model: Model, app: App, signed: SignedCall, clock = signed.call.clock): boolean {
   if (app.revoked) return false;
   const versions = [app.version];
@@ -19,11 +18,10 @@ export function isInForce(model: Model, app: App, signed: SignedCall, clock = si
   return versions.some((version) => isSignedBy(model, version, signed));
 }
 
-/** Whether a secret signed the request that the app has or once had: an isolate may not have heard of a change. */
+/** Whether any secret that the app has ever had signed the request. An isolate may not have heard of a change. */
 export const wasOnceInForce = (model: Model, signed: SignedCall): boolean =>
   [...(model.versions.get(signed.reading.appid) ?? [])].some((version) => isSignedBy(model, version, signed));
 
-/** Whether the secret of a version signed the request. */
 export function isSignedBy(model: Model, version: string, { call, reading, signedBy }: SignedCall): boolean {
   const secret = model.secrets.get(version);
   if (secret === undefined) return false;

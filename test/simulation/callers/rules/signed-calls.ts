@@ -27,7 +27,6 @@ export class SignedCalls {
   readonly #appLimits = new AppLimits();
   readonly #clientLimit = new ClientLimit();
   readonly #calls = new Map<Call, WatchedCall>();
-  /** Calls without an answer yet. */
   readonly #open = new Set<WatchedCall>();
 
   /** @param count counts the results of calls */
@@ -61,7 +60,7 @@ export class SignedCalls {
     });
   }
 
-  /** Notes the verdicts that open calls may get at this moment. */
+  /** Notes the verdicts that calls without an answer may get at this moment. */
   look(): void {
     for (const watched of this.#open) this.#look(watched);
   }
@@ -131,8 +130,8 @@ export class SignedCalls {
     if (verdict.kind !== "accepted") return;
     const said = ignoredIn(answer);
     const broken = (rule: string, what: string) => this.#violate(rule, `${call.name} ${what}`, aboutOf(watched));
-    // After a lost answer, the second try may find other reasons for agents that were left out. Agents that joined must
-    // not be named, and agents who were on the session in an earlier second must be.
+    // After a lost answer, the second try may give other reasons for agents that were left out. But it must not name
+    // agents that joined, and must name agents who were on the session before that second.
     if (call.faults.length > 0) {
       const { joined = [], session } = watched.committed ?? {};
       const names = (id: unknown) => said.some((each) => each.startsWith(`${id} `));
@@ -141,7 +140,7 @@ export class SignedCalls {
       const silent = verdict.ignored.map((each) => Number.parseInt(each, 10)).find((id) => wasOn(id) && !names(id));
       if (wrong !== undefined) broken("x-ignored-agents names no agent that joined", `says ${wrong}`);
       else if (answer.status === 200 && silent !== undefined)
-        broken("x-ignored-agents names who was on the session", `leaves out ${silent}`);
+        broken("x-ignored-agents names each agent who was on the session before", `leaves out ${silent}`);
       return;
     }
     if (JSON.stringify(said) === JSON.stringify(verdict.ignored.toSorted())) return;

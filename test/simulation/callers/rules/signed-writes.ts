@@ -59,7 +59,7 @@ export function checkWritten(
   if (![app.version, app.previousVersion].includes(String(secret)) || !isSignedBy(model, String(secret), watched)) {
     return broken("a nonce names the version of the secret that verified", ` wrote ${JSON.stringify(secret)}`);
   }
-  // A commit after the Worker gave up: its answer must have been that the result is unknown.
+  // This commit came after the answer, so the answer must have been that the result is unknown.
   if (call.answer !== undefined && formMismatch(call, call.answer, NO_ANSWER) !== undefined) {
     const what = ` was answered ${call.answer.status} and then came to ${JSON.stringify(verdict)}`;
     broken("only a 503 leaves open whether the request was done", what);

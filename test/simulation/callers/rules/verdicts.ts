@@ -6,14 +6,14 @@ import type { Call } from "../../world/call.ts";
 import type { Settings } from "../../world/cloud/settings.ts";
 import { isInForce, type SignedCall, wasOnceInForce } from "./signatures.ts";
 
-/** Refusals that write nothing, so the ranstr is not used up either. */
+/** Refusals that write nothing, not even the ranstr. */
 type Untouched = "home_closed" | "unsigned" | "stale" | "used" | "site_closed" | "seal_unknown";
 
 /** The contract's result of a request, for what is stored at one moment. */
 export type Verdict =
   | { kind: Untouched }
-  /** The verdicts from here on use up the ranstr. */
-  /** Refused by a rule of the operation, or as `key_reused`. */
+  /** This verdict and those below use up the ranstr. */
+  /** A rule of the operation refuses the call, or it is `key_reused`. */
   | { kind: "refused"; reason: string }
   | { kind: "repeated"; sessionId: number }
   | { kind: "accepted"; sessionId: number; ignored: string[] };
@@ -22,24 +22,24 @@ export type Writing = Extract<Verdict, { kind: "refused" | "repeated" | "accepte
 
 /** A signed call, watched from its arrival on. */
 export interface WatchedCall extends SignedCall {
-  /** The verdicts that it may get, by what was true at some moment since its arrival; by the verdict's text. */
+  /** The verdicts that were right at some moment since the call's arrival, by their text. */
   possible: Map<string, Verdict>;
-  /** The call's verdict when it wrote, the agents who joined, and the session if it was there before. */
+  /** The call's verdict when it wrote, the agents who joined, and the session if it existed before. */
   committed: { verdict: Writing; joined: readonly unknown[]; session: Session | undefined } | undefined;
 }
 
-/** The names by which lines of the trace mention the call. */
+/** The names under which lines of the trace mention the call. */
 export const aboutOf = ({ call, reading }: SignedCall): string[] => [call.name, reading.appid];
 
 export const isWriting = (verdict: Verdict): verdict is Writing =>
   verdict.kind === "refused" || verdict.kind === "repeated" || verdict.kind === "accepted";
 
-/** How long calls may hear that a site is closed which was opened: in flight, and while their isolate believes it. */
+/** How long after its opening a site may still look closed to calls in flight and to isolates that believe so. */
 const CLOSED_MS = WHOLE_LIMIT_MS + 1_000;
 
 /**
- * The verdicts that a request may get at this moment. There are several when several rules refuse it and their order is
- * not promised, or when caches decide.
+ * The verdicts that a request may get at this moment. There are several when several rules refuse the request and their
+ * order is not promised, or when caches decide.
  */
 export function verdictsOf(model: Model, signed: SignedCall): Verdict[] {
   const { appid } = signed.reading;
@@ -49,18 +49,18 @@ export function verdictsOf(model: Model, signed: SignedCall): Verdict[] {
       if (app.appid === appid) verdicts.push(...verdictsAt(model, home, app, signed));
     }
   }
-  // A replay is refused from memory, also when the app is gone with its site.
+  // A replay is refused from memory, even when the app was deleted with its site.
   const isReplay = useOf(model, signed) !== "none";
   if (verdicts.length === 0 && isReplay && wasOnceInForce(model, signed)) verdicts.push({ kind: "used" });
-  // Without a route, or with a route to another site, the caches decide whether the app is found.
+  // Without a route, or with a route to another site, the caches decide whether the isolate finds the app.
   const isFound = model.listedApp(appid) !== undefined;
   if (!isFound || verdicts.length === 0) verdicts.push({ kind: "unsigned" });
-  // A cache may name a closed home as the app's, even if that home has lost the app.
+  // A cache may name a closed home for the app, even if that home has lost the app.
   if (!isFound && signed.call.settings.closedHomes.length > 0) verdicts.push({ kind: "home_closed" });
   return verdicts;
 }
 
-/** The verdicts of a request whose app is the one of this home. */
+/** The verdicts of a request for an app of this home. */
 export function verdictsAt(model: Model, home: HomeModel, app: App, signed: SignedCall): Verdict[] {
   const { call, reading } = signed;
   const { settings } = call;
@@ -93,7 +93,7 @@ export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Sign
 }
 
 /**
- * docs/operating.md, "Closing a site or a home": an isolate that has heard too often that a site is closed believes it
+ * docs/operating.md, "Closing a site or a home": after several answers that a site is closed, an isolate believes so
  * for a second.
  */
 function isBelievedClosed(model: Model, home: HomeModel, { siteId }: App, { arrivedAt }: Call): boolean {
@@ -103,7 +103,7 @@ function isBelievedClosed(model: Model, home: HomeModel, { siteId }: App, { arri
 
 /**
  * Whether another call has used the ranstr. The same bytes are never accepted again. A ranstr is remembered for at
- * least 1,860 s; after that, other signed bytes with it may be accepted.
+ * least 1,860 s. After that, another signed body with the same ranstr may be accepted.
  */
 function useOf(model: Model, { call, reading }: SignedCall): "none" | "remembered" | "perhaps" {
   const user = model.used.get(usedName(reading.appid, reading.ranstr));

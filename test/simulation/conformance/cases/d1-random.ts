@@ -9,8 +9,8 @@ const SCHEMA = [
 ];
 
 /**
- * Statements over few ids and names, so that they conflict: four batches in ten fail. A value is drawn for each name
- * that begins with `?`.
+ * Statements over few ids and names, so that they conflict: four batches in ten fail. Each name that begins with `?`
+ * gets a random value.
  */
 const STATEMENTS = [
   "INSERT INTO owners (name, size) VALUES (?name, ?size)",
@@ -55,10 +55,10 @@ async function tried(db: D1Database, batch: D1PreparedStatement[]) {
   return { answer, left: await sent(db, "SELECT * FROM owners", "SELECT * FROM things") };
 }
 
-/** Begins each batch, so that changes() shows no rows that workerd writes itself between two calls. */
+/** Begins each batch. Without it, changes() would count rows that workerd itself writes between two calls. */
 const FIRST = "DELETE FROM things WHERE owner = 0";
 
-/** The batches come from a seed, so that both sides get the same ones. */
+/** Batches from a seed, so that both sides get the same batches. */
 const randomBatches =
   (seed: number) =>
   async ({ db, create }: Tables) => {

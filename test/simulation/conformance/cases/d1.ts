@@ -28,7 +28,7 @@ const COMPUTED = [
   'SELECT "a", "b" FROM (SELECT 1 AS a)',
 ];
 
-/** A batch after `a`. */
+/** The statements of a batch, after {@link A}. */
 const WRITES = [
   "UPDATE things SET size = 1 WHERE id = 9",
   "SELECT changes() AS none",
@@ -44,14 +44,14 @@ const WRITES = [
 
 const list = (count: number, each: unknown = 1) => Array(count).fill(each).join(", ");
 
-/** Statements that fail where there are `things`, by what is wrong. */
+/** Statements that fail on {@link THINGS}, by what is wrong with them. */
 const REFUSED: Record<string, string> = {
   "a broken UNIQUE": "INSERT INTO things (name) VALUES ('x'), ('x')",
   "a broken PRIMARY KEY": "INSERT INTO things (id, name) VALUES (9, 'x'), (9, 'y')",
   "a broken NOT NULL": "INSERT INTO things (name) VALUES (NULL)",
   "a broken CHECK halfway": "INSERT INTO things (name, size) VALUES ('x', 1), ('y', 0)",
   "a broken FOREIGN KEY": "INSERT INTO things (name, owner) VALUES ('x', NULL), ('y', 9)",
-  "an overflow, on purpose": OVERFLOW,
+  "an overflow": OVERFLOW,
   "malformed JSON": "SELECT json_each.value FROM json_each('[1,')",
   "a syntax error": "SELECT 1 +",
   "an unknown table": "SELECT * FROM none",
@@ -64,13 +64,13 @@ const REFUSED: Record<string, string> = {
   "a missing value": "SELECT ? AS a",
 };
 
-/** Answers, batches and errors, where neither the random batches nor the service's statements show them. */
+/** Answers, batches and errors that neither the random batches nor the service's statements show. */
 export const d1Cases: Cases<Tables> = {
-  "bound values come back as JSON brings them": ({ db }) =>
+  "a bound value comes back as JSON would return it": ({ db }) =>
     Promise.all(
       [...TEXTS, ...NUMBERS].map((value) => ask(db, "SELECT a, typeof(a) AS type FROM (SELECT ? AS a)", value)),
     ),
-  "what is stored becomes what its column is": async ({ db, create }) => {
+  "a stored value is converted to the type of its column": async ({ db, create }) => {
     await create("CREATE TABLE kept (i INTEGER, r REAL, t TEXT, n NUMERIC, x)");
     const types = ["i", "r", "t", "n", "x"].map((name) => `typeof(${name}) AS t${name}`).join(", ");
     const insert = `INSERT INTO kept VALUES (?, ?, ?, ?, ?) RETURNING *, ${types}, length(t) AS length`;
@@ -78,29 +78,34 @@ export const d1Cases: Cases<Tables> = {
     for (const value of STORED) answers.push(await ask(db, insert, ...Array(5).fill(value)));
     return answers;
   },
-  "expressions come to the same": ({ db }) => Promise.all(COMPUTED.map((sql) => ask(db, sql))),
-  "all() and run() give rows as objects, raw() as lists: of columns with one name an object has the last": async ({
-    db,
-  }) => {
-    const some = db.prepare(
-      "SELECT 1 AS a, 2 AS b, 3 AS a, 4 AS '1', 1 + 1, (SELECT 3) UNION ALL SELECT 5, 6, 7, 8, 9, 0",
-    );
-    const none = db.prepare("SELECT 1 AS a WHERE false");
-    return [seen(await some.all()), seen(await some.run()), await some.raw(), seen(await none.all()), await none.raw()];
-  },
-  "an answer says how many bytes the database has, whole pages": async ({ db, create }) => {
+  "an SQL expression has the same value": ({ db }) => Promise.all(COMPUTED.map((sql) => ask(db, sql))),
+  "all() and run() return rows as objects, with the last of columns of one name, and raw() returns rows as lists":
+    async ({ db }) => {
+      const some = db.prepare(
+        "SELECT 1 AS a, 2 AS b, 3 AS a, 4 AS '1', 1 + 1, (SELECT 3) UNION ALL SELECT 5, 6, 7, 8, 9, 0",
+      );
+      const none = db.prepare("SELECT 1 AS a WHERE false");
+      return [
+        seen(await some.all()),
+        seen(await some.run()),
+        await some.raw(),
+        seen(await none.all()),
+        await none.raw(),
+      ];
+    },
+  "size_after is the database's size in whole pages": async ({ db, create }) => {
     const first = (await db.prepare("SELECT 1").run()).meta.size_after;
     await create(THINGS);
     const { meta } = await db.prepare(A).run();
     return [first % 4_096, meta.size_after % 4_096, meta.size_after > first];
   },
-  "changes() tells of the last statement that wrote": async ({ db, create }) => {
+  "changes() counts the rows of the last statement that wrote": async ({ db, create }) => {
     await create(THINGS);
     return batch(db, A, ...WRITES);
   },
   ...Object.fromEntries(
     Object.entries(REFUSED).map(([name, sql]) => [
-      `a batch with ${name} is refused, and leaves nothing`,
+      `a batch with ${name} is refused and changes nothing`,
       async ({ db, create }: Tables) => {
         await create(THINGS);
         await batch(db, A);
@@ -108,19 +113,19 @@ export const d1Cases: Cases<Tables> = {
       },
     ]),
   ),
-  "every way to send a statement gives the same error": ({ db }) => {
+  "all(), run() and raw() reject with the same error": ({ db }) => {
     const statement = db.prepare("SELECT * FROM none");
     return Promise.all([() => statement.all(), () => statement.run(), () => statement.raw()].map(errorOf));
   },
-  "100 values may be bound, 101 not; five SELECTs may be in a row": async ({ db }) => [
+  "a statement takes 100 bound values but not 101, and five SELECTs in a row": async ({ db }) => [
     await ask(db, `SELECT ${Array(100).fill("?").join(" + ")} AS sum`, ...Array(100).fill(1)),
     await errorOf(() => ask(db, `SELECT ${list(101, "?")}`, ...Array(101).fill(1))),
     await ask(db, Array(5).fill("SELECT 1").join(" UNION ALL ")),
   ],
-  // Only the name of the code is compared, because the two builds of SQLite have different messages.
+  // Only the name of the error code is compared, because the two builds of SQLite have different messages.
   "a statement of 100,000 characters is refused": async ({ db }) =>
     (await errorOf(() => ask(db, `SELECT '${"x".repeat(100_000)}'`))).message.split(": ").at(-1),
-  "calls that are sent at once are served one after the other": async ({ db, create }) => {
+  "two batches that are sent at the same time run one after the other": async ({ db, create }) => {
     await create(THINGS);
     return Promise.all([A, B].map((insert) => batch(db, insert, "SELECT count(*) AS n FROM things")));
   },

@@ -12,17 +12,14 @@ export interface QueuePlatform {
 
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/**
- * Waits longer than an undelayed message needs. It waits in many short steps, so that other timers of a busy machine
- * can fire in between.
- */
+/** Waits longer than a message without delay needs, in short steps, so that other timers can fire in between. */
 async function settled(milliseconds = 400): Promise<void> {
   for (let i = 0; i < 25; i++) await sleep(milliseconds / 25);
 }
 
 const json = { contentType: "json" } as const;
 
-/** Sends messages and returns the batches that arrive, until no more come: the bodies, each with its attempt. */
+/** Sends messages and returns all batches that arrive. Each message is shown as its body and its attempt. */
 async function sent({ queue, consume }: QueuePlatform, bodies: unknown[], handle: Handler, wait?: number) {
   const batches: unknown[][] = [];
   consume((batch, waitUntil) => {
@@ -34,20 +31,20 @@ async function sent({ queue, consume }: QueuePlatform, bodies: unknown[], handle
   return batches;
 }
 
-/** What a handler does with the batches of `a`, `b` and `c`. */
+/** What a handler does with batches of the messages `a`, `b` and `c`. */
 const HANDLED: Record<string, Handler> = {
-  "what a handler throws for comes again, four times in all": () => Promise.reject(new Error("not now")),
-  "only the messages that are to be retried come again": ({ messages }) => {
+  "a batch whose handler throws is delivered four times in all": () => Promise.reject(new Error("not now")),
+  "only a message on which retry() was called is delivered again": ({ messages }) => {
     for (const message of messages) if (message.body === "b") message.retry();
   },
-  "who fails gets all again": ({ messages: [first, second] }) => {
+  "a handler that throws after retry() gets the whole batch again": ({ messages: [first, second] }) => {
     second?.retry();
     if (first?.attempts === 1) throw new Error("not now");
   },
 };
 
 export const queueCases: Cases<QueuePlatform> = {
-  "a message arrives once, a copy of its body": async ({ queue, consume }) => {
+  "a message arrives once, as a copy of its body at the time of send()": async ({ queue, consume }) => {
     const seen: unknown[] = [];
     consume(({ queue: name, messages }) => {
       for (const { body, attempts } of messages) seen.push({ body, attempts, name: name.replace(/\d+/, "n") });
@@ -59,14 +56,14 @@ export const queueCases: Cases<QueuePlatform> = {
     await settled();
     return seen;
   },
-  "100 messages may be sent at once, and arrive in batches of six": (platform) =>
+  "100 messages of one sendBatch() arrive in batches of six": (platform) =>
     sent(
       platform,
       Array.from({ length: 100 }, (_, i) => i),
       () => {},
       2_000,
     ),
-  "a message comes after its delay, and again after that of its retry": async (platform) => {
+  "a message arrives after its delay, and again after the delay of its retry": async (platform) => {
     const batches = await sent(platform, ["at once", "again", "late"], ({ messages }) => {
       for (const message of messages) {
         if (message.body === "again" && message.attempts === 1) message.retry({ delaySeconds: 1 });
@@ -82,7 +79,7 @@ export const queueCases: Cases<QueuePlatform> = {
       (platform: QueuePlatform) => sent(platform, ["a", "b", "c"], handle),
     ]),
   ),
-  "work that goes on after the handler has returned holds up no other batch": async (platform) => {
+  "waitUntil() work of one batch does not hold up the next batch": async (platform) => {
     const log: string[] = [];
     platform.consume(({ messages }, waitUntil) => {
       for (const { body } of messages) {

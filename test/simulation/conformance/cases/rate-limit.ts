@@ -15,8 +15,8 @@ const left = () => TEN_SECONDS - (Date.now() % TEN_SECONDS);
 const window = () => Math.floor(Date.now() / TEN_SECONDS);
 
 /**
- * Runs calls that must begin in one window and end `later` windows after it. When a busy machine was too slow for that,
- * it runs them again under another key.
+ * Runs calls that must begin in one window and end `later` windows after it. If the machine was too slow, it runs them
+ * again under another key.
  */
 async function within<T>(later: number, run: (key: string) => Promise<T>): Promise<T> {
   for (;;) {
@@ -36,13 +36,13 @@ async function calls(limit: RateLimit, ...keys: string[]) {
 
 /** Each case counts under its own keys, because all cases share the real limits. */
 export const rateLimitCases: Cases<Limits> = {
-  "as many calls succeed as the limit says, then none; two limits count one key apart": ({ two, three }) =>
+  "a limit of two lets only two calls succeed, and two limits count the same key separately": ({ two, three }) =>
     within(0, async (key) => [await calls(two, key, key, key, key), await calls(three, key, key, key, key, key)]),
-  "keys are counted apart": ({ two }) =>
+  "a limit counts each key separately": ({ two }) =>
     within(0, (key) => calls(two, key, `${key} `, key, key.toUpperCase(), key, `${key} `, `${key} `)),
-  "calls at once are all counted": ({ two }) =>
+  "a limit counts each of several calls at the same time": ({ two }) =>
     within(0, (key) => Promise.all(Array.from({ length: 5 }, () => two.limit({ key })))),
-  "windows are aligned to the clock: calls that were refused succeed when the next begins": ({ two }) =>
+  "a refused call succeeds when the next window of the clock begins": ({ two }) =>
     within(1, async (key) => {
       const before = await calls(two, key, key, key);
       await sleep(left() + 10);

@@ -13,7 +13,7 @@ import type { Cases } from "../case.ts";
 import { APP, everything, madeHome, NOW, type Store } from "./home.ts";
 import { seen } from "./tables.ts";
 
-/** A fixed clock, and no time limit that strikes. */
+/** A fixed clock, and no time limits. */
 const runtime: Runtime = {
   now: () => NOW * 1000,
   elapsed: () => 0,
@@ -41,7 +41,6 @@ const SESSION = {
   metadata: { order: "20260617-0042" },
 };
 
-/** The differences from an accepted request. */
 type Change = {
   ranstr?: string;
   owner?: string;
@@ -52,7 +51,7 @@ type Change = {
   events?: boolean;
 };
 
-/** A signed call's batch. @param kind what it must come to: without it both sides could agree on something else */
+/** Sends a signed call's batch. @param kind the outcome that it must have: both sides could agree on a wrong outcome */
 const send =
   (kind: Outcome["kind"], operation: Operation, fields: object, change: Change) => async (db: D1Database) => {
     const asked = operation.read(fields as Record<string, unknown>);
@@ -89,7 +88,6 @@ const add = (kind: Outcome["kind"], kefu_ids: number[], ranstr: string) =>
 
 const run = (sql: string) => (db: D1Database) => db.prepare(sql).run().then(seen);
 
-/** A run of prune that knows the settings of one home and no more. */
 function pruned(db: D1Database) {
   const settings = {
     eventRetentionDays: 30,
@@ -127,43 +125,46 @@ const rename = (id: number) => (db: D1Database) =>
 
 /** One case for each kind of statement that src/ sends: each kind might differ in node:sqlite. */
 export const serviceCases: Cases<Store> = {
-  "a claim with its guards: accepted, replayed, tried again, by a stale secret": onHome(
+  "a create_gd batch claims its nonce: accepted, replayed, tried again, signed with a stale secret, expired": onHome(
     create("accepted"),
     create("replayed", { owner: "another" }),
     create("accepted", { attempt: 2 }),
     create("credentials_stale", { ranstr: "r2", secretVersion: "v0", now: NOW + 60 }),
     create("accepted", { ranstr: "r1", owner: "another", now: NOW + 1_860 }),
   ),
-  "an upsert of a row that is new, and of one that changed": onHome(
+  "create_gd upserts a new customer and a changed customer": onHome(
     create("accepted"),
     create("accepted", { ranstr: "r2", now: NOW + 5 }, { sbs_mc: "New name", sender_type: 3, metadata: undefined }),
   ),
-  "a look-up by key: accepted, repeated, for something else": onHome(
+  "an Idempotency-Key is looked up: accepted, repeated, refused for another body": onHome(
     create("accepted", { key: "k" }),
     create("repeated", { key: "k", ranstr: "r2" }),
     create("refused", { key: "k", ranstr: "r3" }, { content: "Other" }),
   ),
-  "a list in json_each: refused, some left out, nobody left": onHome(
+  "json_each reads a list of agents to add: refused, some left out, nobody left": onHome(
     create("refused", {}, { kefu_id: [1, 3, 99, 2] }),
     create("accepted", { ranstr: "r2" }),
     add("accepted", [2, 1, 3, 99], "r3"),
     add("refused", [1, 3, 99], "r4"),
   ),
-  "ids beyond 32 bits go on above the floor": onHome(
+  "new sessions get ids of more than 32 bits above the floor": onHome(
     run("UPDATE home_sites SET chat_id_floor = 900000000000000 WHERE site_id = 7"),
     create("accepted"),
     create("accepted", { ranstr: "r2" }),
   ),
-  "rows all or none, with their row in the audit log": onHome(insertTwo([5, 4]), insertTwo([6, 1])),
-  "an UPDATE with RETURNING, and one that finds nothing": onHome(rename(2), rename(99)),
-  "a DELETE in chunks, and a second one": onHome(
+  "agents are inserted all or none, with one row in the audit log": onHome(insertTwo([5, 4]), insertTwo([6, 1])),
+  "an UPDATE with RETURNING changes an agent, and changes nothing when the agent is missing": onHome(
+    rename(2),
+    rename(99),
+  ),
+  "pruning deletes expired rows in chunks, twice": onHome(
     run(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
       INSERT INTO nonces (site_id, appid, ranstr, owner, attempt, expires_at, outcome, session_id)
       SELECT 7, 'a', 'r' || i, 'o', 1, ${NOW} + i * 20000, 'accepted', NULL FROM n`),
     pruned,
     pruned,
   ),
-  "a join with what another database knows": onHome(
+  "reconciling a home joins its rows with floors from another database": onHome(
     (db) => skipIds(db, RECONCILIATION, REMEMBERED, author),
     (db) => skipIds(db, RECONCILIATION, REMEMBERED, { ...author, now: NOW + 9 }),
     async (db) => keepInDirectory(db, RECONCILIATION, await selectFloors(db), author),

@@ -19,7 +19,7 @@ function changed(chance: Chance, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(bytes, (byte, i) => (i === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
 }
 
-/** A case that does something with random bytes a hundred times: from a seed, so that both sides get the same ones. */
+/** Runs a function a hundred times with random bytes from a seed, so that both sides get the same bytes. */
 const often =
   (run: (subtle: SubtleCrypto, chance: Chance, some: (least?: number) => Uint8Array<ArrayBuffer>) => unknown) =>
   async (subtle: SubtleCrypto) => {
@@ -32,8 +32,8 @@ const often =
   };
 
 export const subtleCases: Cases<SubtleCrypto> = {
-  "digests are the same": often((subtle, _, some) => subtle.digest("SHA-256", some())),
-  "a signature verifies, but no changed message, signature or key, nor another length": often(
+  "digest() returns the same SHA-256 for the same bytes": often((subtle, _, some) => subtle.digest("SHA-256", some())),
+  "verify() accepts a right signature, and refuses a changed message, signature, key or length": often(
     async (subtle, chance, some) => {
       const [raw, data] = [some(1), some(1)];
       const [key, other] = [await hmacKey(subtle, raw), await hmacKey(subtle, changed(chance, raw))];
@@ -54,7 +54,7 @@ export const subtleCases: Cases<SubtleCrypto> = {
       ];
     },
   ),
-  "what was sealed opens, but not what was changed, nor with another key, iv or data": often(
+  "decrypt() opens a ciphertext, but not a changed one, or with another key, iv or associated data": often(
     async (subtle, chance, some) => {
       const [raw, iv, associated, data] = [chance.bytes(32), chance.bytes(12), some(1), some()];
       const [key, other] = [await aesKey(subtle, raw), await aesKey(subtle, changed(chance, raw))];
@@ -73,7 +73,7 @@ export const subtleCases: Cases<SubtleCrypto> = {
       ];
     },
   ),
-  "a key is a copy of its bytes": async (subtle) => {
+  "an imported key is a copy of its bytes": async (subtle) => {
     const raw = Uint8Array.of(1, 2, 3);
     const key = await hmacKey(subtle, raw);
     raw.fill(0);

@@ -5,16 +5,16 @@ import type { Outcome } from "./moods.ts";
 import { pathOf, WebhookKeeper } from "./operator-webhooks.ts";
 import type { Post } from "./post.ts";
 
-/** Milliseconds until the attempt begins. */
+/** How long to wait for the attempt, in milliseconds. */
 const PATIENCE_MS = 4_000;
-/** An event among so many of the newest is sent again. */
+/** The number of newest events of which one is sent again. */
 const NEWEST = 5;
 
 /**
- * Brings about an attempt that its receiver treats as planned.
+ * Causes an attempt, to which the receiver gives the planned outcome.
  *
  * @param begin what makes an attempt due, by default sending one event again
- * @returns its post, when it is on its way
+ * @returns the attempt's post, when it was sent
  */
 export async function attemptOf(
   operator: Operator,
@@ -48,7 +48,7 @@ function seqOf({ checker }: World, { id, site }: KnownWebhook, { headers }: Post
   return its && Number(its.seq);
 }
 
-/** Sends one of the site's newest events again that tells of a session. */
+/** Sends one of the site's newest events about sessions again. */
 export async function sendOneAgain(operator: Operator, webhook: KnownWebhook): Promise<void> {
   const { world, chance } = operator;
   const { siteId, home } = webhook.site;

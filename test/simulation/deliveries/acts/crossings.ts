@@ -9,7 +9,7 @@ import { pathOf, WebhookKeeper } from "./operator-webhooks.ts";
 /** Milliseconds for which one write waits until the other is done. */
 const HELD_MS = 700;
 
-/** The Worker judges a webhook, or disables it, while an operator changes it: each of the two comes first in turn. */
+/** An operator changes a webhook while the Worker records a result or disables it. By chance either comes first. */
 export async function crossTheWorker(world: World): Promise<void> {
   const operator = new Operator(world);
   const { chance } = operator;
@@ -23,7 +23,7 @@ export async function crossTheWorker(world: World): Promise<void> {
   }
 }
 
-/** The operator has read the webhook, and writes when the Worker has disabled it. */
+/** The operator has read the webhook, but writes only after the Worker has disabled it. */
 async function workerFirst(operator: Operator, webhook: KnownWebhook): Promise<void> {
   const { world } = operator;
   const attempt = await attemptOf(operator, webhook, { after: 150, status: 410, body: "" });
@@ -46,7 +46,7 @@ async function workerFirst(operator: Operator, webhook: KnownWebhook): Promise<v
   await done;
 }
 
-/** The Worker has the result of an attempt, and records it when the operator has changed the webhook. */
+/** The Worker has the result of an attempt, but records it only after the operator has changed the webhook. */
 async function operatorFirst(operator: Operator, webhook: KnownWebhook): Promise<void> {
   const { world, chance } = operator;
   const keeper = new WebhookKeeper(operator);

@@ -7,7 +7,7 @@ import { attemptOf, sendOneAgain } from "./attempt-of.ts";
 import { pathOf, WebhookKeeper } from "./operator-webhooks.ts";
 import type { Post } from "./post.ts";
 
-/** An attempt in flight: its receiver has it, and does not answer yet. */
+/** An attempt in flight: its receiver has got the post, and has not answered yet. */
 interface InFlight {
   operator: Operator;
   keeper: WebhookKeeper;
@@ -37,18 +37,18 @@ export const WHILE_IN_FLIGHT: Record<string, (held: InFlight) => Promise<unknown
   "held back": loseItsLease,
 };
 
-/** How the receiver answers, with weights. */
+/** The status that the receiver answers, with weights. 0 is no answer. */
 const ENDS = { 200: 4, 500: 4, 410: 1, 0: 1 };
 const OPERATORS = 4;
 const PAUSE_MS = [20, 400] as const;
 /** Milliseconds until something happens to the attempt. */
 const BEFORE_MS = [50, 150] as const;
-/** Longer than a webhook may fail. */
+/** Longer than a webhook may fail before the Worker disables it. */
 const FAILING_SECONDS = 5.1 * 86_400;
 /** Milliseconds after which the result is recorded. */
 const RECORDED_MS = 300;
 
-/** Lets several operators meet attempts again and again: each act has its turn. */
+/** Lets several operators act during attempts. Each act of {@link WHILE_IN_FLIGHT} has its turn. */
 export function meetAttempts(world: World): void {
   const left = new Set<string>();
   for (let i = 0; i < OPERATORS; i++) world.start(() => meetInTurn(new Operator(world), left));
@@ -67,7 +67,7 @@ async function meetInTurn(operator: Operator, left: Set<string>): Promise<void> 
   }
 }
 
-/** @returns whether it happened while the attempt was in flight */
+/** @returns whether the act was done while the attempt was in flight */
 async function meet(operator: Operator, webhook: KnownWebhook, name: string): Promise<boolean> {
   const { world, chance } = operator;
   const { site } = webhook;
@@ -90,7 +90,7 @@ async function meet(operator: Operator, webhook: KnownWebhook, name: string): Pr
   return isMet;
 }
 
-/** Brings about an attempt: a ping, an event that is sent again, or the last attempt of one that waits. */
+/** Causes an attempt: a ping, an event that is sent again, or the last attempt of a pending delivery. */
 async function begin(operator: Operator, webhook: KnownWebhook): Promise<void> {
   const { world, chance } = operator;
   if (chance.happens(0.25)) return new WebhookKeeper(operator).ping(webhook);
@@ -104,7 +104,7 @@ const whenEnds = (world: World, post: Post): Promise<unknown> =>
     16_000,
   );
 
-/** Another attempt succeeds. */
+/** Lets another attempt to the same webhook succeed. */
 async function beWell({ operator, webhook }: InFlight): Promise<void> {
   const well = await attemptOf(operator, webhook, { after: 20, status: 200, body: "" });
   if (well !== undefined) await whenEnds(operator.world, well.post);
@@ -112,8 +112,10 @@ async function beWell({ operator, webhook }: InFlight): Promise<void> {
 }
 
 /**
- * The delivery that waits longest gets seven attempts, as after a day of failures. If its webhook fails now, it has
- * failed for more than five days. @returns whether something waits
+ * Sets a pending delivery's attempts to seven, as after a day of failures. If its webhook fails, sets failing_since to
+ * more than five days ago.
+ *
+ * @returns whether there was a pending delivery
  */
 function beLast({ cloud, checker }: World, { id, site }: KnownWebhook): boolean {
   const { siteId, home } = site;
@@ -136,7 +138,6 @@ function beLast({ cloud, checker }: World, { id, site }: KnownWebhook): boolean 
   return true;
 }
 
-/** Erases the customer of the event. */
 async function erase({ operator, webhook: { site }, seq }: InFlight): Promise<void> {
   const { sessions, outbox } = operator.world.checker.model.home(site.home);
   const session = outbox.eventOf({ site_id: site.siteId, seq })?.session_id;
@@ -145,7 +146,7 @@ async function erase({ operator, webhook: { site }, seq }: InFlight): Promise<vo
   await operator.insist("POST", `/sites/${site.siteId}/customers/erase`, { sbs: String(sbs) });
 }
 
-/** Lets the session of the event be older than the site keeps sessions: a day of retention is five seconds. */
+/** Shortens the site's retention, so that the event's session is too old: a day of retention is five seconds. */
 async function age({ operator, webhook: { site } }: InFlight): Promise<void> {
   const { world, chance } = operator;
   await operator.setSite(site, { retention_days: 1 });
@@ -153,7 +154,7 @@ async function age({ operator, webhook: { site } }: InFlight): Promise<void> {
   world.start(() => operator.setSite(site, { retention_days: null }));
 }
 
-/** Its result comes to D1 when its lease is over, and another attempt has begun. */
+/** Holds the attempt's result back until its lease has ended and another attempt has begun. */
 async function loseItsLease({ operator, post, webhook: { id, site } }: InFlight): Promise<void> {
   const { world, chance } = operator;
   post.call.held = { to: `${site.home} batch`, milliseconds: chance.between(50_000, 75_000) };

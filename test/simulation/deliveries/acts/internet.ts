@@ -60,8 +60,8 @@ export class Internet {
   }
 
   /**
-   * Takes a post to its receiver and the answer back. Rejects when there is no answer; never settles when its call was
-   * ended.
+   * Brings a post to its receiver and the answer back. The promise rejects without an answer, and never settles when
+   * the call was ended.
    */
   #send(post: Post, signal: PostInit["signal"]): Promise<Response> {
     const { scheduler, chance, witness } = this.#air;
@@ -99,5 +99,5 @@ export class Internet {
   }
 }
 
-/** A status without a body takes none. */
+/** A response with status 204 must have no body. */
 const responseOf = ({ status, body }: Reply): Response => new Response(status === 204 ? null : body, { status });

@@ -1,6 +1,5 @@
 import type { Chance } from "../../machine/chance.ts";
 
-/** How a receiver treats posts. */
 export type Mood = keyof typeof MOODS;
 
 /** The moods of an unwell receiver, by their weights. */
@@ -9,7 +8,7 @@ export const MOODS = {
   error: 6,
   /** Never answers. */
   hangs: 2,
-  /** Answers 200 after some seconds, some of them after the Worker has stopped waiting. */
+  /** Answers 200 after some seconds, sometimes after the Worker has stopped waiting. */
   slow: 5,
   /** Answers 410. */
   gone: 0.7,
@@ -22,13 +21,12 @@ export const MOODS = {
 export const drawMood = (chance: Chance, moods: Partial<Record<Mood, number>>): Mood =>
   Object.keys(moods).length === 0 ? "error" : chance.weighted(moods);
 
-/** A receiver's answer. */
 export interface Reply {
   /** Milliseconds from the arrival of the whole post to the answer. */
   after: number;
   status: number;
   body: string;
-  /** What it waits for before. */
+  /** A promise that the receiver waits for first. */
   until?: Promise<void>;
 }
 
@@ -37,7 +35,7 @@ export type Outcome = Reply | "silence" | "before" | "after";
 
 const quick = (chance: Chance): number => (chance.happens(0.9) ? chance.between(1, 120) : chance.between(100, 2_000));
 
-/** What a mood does with a post, of which an error quotes the body. */
+/** The outcome of a post in each mood. An error quotes the body `got`. */
 export const OUTCOMES: Record<Mood | "well", (chance: Chance, got: string) => Outcome> = {
   well: (chance) => ({ status: chance.one([204, 204, 200, 202]), body: "", after: quick(chance) }),
   error: (chance, got) => ({

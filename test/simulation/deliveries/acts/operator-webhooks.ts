@@ -3,10 +3,10 @@ import type { Operator } from "../../operators/acts/operator.ts";
 import { endOverlapAt, rotateAt } from "../../operators/acts/rotations.ts";
 import type { KnownSite, KnownWebhook } from "../../world/company.ts";
 
-/** The most steps of one sending again. */
+/** The most calls until all requested events are sent again. */
 const MOST_STEPS = 20;
 
-/** What an operator may ask to be sent again, by names. */
+/** Which events an operator asks to send again, by name. */
 export const SENT_AGAIN = {
   "what failed or waits": {},
   "what was missed": { after_seq: 0, status: ["missed"] },
@@ -14,10 +14,8 @@ export const SENT_AGAIN = {
   everything: { after_seq: 0, status: ["missed", "delivered", "failed", "pending"] },
 };
 
-/** A webhook in a list of the admin API. */
 type ListedWebhook = Omit<KnownWebhook, "site"> & { disabled_reason: string | null };
 
-/** The path of a webhook in the admin API. */
 export const pathOf = ({ site, id }: KnownWebhook) => `/sites/${site.siteId}/webhooks/${id}`;
 
 /** An operator's work on a site's events. */
@@ -38,7 +36,7 @@ export class WebhookKeeper {
     return this.#know(site, JSON.parse(answer.body) as ListedWebhook);
   }
 
-  /** A URL of one of the company's several receivers, or one that another webhook has too. */
+  /** The URL of one of the company's receivers, or the URL of another webhook. */
   #newUrl({ siteId }: KnownSite): string {
     const { chance, world } = this.#operator;
     const url = `https://hooks-${siteId}.example.com/in/hook-token-${chance.integer(1, 3)}`;
@@ -63,7 +61,6 @@ export class WebhookKeeper {
     await this.#call(webhook, "PATCH", "", { events: events ?? EVENTS });
   }
 
-  /** Gives a webhook another URL. */
   async move(webhook: KnownWebhook, events?: readonly string[]): Promise<void> {
     const url = this.#newUrl(webhook.site);
     const answer = await this.#call(webhook, "PATCH", "", { url, events });
@@ -119,7 +116,7 @@ export class WebhookKeeper {
     }
   }
 
-  /** Asks a receiver whether it is well while posts to it hang. @param after milliseconds for which they hang before */
+  /** Pings a receiver while posts to it hang. @param after milliseconds from the first hanging post to the ping */
   async pingHanging(webhook: KnownWebhook, after?: number): Promise<void> {
     const { chance, world } = this.#operator;
     const receiver = this.#receiverOf(webhook);
@@ -148,7 +145,7 @@ export class WebhookKeeper {
     return answer?.status === 200 ? (JSON.parse(answer.body) as { items: ListedWebhook[] }).items : undefined;
   }
 
-  /** Finds webhooks whose creation was never answered. */
+  /** Finds webhooks whose creation got no answer. */
   async tidy(site: KnownSite): Promise<void> {
     const { chance } = this.#operator;
     const items = await this.#list(site);
@@ -164,7 +161,7 @@ export class WebhookKeeper {
     }
   }
 
-  /** After a restore: the home may have older secrets again, and deleted webhooks. */
+  /** Corrects the known webhooks after a restore: the home may have older secrets and deleted webhooks again. */
   async reconcile(site: KnownSite): Promise<void> {
     await this.tidy(site);
     for (const webhook of [...site.webhooks]) await this.rotate(webhook, 0);

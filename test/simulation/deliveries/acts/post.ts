@@ -15,12 +15,11 @@ export class Post {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The call that posts. */
   readonly call: Call;
   readonly sentAt: number;
   /** The receiver's mood for it: "well", "error", "hangs", … */
   mood: string | undefined;
-  /** When the Worker got status and headers. Before that it cannot know of a success. */
+  /** When the Worker got the status and the headers of the answer. */
   heardAt: number | undefined;
   /** The status of the receiver's answer, even if the answer never arrives. */
   status: number | undefined;
@@ -42,7 +41,6 @@ export class Post {
   }
 }
 
-/** The options that the Worker may pass to fetch. */
 export interface PostInit {
   method?: string;
   headers?: unknown;

@@ -9,12 +9,11 @@ const DEAD = ["error", "hangs", "refuses"] as const;
 export class Receiver {
   readonly url: string;
   readonly chance: Chance;
-  /** Its current mood. */
   mood: Mood | "well" = "well";
   /** The moods that it may have when it is unwell, with their weights. */
   readonly #moods: Partial<Record<Mood, number>>;
   #isDead = false;
-  /** How it treats the posts for which somebody has plans. */
+  /** The outcomes of posts for which an actor has made plans. */
   readonly plans = new WeakMap<Post, Outcome>();
 
   constructor(url: string, chance: Chance, moods: Partial<Record<Mood, number>>) {
@@ -33,7 +32,7 @@ export class Receiver {
     if (!this.#isDead) this.mood = "hangs";
   }
 
-  /** The end of the run begins. @param hopeless the share of receivers that never get well */
+  /** Makes it well or dead for the end of the run. @param hopeless the share of receivers that never get well */
   end(hopeless: number): void {
     if (!this.#isDead) this.mood = this.chance.happens(hopeless) ? this.chance.one(DEAD) : "well";
   }

@@ -4,11 +4,11 @@ import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 import { WebhookKeeper } from "./operator-webhooks.ts";
 
-/** Webhooks of the site that wants all places. */
+/** The number of webhooks of the site whose deliveries could fill all places. */
 const MANY = 4;
 const MOST_SITES = 4;
 
-/** Many sites of one home have much due at once. The receivers of one of them hang. */
+/** Many sites of one home have many due deliveries at the same time. The receivers of one site hang. */
 export async function rush(world: World): Promise<void> {
   const operator = new Operator(world);
   const { chance } = operator;

@@ -7,7 +7,7 @@ import { WebhookKeeper } from "./operator-webhooks.ts";
 /** Milliseconds in which a caller opens a session. */
 const PATIENCE_MS = 8_000;
 
-/** Turns a site's events off while deliveries wait or are in flight, until a call was accepted meanwhile. */
+/** Turns a site's events off while deliveries are pending, and on again after a call was accepted. */
 export async function silenceSites(world: World): Promise<void> {
   const operator = new Operator(world);
   const keeper = new WebhookKeeper(operator);

@@ -25,7 +25,7 @@ export type WebhookAct = keyof typeof WEBHOOK_ACTS;
 
 export const isWebhookAct = (act: string): act is WebhookAct => Object.hasOwn(WEBHOOK_ACTS, act);
 
-/** A company that wants events turns them on from the start. */
+/** Turns a site's events on at the start of the run. */
 export async function wantEvents(operator: Operator, site: KnownSite): Promise<void> {
   const { chance, world } = operator;
   if (!chance.happens(world.weather.events)) return;
@@ -63,7 +63,7 @@ const ACTS_ON_ONE: Record<
   pingHanging: (keeper, webhook) => keeper.pingHanging(webhook),
 };
 
-/** Changes webhooks often and does nothing else, so deliveries in flight meet every act. */
+/** Changes webhooks often, so that deliveries in flight meet each of these acts. */
 export async function keepWebhooks(world: World): Promise<void> {
   const operator = new Operator(world);
   const { chance } = operator;

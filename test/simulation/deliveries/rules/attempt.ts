@@ -20,18 +20,17 @@ export interface Attempt {
   /** Undefined when the event was erased or pruned. */
   event: Row | undefined;
   post: Post | undefined;
-  /** When the post ended. */
   endedAt: number | undefined;
-  /** The same in milliseconds of virtual time. */
+  /** When the post ended, in milliseconds of virtual time. */
   endedMs: number | undefined;
   /** Whether its success was recorded. */
   isWritten: boolean;
 }
 
-/** A ping is tried once, and says nothing of its webhook's health: docs/operating.md, "Webhooks". */
+/** A ping is tried once and does not change its webhook's health: docs/operating.md, "Webhooks". */
 export const isPing = ({ event }: Attempt): boolean => event?.type === "ping";
 
-/** The status that its receiver answered, once the Worker has received it. */
+/** The status of the receiver's answer; null until the Worker has received it. */
 export const statusOf = ({ post }: Attempt): number | null =>
   (post?.heardAt === undefined ? undefined : post.status) ?? null;
 

@@ -19,7 +19,6 @@ export class Deliveries {
   readonly liveness = new Liveness();
   readonly #model: Model;
   readonly #violate: Violate;
-  /** The attempts of each run of the consumer. */
   readonly #attempts = new Map<Call, Attempt[]>();
   readonly #byPost = new Map<Post, Attempt>();
   /** The call that made each lease. */
@@ -31,7 +30,6 @@ export class Deliveries {
     this.#violate = violate;
   }
 
-  /** A run of the consumer begins. */
   arrives(call: Call, now: number): void {
     this.liveness.arrives(this.#model, call, now);
     this.#waiting.arrives(this.#model, call);
@@ -42,8 +40,9 @@ export class Deliveries {
   }
 
   /**
-   * A run of the consumer has changed rows. The model applies them one by one. @param now Unix seconds by the right
-   * clock
+   * Checks the rows that a run of the consumer has changed. The model applies them one by one.
+   *
+   * @param now Unix seconds by the platform's clock
    */
   checkWritten(
     home: string,
@@ -56,7 +55,7 @@ export class Deliveries {
     const model = this.#model.home(home);
     const { outbox } = model;
     const telling = new Telling(model);
-    // A clock that is behind may not see what has just been due for a day.
+    // An isolate whose clock is slow may not see that a delivery has been due for a day.
     const stuck = stuckIn(outbox, clockOf(call) - SKEW_SECONDS);
     for (const change of changes) {
       const wrong = this.#wrong(home, call, change, { written, telling, now });
@@ -117,7 +116,7 @@ export class Deliveries {
     const heard = attempts.filter(isSuccess);
     if (after.status === "delivered") for (const each of heard) each.isWritten = true;
     written.push(...(after.status === "delivered" ? heard.slice(-1) : mine === undefined ? [] : [mine]));
-    // A second try of the lease reads the event again, which may have been erased since the first try.
+    // A second try of the lease reads the event again. It may have been erased since the first try.
     if (mine !== undefined && after.status === "skipped") mine.event = outbox.eventOf(after);
     const { data = null } = outbox.eventOf(after) ?? {};
     return wrongResult(change, mine, attempts, data !== null);
@@ -155,7 +154,7 @@ export class Deliveries {
     return undefined;
   }
 
-  /** A webhook was changed: an attempt that is not posted yet may use either state of it. */
+  /** Notes a change of a webhook: an attempt that is not posted yet may use the old or the new state. */
   webhookChanges(home: string, { after }: Change): void {
     if (after === null) return;
     this.liveness.webhookChanges(home, after);
@@ -188,11 +187,14 @@ export class Deliveries {
     this.#byPost.set(post, attempt);
     this.#report(call, name, wrongPost(attempt, post, this.#model.secrets));
     if (clockOf(call) >= attempt.leasedAt + LEASE_SECONDS) {
-      this.#report(call, name, ["nothing is posted after its lease", `it was leased at ${attempt.leasedAt}`]);
+      this.#report(call, name, [
+        "nothing is posted after the end of its lease",
+        `it was leased at ${attempt.leasedAt}`,
+      ]);
     }
   }
 
-  /** The Worker knows the result of a post. @param now milliseconds of virtual time */
+  /** Notes that the Worker knows the result of a post. @param now milliseconds of virtual time */
   ends(post: Post, now: number): void {
     const attempt = this.#byPost.get(post);
     if (attempt === undefined) return;
@@ -200,7 +202,7 @@ export class Deliveries {
     attempt.endedMs ??= now;
   }
 
-  /** The run has ended. @param now Unix seconds */
+  /** Checks a run of the consumer that has ended. @param now Unix seconds */
   runEnds(now: number): void {
     for (const home of this.#model.homes.values()) {
       const wrong = this.liveness.wrongEnd(home, now);
@@ -222,7 +224,7 @@ export class Deliveries {
     return delivery !== undefined && delivery.status !== "delivered" && Number(delivery.created_at) <= endedAt;
   }
 
-  /** A home was restored: results that were recorded after the point are gone, which is no fault of the Worker. */
+  /** Forgets the results of a restored home: the restore has undone those that were recorded after its point. */
   restored(home: string): void {
     for (const each of [...this.#attempts.values()].flat()) if (each.home === home) each.isWritten = true;
   }

@@ -2,7 +2,7 @@ import type { HomeModel } from "../../checker/home-model.ts";
 import type { Row } from "../../platform/database.ts";
 import { wants } from "./outbox-model.ts";
 
-/** The expected row of an accepted call's event: docs/receiving.md. The id is random, so it has rules of its own. */
+/** The expected row of an accepted call's event: docs/receiving.md. given-events.ts has the rules for its random id. */
 interface ExpectedEvent {
   siteId: number;
   type: string;
@@ -16,11 +16,9 @@ interface ExpectedEvent {
 interface ExpectedRow {
   table: string;
   after: Row;
-  /** The parsed JSON of `data`. */
   json?: object;
 }
 
-/** The seq of a site's next event. */
 export const nextSeq = (home: HomeModel, siteId: number): number =>
   Math.max(home.outbox.newestSeq(siteId), Number(home.sites.get(siteId)?.row.event_seq_floor ?? 0)) + 1;
 

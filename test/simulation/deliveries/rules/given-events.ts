@@ -5,7 +5,7 @@ import type { Call } from "../../world/call.ts";
 
 const EVENT_ID = /^evt_[0-9a-f]{32}$/;
 
-/** An event gets its id and its seq once, and both never change: docs/receiving.md. */
+/** An event gets its id and its seq once, and neither ever changes: docs/receiving.md. */
 export class GivenEvents {
   readonly #model: Model;
   readonly #violate: Violate;
@@ -16,7 +16,7 @@ export class GivenEvents {
     this.#violate = violate;
   }
 
-  /** A row of `events` has changed. Other rules say which call may write it. */
+  /** Checks a changed row of `events`. Other rules say which call may write it. */
   changes(home: string, call: Call | undefined, { before, after }: Change): void {
     const by = call?.name ?? "a hand";
     const { site_id, seq, id } = after ?? before ?? {};
@@ -25,13 +25,13 @@ export class GivenEvents {
     const broken = (rule: string, what: string) => this.#violate(rule, `${by}: ${place}: ${what}`, [by, String(id)]);
     if (after === null) return;
     if (before !== null) {
-      // A hand erases one event, and an operator a customer.
+      // An event may be erased with SQL, or when an operator erases its customer.
       const isErased = (call === undefined || call.role === "operator") && after.data === null;
       if (!isErased) broken("an event never changes", JSON.stringify({ before, after }));
       return;
     }
     const earlier = this.#ids.get(String(id));
-    // A restore may come between two tries: the second one makes the event that it has undone.
+    // A restore may undo an event between two tries of a call. Then the second try makes it again.
     const isThere = earlier?.key !== key && this.#model.home(home).outbox.events.get(String(earlier?.key))?.id === id;
     const isUndone = earlier?.call === call && !isThere;
     if (!EVENT_ID.test(String(id)) || (earlier !== undefined && !isUndone)) {

@@ -7,9 +7,9 @@ import { clockOf } from "./attempt.ts";
 import type { OutboxModel } from "./outbox-model.ts";
 import { MOST_ATTEMPTS } from "./schedule.ts";
 
-/** How long a lease makes an attempt its holder's. */
+/** Seconds for which only the holder of a lease may make the attempt. */
 export const LEASE_SECONDS = 60;
-/** The time at which a ping is due: earlier than that of any other delivery. */
+/** `next_attempt_at` of a ping: earlier than that of any other delivery. */
 export const FIRST_IN_LINE = 0;
 
 const MOST_IN_FLIGHT = 20;
@@ -18,7 +18,7 @@ export const MOST_IN_FLIGHT_FAILING = 3;
 export const isLease = ({ before, after }: Change): boolean =>
   before !== null && after !== null && Number(after.attempts) > Number(before.attempts);
 
-/** docs/architecture.md, "Events": which deliveries may be leased. */
+/** Checks a lease: docs/architecture.md, "Events". */
 export function wrongLease(home: HomeModel, call: Call, change: Change): Broken {
   const before = change.before as Row;
   const after = change.after as Row;
@@ -26,13 +26,13 @@ export function wrongLease(home: HomeModel, call: Call, change: Change): Broken 
   const now = clockOf(call);
   if (at < call.clock || at > now) return ["a lease lasts 60 s", `${at} is not now, ${now}`];
   const webhook = home.outbox.webhookOf(after);
-  if (webhook?.status !== "enabled") return ["nothing is attempted for a disabled webhook", "it is not enabled"];
+  if (webhook?.status !== "enabled")
+    return ["nothing is attempted for a disabled webhook", "the webhook is not enabled"];
   if (before.status !== "pending") return ["only a pending delivery is attempted", `it is ${before.status}`];
   if (Number(before.next_attempt_at) > at) return ["nothing is attempted before it is due", `it is ${at}`];
-  // A delivery that still has the lease of its last attempt may be leased again, because that attempt was lost without
-  // a result.
+  // A delivery with the lease of its eighth attempt may be leased again: that attempt was lost without a result.
   if (Number(before.attempts) >= MOST_ATTEMPTS && before.claim === null)
-    return ["a delivery has at most 8 attempts", "it has had them"];
+    return ["a delivery has at most 8 attempts", "it has had eight"];
   // A ping goes first, also when the webhook's places are full.
   const isFirst = before.next_attempt_at === FIRST_IN_LINE;
   if (!isFirst && placesLeft(home.outbox, webhook, at) <= 0) {
@@ -53,7 +53,6 @@ export function placesLeft(outbox: OutboxModel, webhook: Row, now: number): numb
   return most - inFlight.filter((each) => !isOfPing(outbox, each)).length;
 }
 
-/** Whether a delivery is the one of a ping. */
 export const isOfPing = (outbox: OutboxModel, delivery: Row): boolean => outbox.eventOf(delivery)?.type === "ping";
 
 export const isInFlight = ({ status, claim, next_attempt_at }: Row, now: number): boolean =>

@@ -11,15 +11,16 @@ import { dueNow, messagesOf } from "./turns.ts";
 
 /** No delivery waits for ever: docs/architecture.md, "Events". */
 
-/** Seconds within which a due attempt begins when nothing fails: its message is in flight, and clocks differ. */
+/** Seconds within which a due attempt begins when nothing fails. Its message needs time, and clocks differ. */
 const LATE_SECONDS = 120;
-/** Seconds of delay that are too long when the queue was notified: clocks differ, and its message is in flight. */
+/** Seconds within which an attempt begins when the queue was notified of it. */
 const UNTOLD_SECONDS = 40;
-/** Seconds after which a ping is too late. It waits for nothing else, and not for one that hangs. */
+/** Seconds within which a ping is posted. It does not wait for other posts, even if they hang. */
 const PING_SECONDS = 8;
 /**
- * Seconds in which a healthy webhook of which a run was told is posted to, whoever hangs: a run begins nothing after 8 s,
- * the next run may find all places with receivers that hang for 15 s, and after that those count as failing.
+ * Seconds within which a healthy webhook gets a post when a run was notified of it, whichever receivers hang. A run
+ * begins nothing after 8 s. In the next run, all places may be with receivers that hang for 15 s. After that those
+ * count as failing.
  */
 const WAIT_SECONDS = 30;
 /** Seconds that one hanging receiver may add to the wait of each delivery that is due later. */
@@ -29,33 +30,30 @@ const ROUNDED_SECONDS = 2;
 /** The longest delay of a queue's message. An attempt that is due later is left to the sweep. */
 const LONGEST_MESSAGE_SECONDS = 43_200;
 
-/** What the queue was told of a delivery's next attempt. Times are Unix seconds. */
+/** The notification of the queue about a delivery's next attempt. */
 interface Told {
-  /** By the clock of the isolate that computed it. */
+  /** Unix seconds by the clock of the isolate that computed it. */
   dueAt: number;
-  /**
-   * False when the notification may have had no effect: it was sent while faults still happened, or its run came too
-   * early.
-   */
+  /** False when the notification may have no effect: it was sent during faults, or its run came too early. */
   isSure: boolean;
-  /** How many deliveries of the webhook are due before it, and so are attempted first. */
+  /** How many deliveries of the webhook are due earlier and are attempted first. */
   ahead: number;
 }
 
 export class Liveness {
   /** Unix seconds by the platform's clock from which nothing fails any more. */
   #calmSince = Number.POSITIVE_INFINITY;
-  /** By delivery. */
+  /** The last notification about each delivery. */
   readonly #told = new Map<string, Told>();
-  /** When pings came to be first in line, by delivery. Unix seconds by the platform's clock. */
+  /** When each ping became due, by delivery, in Unix seconds by the platform's clock. */
   readonly #pinged = new Map<string, number>();
-  /** The most seconds by which a run's clock was ahead: its messages arrive early by as much. */
+  /** The most seconds by which a run's clock was ahead of the platform's. Its messages arrive so much too early. */
   #ahead = 0;
   #closedHomes: readonly string[] = [];
-  /** The homes that were closed for a run of the consumer: what it was told of is left to the sweep. */
+  /** The homes that were closed for some run of the consumer. Such a run leaves their deliveries to the sweep. */
   readonly #metClosed = new Set<string>();
 
-  /** Since when a run was told of each healthy webhook that has something due and was not posted to. */
+  /** When a run was notified of each healthy webhook that has due deliveries and has got no post since. */
   readonly #waits = new Map<string, number>();
 
   calms(now: number): void {
@@ -63,15 +61,14 @@ export class Liveness {
     this.#calmSince = now + LATE_SECONDS;
   }
 
-  /** The closed homes of a deployment. They are learnt from the first run of a cron trigger that it serves. */
+  /** Notes the closed homes of a deployment, when it serves its first run of a cron trigger. */
   deployed(closedHomes: readonly string[]): void {
     this.#closedHomes = closedHomes;
   }
 
   /**
-   * A run of the consumer begins. For a home that its settings still close, it leaves the work to the sweep. A run
-   * whose clock is behind the sender's finds nothing due yet, and then it does not notify the queue of later attempts
-   * either.
+   * Notes that a run of the consumer begins. The run leaves a closed home's deliveries to the sweep. If its clock is
+   * behind the sender's, it finds nothing due yet, and does not notify the queue of later attempts.
    *
    * @param now Unix seconds
    */
@@ -95,12 +92,12 @@ export class Liveness {
     }
   }
 
-  /** A webhook has changed: it may fail, or be disabled. */
+  /** Notes that a webhook has changed: it may fail or be disabled now. */
   webhookChanges(home: string, { site_id, id }: Row): void {
     this.#waits.delete(`${home}/${site_id}/${id}`);
   }
 
-  /** A failed attempt was recorded, with a time for the next one. @param now Unix seconds */
+  /** Notes a recorded failure with the time of the next attempt. @param now Unix seconds */
   fails({ name, outbox }: HomeModel, call: Call, delivery: Row, now: number): void {
     const dueAt = Number(delivery.next_attempt_at);
     if (dueAt - clockOf(call) > LONGEST_MESSAGE_SECONDS) return;
@@ -108,9 +105,9 @@ export class Liveness {
     this.#told.set(`${name}/${keyOf("deliveries", delivery)}`, told);
   }
 
-  /** A delivery has changed. @param now Unix seconds */
+  /** Notes a change of a delivery. @param now Unix seconds */
   changes(home: string, { before, after }: Change, now: number): void {
-    // The message that was for it finds nothing due, and then nobody notifies the queue of later attempts.
+    // A run that finds nothing due for its message does not notify the queue of later attempts.
     if (before?.status === "pending" && (after === null || after.status === "skipped")) {
       for (const told of this.#toldOf(`${home}/${before.site_id}/${before.webhook_id}`)) told.isSure = false;
     }
@@ -118,7 +115,7 @@ export class Liveness {
     this.#pinged.set(`${home}/${keyOf("deliveries", after)}`, now);
   }
 
-  /** An attempt begins. @param now Unix seconds */
+  /** Checks that an attempt does not begin too late. @param now Unix seconds */
   wrongBegin({ name, outbox }: HomeModel, { before, after }: Change, now: number): Broken {
     if (before === null || after === null) return undefined;
     const key = `${name}/${keyOf("deliveries", after)}`;
@@ -126,7 +123,7 @@ export class Liveness {
     const waited = now - (this.#waits.get(webhook) ?? now);
     this.#waits.delete(webhook);
     if (waited > WAIT_SECONDS)
-      return ["a webhook that waits is posted to within 30 s, whoever hangs", `${waited} s late`];
+      return ["a waiting webhook gets a post within 30 s, whichever receivers hang", `${waited} s late`];
     const [told, pinged] = [this.#told.get(key), this.#pinged.get(key)];
     this.#told.delete(key);
     this.#pinged.delete(key);
@@ -142,12 +139,16 @@ export class Liveness {
       : undefined;
   }
 
-  /** What the queue was told of a webhook's deliveries. */
+  /** The notifications about a webhook's deliveries. */
   #toldOf(webhook: string): Told[] {
     return [...this.#told].filter(([key]) => key.startsWith(`${webhook}/`)).map(([, told]) => told);
   }
 
-  /** The end of the run, long after the last fault; only some receivers still fail. @param now Unix seconds */
+  /**
+   * Checks at the end of the run, long after the last fault, that no delivery waits. Some receivers still fail.
+   *
+   * @param now Unix seconds
+   */
   wrongEnd({ name, outbox }: HomeModel, now: number): Broken {
     if (this.#closedHomes.includes(name)) return undefined;
     for (const delivery of outbox.deliveries.values()) {

@@ -2,11 +2,11 @@ import type { Change, Row } from "../../platform/database.ts";
 
 /** The events, webhooks and deliveries of one home. */
 export class OutboxModel {
-  /** By site and seq. */
+  /** Events, by site and seq. */
   readonly events = new Map<string, Row>();
-  /** By site and id. */
+  /** Webhooks, by site and id. */
   readonly webhooks = new Map<string, Row>();
-  /** By site, webhook and seq. */
+  /** Deliveries, by site, webhook and seq. */
   readonly deliveries = new Map<string, Row>();
 
   apply({ table, before, after }: Change): void {

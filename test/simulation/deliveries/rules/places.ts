@@ -7,7 +7,6 @@ import { isSuspect, messagesOf, PLACES } from "./turns.ts";
 
 /** How sites and suspect webhooks share the places of one run: docs/architecture.md, "The way of an event". */
 
-/** From the key of an attempt to that of its webhook. */
 const webhookOf = (key: string): string => key.split("/").slice(0, 2).join("/");
 
 const siteOf = ({ key }: Attempt): string => String(key.split("/")[0]);
@@ -15,9 +14,8 @@ const siteOf = ({ key }: Attempt): string => String(key.split("/")[0]);
 /** The attempts of a run in one home. */
 interface Turn {
   earlier: readonly Attempt[];
-  /** Those that begin now. */
   begun: readonly Attempt[];
-  /** What has been due since the run began, of the webhooks that may begin it and are sound. */
+  /** The deliveries of sound webhooks that could begin when the run began and are still due, by webhook. */
   due: ReadonlyMap<string, readonly Row[]>;
 }
 
@@ -29,14 +27,14 @@ function placesOf(call: Call): number {
 }
 
 export function wrongPlaces(outbox: OutboxModel, home: string, call: Call, turn: Turn): Broken {
-  // When an answer of D1 is lost, the run posts seconds later what it has leased, and does not know what happened since.
+  // After a lost answer of D1, a run begins attempts seconds after it has leased them, and does not see later changes.
   if (turn.begun.length === 0 || call.faults.length > 0) return undefined;
   return wrongSuspects(outbox, call, turn) ?? wrongHalf(outbox, home, call, turn);
 }
 
 function wrongSuspects(outbox: OutboxModel, call: Call, { earlier, begun }: Turn): Broken {
   const held = [...earlier.filter(({ post, endedMs }) => post !== undefined && endedMs === undefined), ...begun];
-  // One that was leased while its webhook was suspect counts no more when another attempt has succeeded since.
+  // An attempt whose webhook was suspect no longer counts when another attempt has succeeded since.
   const isTheirs = ({ key, webhooks: [then] }: Attempt) =>
     isSuspect(then) && isSuspect(outbox.webhooks.get(webhookOf(key)));
   const theirs = held.filter((each) => isTheirs(each) && !isPing(each));
@@ -49,7 +47,7 @@ function wrongSuspects(outbox: OutboxModel, call: Call, { earlier, begun }: Turn
 }
 
 function wrongHalf(outbox: OutboxModel, home: string, call: Call, { earlier, begun, due }: Turn): Broken {
-  // The run shares its places when it asks D1: it does not know what ends after that.
+  // The run shares its places when it sends its batch to D1. It does not know which attempts end after that.
   const decidedAt = call.trips.findLast(({ to }) => to === `${home} batch`)?.at ?? 0;
   const isOpen = ({ endedMs }: Attempt) => endedMs === undefined || endedMs > decidedAt;
   const held = [...earlier.filter((each) => each.post !== undefined && isOpen(each)), ...begun];
@@ -57,7 +55,7 @@ function wrongHalf(outbox: OutboxModel, home: string, call: Call, { earlier, beg
     if (!its.some((each) => begun.includes(each)) || its.length <= Math.max(1, Math.floor(placesOf(call) / 2)))
       continue;
     const waiting = [...due].find(([key, rows]) => {
-      // One that was deleted or disabled meanwhile does not wait.
+      // A webhook that was deleted or disabled meanwhile does not wait.
       if (key.startsWith(`${site}/`) || outbox.webhooks.get(key)?.status !== "enabled") return false;
       const isServed = earlier.some((each) => webhookOf(each.key) === key && (isOpen(each) || !isSuccess(each)));
       const isLeft = (row: Row) => {

@@ -10,9 +10,9 @@ import { MOST_ATTEMPTS, nextBounds } from "./schedule.ts";
 /**
  * Which results an ended attempt may record: docs/receiving.md and docs/architecture.md, "Events".
  *
- * @param own      the attempt that holds the delivery's lease; undefined when another call holds it, or nobody
+ * @param own the attempt that holds the delivery's lease; undefined when another call holds it, or nobody
  * @param attempts all attempts of the call at this delivery
- * @param hasData  whether the event has its data: what the receiver said is kept only beside it
+ * @param hasData whether the event has its data; without it, the receiver's words must not be stored
  */
 export function wrongResult(
   change: Change,
@@ -24,7 +24,7 @@ export function wrongResult(
   const after = change.after as Row;
   if (after.status === "delivered") return wrongSuccess(before, after, attempts);
   if (!hasData && after.last_error !== null) {
-    return ["a receiver's words go with the person: none are kept after that", String(after.last_error)];
+    return ["no receiver's words are stored for an event that has lost its data", String(after.last_error)];
   }
   if (own === undefined || before.status !== "pending") {
     return ["only the holder of the delivery's lease records a failure", `it was ${before.status}`];
@@ -36,7 +36,8 @@ export function wrongResult(
   }
   const { post } = own;
   if (post === undefined) {
-    if (!isRefused(own)) return ["an attempt fails by its receiver or its secret", "it was not posted"];
+    if (!isRefused(own))
+      return ["an attempt that was not posted fails only when its secret does not open", "it was not posted"];
     return wrongNext(before, after, own, own.leasedAt);
   }
   if (isSuccess(own)) return ["a success is recorded as one", `${post.name} was answered ${post.status}`];
@@ -81,9 +82,9 @@ function wrongNext(before: Row, after: Row, own: Attempt, endedAt: number): Brok
   return ["the next attempt is due by the schedule", `${number} at ${endedAt}: ${said}`];
 }
 
-/** A failure whose delivery was sent again while it was in flight: the next attempt is the first of eight. */
+/** Checks a failure whose delivery was sent again during the attempt: the next attempt is the first of eight. */
 function wrongAgain(before: Row, after: Row, own: Attempt, endedAt: number): Broken {
-  const rule = "what was sent again while an attempt was in flight is tried anew when that attempt fails";
+  const rule = "a delivery that was sent again during an attempt gets eight new attempts when that attempt fails";
   const next = Number(after.next_attempt_at);
   if (after.status !== "pending" || after.attempts !== 0) return [rule, `${after.status} after ${after.attempts}`];
   if (isPing(own)) return next === FIRST_IN_LINE ? wrongRest(before, after) : [rule, `the ping is due at ${next}`];
@@ -94,7 +95,7 @@ function wrongAgain(before: Row, after: Row, own: Attempt, endedAt: number): Bro
 
 const REST = "a result leaves its delivery ended, or due without a lease, and changes nothing else";
 
-/** What a result may say, whichever it is. */
+/** The columns that any result may change. */
 const saidBy = ({ last_status = null, last_error = null, duration_ms = null }: Row): Row => ({
   last_status,
   last_error,
@@ -102,7 +103,7 @@ const saidBy = ({ last_status = null, last_error = null, duration_ms = null }: R
   claim: null,
 });
 
-/** A failure that leaves its delivery pending. */
+/** Checks a failure that leaves its delivery pending. */
 function wrongRest(before: Row, after: Row): Broken {
   const wrong = misses(after, { ...before, ...saidBy(after), next_attempt_at: after.next_attempt_at ?? null });
   return wrong === undefined ? undefined : [REST, wrong];
@@ -116,8 +117,8 @@ function wrongEnd(before: Row, after: Row, columns: Row): Broken {
 }
 
 /**
- * Why a change is not the failure of a delivery whose webhook was disabled. It must keep what is known of the attempts
- * before.
+ * Why a change is not the failure of a delivery whose webhook was disabled. It must keep the columns about earlier
+ * attempts.
  */
 export function wrongLeftover({ before, after }: Change, webhook: Row | undefined): string | undefined {
   if (webhook?.status !== "disabled") return "its webhook is not disabled";

@@ -1,4 +1,4 @@
-/** docs/receiving.md, "When an attempt fails". */
+/** The times of attempts: docs/receiving.md, "When an attempt fails". */
 
 /** Seconds between an attempt and the next one. */
 const BACKOFF_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200];

@@ -7,9 +7,9 @@ import { clockOf, SKEW_SECONDS } from "./attempt.ts";
 import { isOutbox } from "./outbox-model.ts";
 import { FAILING_EVENT, Telling } from "./told-events.ts";
 
-/** What the sweep tells of failing webhooks: docs/operating.md, "Webhooks". */
+/** What the sweep tells other webhooks about failing ones: docs/operating.md, "Webhooks". */
 
-/** A webhook fails for so long before others are told. */
+/** How long a webhook fails before other webhooks are told. */
 const TOLD_AFTER_SECONDS = 300;
 
 export class Sweeps {
@@ -22,9 +22,9 @@ export class Sweeps {
   }
 
   /**
-   * A run of a cron trigger has changed rows. The model applies them one by one.
+   * Checks the rows that a run of a cron trigger has changed. The model applies them one by one.
    *
-   * @param others checks the changes that tell nothing
+   * @param others checks all other changes
    */
   checkWritten(
     home: string,
@@ -42,7 +42,8 @@ export class Sweeps {
       const { table, before, after } = change;
       if (table === "webhooks") {
         const wrong = wrongNote(home, call, change);
-        if (wrong !== undefined) report(["the sweep notes only that others were told of a failing webhook", wrong]);
+        if (wrong !== undefined)
+          report(["the sweep changes a webhook only to note when other webhooks were told that it fails", wrong]);
         telling.mustTell(FAILING_EVENT, after as Row);
       } else if (isOutbox(table) && before === null) {
         report(telling.wrong(change, { from, to: from + 3 * SKEW_SECONDS }));
@@ -55,7 +56,7 @@ export class Sweeps {
 
 function wrongNote(home: string, call: Call, change: Change): string | undefined {
   const { before, after } = change;
-  if (before === null || after === null) return "it adds or removes one";
+  if (before === null || after === null) return "it adds or removes a webhook";
   if (call.settings.closedHomes.includes(home)) return `${home} is closed`;
   if (before.failing_told_at !== null) return `they were told of ${before.id} at ${before.failing_told_at}`;
   const { id, status, failing_since } = before;

@@ -5,33 +5,33 @@ import type { Change, Row } from "../../platform/database.ts";
 import { deliveryRow, nextSeq } from "./expected-event.ts";
 import { wants } from "./outbox-model.ts";
 
-/** The events that the Worker itself writes of a site's webhooks: docs/operating.md, "Webhooks". */
+/** The events that the Worker itself writes about a site's webhooks: docs/operating.md, "Webhooks". */
 
 export const DISABLED_EVENT = "webhook.disabled";
 export const FAILING_EVENT = "webhook.failing";
 
-const RULE = "the Worker tells a site's other webhooks once of each webhook that it disables or that fails";
+const RULE = "a site's other webhooks get one event for each webhook that is disabled by the Worker or fails";
 
 /** Follows the rows of one transaction of the Worker in their order. */
 export class Telling {
   readonly #home: HomeModel;
-  /** The webhooks of which the transaction has to tell, by their keys. */
+  /** The webhooks for which the transaction must write an event, by their keys. */
   readonly #due = new Map<string, { type: string; webhook: Row }>();
-  /** The events that it wrote, with the webhooks that must get them. */
+  /** The events that the transaction wrote, with the webhooks that must still get a delivery. */
   readonly #told: { event: Row; left: Set<string> }[] = [];
 
   constructor(home: HomeModel) {
     this.#home = home;
   }
 
-  /** A webhook was disabled, or was noted as failing for a while. */
+  /** Notes that a webhook was disabled, or is known to fail for a while. */
   mustTell(type: string, webhook: Row): void {
     this.#due.set(`${webhook.site_id}/${webhook.id}`, { type, webhook });
   }
 
-  /** A row of `events` or of `deliveries` is inserted. @param now the times by the clocks of the call */
+  /** Checks an inserted row of `events` or `deliveries`. @param now the earliest and latest time by the call's clock */
   wrong({ table, before, after }: Change, now: { from: number; to: number }): Broken {
-    if (before !== null || after === null) return [RULE, "it changed a row that was there"];
+    if (before !== null || after === null) return [RULE, "it changed an existing row"];
     return table === "events" ? this.#wrongEvent(after, now) : this.#wrongDelivery(after);
   }
 
@@ -43,7 +43,7 @@ export class Telling {
     this.#due.delete(key);
     const { type, webhook } = due;
     const siteId = Number(webhook.site_id);
-    if (!this.#areOn(siteId)) return ["a site whose events are off is told nothing", `${siteId} is`];
+    if (!this.#areOn(siteId)) return ["a site whose events are off gets no event about its webhooks", `${siteId} is`];
     const clock = Number(event.created_at);
     const wrong = misses(event, { site_id: siteId, seq: nextSeq(this.#home, siteId), type, session_id: null });
     if (wrong !== undefined) return [RULE, wrong];
@@ -57,12 +57,12 @@ export class Telling {
     const told = this.#told.find(({ event }) => event.site_id === delivery.site_id && event.seq === delivery.seq);
     if (told === undefined) return [RULE, "the delivery is of another event"];
     const id = String(delivery.webhook_id);
-    if (!told.left.delete(id)) return ["only the site's other webhooks that want it are told", `${id} is`];
+    if (!told.left.delete(id)) return ["only the site's other webhooks that want the event get it", `${id} is`];
     const wrong = misses(delivery, deliveryRow(told.event, id, Number(told.event.created_at)));
     return wrong === undefined ? undefined : [RULE, wrong];
   }
 
-  /** What the transaction should have told and did not. */
+  /** Which event or delivery the transaction should have written and did not. */
   missed(): Broken {
     const untold = [...this.#due.values()].find(({ webhook }) => this.#areOn(Number(webhook.site_id)));
     if (untold !== undefined) return [RULE, `nobody is told of ${untold.webhook.id}: ${untold.type}`];

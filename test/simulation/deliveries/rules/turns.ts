@@ -16,7 +16,6 @@ interface Message {
   webhook: string;
 }
 
-/** The queue's messages of a run. */
 export const messagesOf = ({ wire }: Call): Message[] => JSON.parse(wire.body) as Message[];
 
 /**
@@ -26,7 +25,7 @@ export const messagesOf = ({ wire }: Call): Message[] => JSON.parse(wire.body) a
 export function wrongOrder(outbox: OutboxModel, leases: readonly Change[]): Broken {
   for (const [key, its] of Map.groupBy(leases, ({ after }) => `${after?.site_id}/${after?.webhook_id}`)) {
     const webhook = outbox.webhooks.get(key);
-    // While a webhook fails, a place is kept for what was never tried.
+    // While a webhook fails, one place is reserved for deliveries without an attempt.
     if (webhook === undefined || webhook.failing_since !== null) continue;
     const begun = new Set(its.map(({ after }) => keyOf("deliveries", after as Row)));
     const last = Math.max(...its.map(({ before }) => Number(before?.next_attempt_at)));
@@ -41,23 +40,23 @@ export function wrongOrder(outbox: OutboxModel, leases: readonly Change[]): Brok
   return undefined;
 }
 
-/** Whether a webhook fails, took over 10 s for its newest delivery, or has succeeded with none yet. */
+/** Whether a webhook fails, took over 10 s for its newest delivery, or has had no success yet. All others are sound. */
 export const isSuspect = (webhook: Row | undefined): boolean => webhook?.failing_since !== null || webhook.slow !== 0;
 
-/** What a sound webhook has due, when an attempt of it may begin now. */
+/** The due deliveries of a sound webhook to which an attempt may begin now. */
 export function dueNow(outbox: OutboxModel, { site, webhook: id }: Message, now: number): Row[] {
   const webhook = outbox.webhooks.get(`${site}/${id}`);
   if (webhook?.status !== "enabled" || isSuspect(webhook)) return [];
   const all = outbox.deliveriesOf(webhook).filter(({ status }) => status === "pending");
   const pings = all.filter((each) => isInFlight(each, now) && isOfPing(outbox, each));
-  // Whether a ping in flight takes a place of the other deliveries is left open.
+  // It is not promised whether a ping in flight takes a place of other deliveries.
   if (placesLeft(outbox, webhook, now) - pings.length <= 0) return [];
   return all.filter(({ next_attempt_at }) => Number(next_attempt_at) <= now);
 }
 
-/** What was due of sound webhooks when each run of the consumer began, and may have waited since. */
+/** The deliveries of sound webhooks that were due when a run of the consumer began, and may have waited since. */
 export class Waiting {
-  /** By run, home and webhook. */
+  /** The due deliveries, by run, and then by home and webhook. */
   readonly #due = new Map<Call, Map<string, readonly Row[]>>();
 
   arrives(model: Model, call: Call): void {
@@ -68,20 +67,20 @@ export class Waiting {
     this.#due.set(call, new Map(due.filter(([, rows]) => rows.length > 0)));
   }
 
-  /** By webhook of a home. */
+  /** The waiting deliveries in a home, by webhook. */
   of(call: Call, home: string): Map<string, readonly Row[]> {
     const its = [...(this.#due.get(call) ?? [])].filter(([key]) => key.startsWith(`${home}/`));
     return new Map(its.map(([key, rows]) => [key.slice(home.length + 1), rows]));
   }
 
-  /** An attempt begins. A run leaves a webhook that has the most attempts in flight, and does not come back to it. */
+  /** Notes that an attempt begins. A run begins no more attempts to a webhook that already has the most in flight. */
   begins(outbox: OutboxModel, home: string, { site_id, webhook_id, next_attempt_at }: Row): void {
     const webhook = outbox.webhooks.get(`${site_id}/${webhook_id}`);
     const at = Number(next_attempt_at) - LEASE_SECONDS;
     if (webhook === undefined || placesLeft(outbox, webhook, at) <= 1) this.leaves(`${home}/${site_id}/${webhook_id}`);
   }
 
-  /** It may wait for another reason from now on. */
+  /** Forgets a webhook, because it may wait for another reason from now on. */
   leaves(webhook: string): void {
     for (const due of this.#due.values()) due.delete(webhook);
   }

@@ -11,16 +11,16 @@ import { MOST_ATTEMPTS } from "./schedule.ts";
 
 const FAILING_SECONDS = 5 * 86_400;
 const SLOW_MS = 10_000;
-/** A delivery that nobody holds and that has been due for so long: the receiver hangs, so no delivery uses up its attempts. */
+/** Seconds after which a due delivery counts as stuck: its receiver hangs, so no delivery uses up its attempts. */
 const STUCK_SECONDS = 86_400;
 
-/** What a webhook's row says of its last failure. What the receiver said stands in the delivery alone. */
+/** The columns about a webhook's last failure. Only the delivery has the receiver's words. */
 const NO_FAILURE = { last_status: null, last_cause: null, last_failed_at: null, last_seq: null };
 
-/** What a webhook's row says while it is well, and after it was enabled. */
+/** The columns of a webhook that is well or was just enabled. */
 export const WELL = { failing_since: null, ...NO_FAILURE, last_error: null, failing_told_at: null };
 
-/** Whether an attempt tells of the receiver at the webhook's URL of now: pings, and posts to an earlier URL, do not. */
+/** Whether an attempt counts for the webhook's health. Pings and posts to an earlier URL do not count. */
 const tellsOf =
   (webhook: Row) =>
   (attempt: Attempt): boolean =>
@@ -34,8 +34,7 @@ export function wrongHealth(call: Call, outbox: OutboxModel, change: Change, att
   const { status = "", disabled_reason = null, disabled_at = null } = after;
   const { failing_since = null, failing_told_at = null, slow = null } = after;
   const said = Object.fromEntries(Object.keys(NO_FAILURE).map((column) => [column, after[column] ?? null]));
-  // A new revision ends PATCHes that an operator sent before the Worker disabled the webhook: they must not enable it
-  // again.
+  // The new revision stops an earlier PATCH, which must not enable the webhook again.
   const revision = Number(before.revision) + Number(status !== before.status);
   const health = { failing_since, ...said, failing_told_at, slow };
   const wrong = misses(after, { ...before, ...health, status, disabled_reason, disabled_at, revision });
@@ -44,18 +43,18 @@ export function wrongHealth(call: Call, outbox: OutboxModel, change: Change, att
   const failed = telling.filter((each) => each.endedAt !== undefined && !isSuccess(each));
   const isSick = failing_since !== null;
   if (!isSick && status === "enabled" && misses(after, WELL) !== undefined) {
-    return ["a webhook that is well says nothing of earlier failures", JSON.stringify(health)];
+    return ["a healthy webhook stores nothing about earlier failures", JSON.stringify(health)];
   }
   if (failing_since !== before.failing_since) {
     const broken = isSick ? wrongSince(call, before, Number(failing_since), failed) : !telling.some(isSuccess);
-    if (broken === true) return ["a webhook fails no more after a success", "there was none"];
+    if (broken === true) return ["a webhook no longer counts as failing after a success", "there was no success"];
     if (typeof broken === "object") return broken;
   }
   if (slow !== before.slow && !(telling.some(isSuccess) && telling.some((each) => mayBe(Number(slow), each)))) {
     return ["a webhook is slow when its newest ended delivery took over 10 s", `${slow}, it was ${before.slow}`];
   }
   const isOfOne = telling.length > 0 || misses(said, before) === undefined;
-  if (!isOfOne) return ["only attempts at a webhook's URL of now tell of its health", JSON.stringify(said)];
+  if (!isOfOne) return ["only attempts at a webhook's present URL change its health", JSON.stringify(said)];
   return status === before.status ? undefined : wrongDisabling(call, outbox, after, failed);
 }
 
@@ -83,19 +82,21 @@ function wrongDisabling(call: Call, outbox: OutboxModel, after: Row, failed: rea
   const isFailing = disabled_reason === "failing" && failed.length > 0 && isHopeless;
   if (status === "disabled" && (isGone || isFailing)) return undefined;
   const rule =
-    "the Worker disables only what answered 410, or failed for 5 days and used up a delivery or let one wait";
+    "the Worker disables a webhook only after a 410, or after 5 days of failures and a delivery that fails or waits a day";
   return [rule, `${disabled_reason}, failing since ${failing_since}, now is ${now}`];
 }
 
-/** Whether a delivery has been due for a day, and nobody holds it. Pings do not count. */
+/** Whether a delivery has been due for a day. Pings do not count. */
 const isStuck = ({ status, next_attempt_at }: Row, now: number): boolean =>
   status === "pending" && Number(next_attempt_at) > 0 && Number(next_attempt_at) <= now - STUCK_SECONDS;
 
-/** The keys of all such deliveries. */
 export const stuckIn = ({ deliveries }: OutboxModel, now: number): Set<string> =>
   new Set([...deliveries].filter(([, row]) => isStuck(row, now)).map(([key]) => key));
 
-/** What stays pending when a transaction disables its webhook; a transaction ends so many and no more. */
+/**
+ * Which delivery stays pending although a transaction disables its webhook. One transaction ends only
+ * {@link MOST_AT_ONCE}.
+ */
 export function wrongLeft(outbox: OutboxModel, changes: readonly Change[]): Broken {
   for (const { site_id = 0, id = "" } of disabledIn(changes)) {
     const its = changes.filter(({ table, after }) => table === "deliveries" && after?.webhook_id === id);
@@ -108,11 +109,11 @@ export function wrongLeft(outbox: OutboxModel, changes: readonly Change[]): Brok
 }
 
 /**
- * What a transaction had to record about a webhook, by the results that it recorded, and did not.
+ * What a transaction should have recorded about a webhook, by the results that it recorded, and did not record.
  *
- * @param now     the webhook after that transaction
+ * @param now the webhook after that transaction
  * @param written the attempts whose results it recorded
- * @param stuck   the keys of the deliveries that had been due for a day before the transaction
+ * @param stuck the keys of the deliveries that had been due for a day before the transaction
  */
 export function missedHealth(
   call: Call,
@@ -126,12 +127,12 @@ export function missedHealth(
     return ["a 410 disables the webhook", `${now.id} is enabled`];
   }
   if (telling.some(isSuccess)) {
-    if (now.failing_since !== null) return ["a webhook fails no more after a success", `${now.failing_since}`];
+    if (now.failing_since !== null)
+      return ["a webhook no longer counts as failing after a success", `${now.failing_since}`];
     return now.slow === null ? ["a success says whether its webhook is slow", `${now.id} says nothing`] : undefined;
   }
   if (now.status !== "enabled") return undefined;
-  // After a lost answer, a second try records the results once more, with results since then: one of them may be a
-  // success.
+  // After a lost answer, a second try records the results again with newer ones. One of those may be a success.
   if (now.failing_since === null && call.faults.length > 0) return undefined;
   if (now.failing_since === null) return ["a failure is noted at the webhook", `${now.id} says nothing of it`];
   const isOver = Number(now.failing_since) < clockOf(call) - FAILING_SECONDS - SKEW_SECONDS;
@@ -142,10 +143,10 @@ export function missedHealth(
     .deliveriesOf(now)
     .some((each) => each.status === "pending" && stuck.has(keyOf("deliveries", each)));
   if (!isUsedUp && !waits) return undefined;
-  return ["a webhook that fails for 5 days is disabled when a delivery is used up, or has been due for a day", what];
+  return ["a webhook that fails for 5 days is disabled when a delivery has no attempt left or is due for a day", what];
 }
 
-/** How the audit rows of a transaction of the Worker itself are wrong. */
+/** Checks the audit rows of a transaction of the Worker itself. */
 export function wrongOwnAudit(changes: readonly Change[]): Broken {
   const rows = changes.flatMap(({ table, after }) => (table === "audit_log" && after !== null ? [after] : []));
   const said = rows.map(({ actor, action, site_id, subject }) => `${actor} ${action} ${site_id} ${subject}`);
@@ -155,7 +156,7 @@ export function wrongOwnAudit(changes: readonly Change[]): Broken {
   return ["each webhook that the Worker disables is in the audit log", `it says ${said}, expected ${expected}`];
 }
 
-/** The webhooks that a transaction disabled, as they are then. */
+/** The rows of the webhooks that a transaction has disabled. */
 export const disabledIn = (changes: readonly Change[]): Row[] =>
   changes.flatMap(({ table, before, after }) =>
     table === "webhooks" && before?.status === "enabled" && after?.status === "disabled" ? [after] : [],

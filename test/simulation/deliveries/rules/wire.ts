@@ -4,7 +4,7 @@ import type { Row } from "../../platform/database.ts";
 import type { Post } from "../acts/post.ts";
 import type { Attempt } from "./attempt.ts";
 
-/** The format of posts, read again from docs/receiving.md and the specification of Standard Webhooks. */
+/** The format of posts, implemented a second time from docs/receiving.md and the specification of Standard Webhooks. */
 
 /** @param secrets the secret of every version so far */
 export function wrongPost(attempt: Attempt, post: Post, secrets: ReadonlyMap<string, string>): Broken {

@@ -7,17 +7,16 @@ import { crossErasures, eraseHalf, joinAtErasure, someCustomer } from "./half-er
 /** The acts of an owner who erases customers, by their weights. */
 export const CUSTOMER_ACTS = { erase: 2, eraseInPart: 1, twoAtOnce: 1, eraseLate: 1, eraseHalf: 4, cross: 7, join: 4 };
 
-/** Those that bring an erasure to a moment at which others act. */
+/** The acts that hold an erasure at a moment, so that others act meanwhile. */
 const AT_A_MOMENT: Partial<Record<keyof typeof CUSTOMER_ACTS, typeof eraseHalf>> = {
   eraseHalf,
   cross: crossErasures,
   join: joinAtErasure,
 };
 
-/** How often an owner sends an erasure again, when it is answered with something left. */
+/** How often an owner repeats an erasure whose answer says that sessions remain. */
 const MOST_CALLS = 40;
 
-/** Erases customers, until the world closes. */
 export async function keepCustomers(world: World): Promise<void> {
   const operator = new Operator(world);
   const { chance } = operator;
@@ -35,7 +34,7 @@ async function erase(operator: Operator, site: KnownSite, act: keyof typeof CUST
   const atMoment = AT_A_MOMENT[act];
   if (atMoment !== undefined) {
     const sbs = await atMoment(operator, site);
-    // The half waits for a restore, for the cron job, or for the customer. Without KV an operator needs the receipts.
+    // A half erasure waits for a restore, the cron job or the customer. Without KV it goes on, to give all receipts.
     if (world.weather.kvBound && chance.happens(0.4)) return;
     return eraseWhole(operator, site, sbs);
   }
@@ -46,7 +45,7 @@ async function erase(operator: Operator, site: KnownSite, act: keyof typeof CUST
   }
   if (act === "erase") return eraseWhole(operator, site, sbs);
   await eraseOnce(operator, site, sbs);
-  // Receipts are older than half a day when a late erasure goes on. The rest of one in part waits, often for ever.
+  // A late erasure goes on when its receipts are older than half a day. An erasure in part often stays unfinished.
   if (act === "eraseLate" && world.weather.weeks) await world.sleep(86_400_000);
   else if (chance.happens(0.5)) return;
   else await world.sleep(chance.between(1_000, 100_000));
@@ -61,7 +60,7 @@ export async function eraseWhole(operator: Operator, site: KnownSite, sbs: strin
   }
 }
 
-/** @returns how many sessions remain; undefined unless it was answered 200 */
+/** @returns how many sessions remain; undefined when the answer is not 200 */
 async function eraseOnce(operator: Operator, { siteId }: KnownSite, sbs: string): Promise<number | undefined> {
   const answer = await operator.insist("POST", `/sites/${siteId}/customers/erase`, { sbs });
   if (answer?.status !== 200) return undefined;

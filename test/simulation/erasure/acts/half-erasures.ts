@@ -6,18 +6,18 @@ import type { OnItsWay } from "../../world/moments.ts";
 import { sessionsOf } from "../rules/erased-rows.ts";
 import { type Kept, keepCall, nthWrite, within } from "./kept-calls.ts";
 
-/** Writes of an erasure: its begin, its receipt, the home's note of that, and its first step. */
+/** The writes of an erasure: 1 begins it, 2 is its receipt, 3 notes the receipt at the home, 4 is its first step. */
 const WRITES = [1, 2, 3, 3, 4, 4, 4];
 /** Milliseconds after which the Worker has tried again. */
 const SECOND_TRY_MS = 3_500;
 
 const pathOf = ({ siteId }: KnownSite) => `/sites/${siteId}/customers/erase`;
 
-/** Begins an erasure, and keeps the first of its trips to a database that fits. */
+/** Begins an erasure, and holds the first of its trips to a database for which `fits` is true. */
 const keepErasure = (operator: Operator, site: KnownSite, sbs: string, fits: (trip: OnItsWay) => boolean) =>
   keepCall(operator.world, fits, () => operator.call("POST", pathOf(site), { sbs }));
 
-/** How many batches an erasure has sent to its home, when this trip is one of them; otherwise none. */
+/** How many batches an erasure has sent to its home, if this trip is one of them; otherwise 0. */
 const batchesUntil = ({ home, method, call: { wire, trips } }: OnItsWay, site: KnownSite): number =>
   home === site.home && method === "batch" && wire.path === `/admin${pathOf(site)}`
     ? trips.filter(({ to }) => to === `${home} batch`).length
@@ -40,15 +40,15 @@ async function newCustomer(operator: Operator, site: KnownSite): Promise<string>
   return sbs;
 }
 
-/** The customer opens one more session, when nothing fails. */
+/** Opens one more session for the customer, when nothing fails. */
 async function comeBack({ world, chance }: Operator, site: KnownSite, sbs: string): Promise<void> {
   const app = site.apps.find(({ revoked, secrets }) => !revoked && secrets.length > 0);
   if (app !== undefined) await within(world, new Caller(world, `for-${chance.integer(1, 1e9)}`, app).open(sbs));
 }
 
 /**
- * An erasure is kept at one of its writes, and mostly broken off there. Meanwhile the customer comes back, the cron job
- * comes, or somebody else erases.
+ * Holds an erasure at one of its writes, and mostly breaks it off there. Meanwhile the customer opens a session, the
+ * cron job runs, or another operator erases the customer.
  *
  * @returns the customer
  */
@@ -71,7 +71,7 @@ export async function eraseHalf(operator: Operator, site: KnownSite): Promise<st
   return sbs;
 }
 
-/** A call that erases comes to its step: it has looked for the sessions, and then for their receipts in the directory. */
+/** Whether a trip is the step of an erasure: before it, the call has read the receipts in the directory. */
 const isStep =
   (site: KnownSite, others: readonly (Kept | undefined)[]) =>
   (trip: OnItsWay): boolean =>
@@ -80,7 +80,7 @@ const isStep =
     trip.call.trips.at(-2)?.to === "main raw" &&
     !others.some((other) => other?.call === trip.call);
 
-/** Two erasures of a new customer come to their steps, and between them the customer opens a session. */
+/** Holds two erasures of a new customer at their steps, and opens a session in between. @returns the customer */
 export async function crossErasures(operator: Operator, site: KnownSite): Promise<string> {
   const { world, chance } = operator;
   const sbs = await newCustomer(operator, site);
@@ -98,7 +98,7 @@ export async function crossErasures(operator: Operator, site: KnownSite): Promis
   return sbs;
 }
 
-/** An erasure comes to its step, and before that agents join a session that it takes. @returns the customer */
+/** Holds an erasure at its step until agents have joined a session that it takes. @returns the customer */
 export async function joinAtErasure(operator: Operator, site: KnownSite): Promise<string> {
   const { world, chance } = operator;
   const sbs = await newCustomer(operator, site);
@@ -115,7 +115,7 @@ export async function joinAtErasure(operator: Operator, site: KnownSite): Promis
   return sbs;
 }
 
-/** An erasure comes to one of its writes just before its home closes. @returns a function that lets it go */
+/** Holds an erasure at one of its writes just before its home closes. @returns a function that releases it */
 export async function eraseWhileClosing(operator: Operator, sites: readonly KnownSite[]): Promise<() => void> {
   const { world, chance } = operator;
   if (sites.length === 0 || !chance.happens(0.5)) return () => {};
@@ -128,10 +128,9 @@ export async function eraseWhileClosing(operator: Operator, sites: readonly Know
 }
 
 /**
- * Erasures that begin before a restore point and end after it: half of each before the point, with a session of the
- * customer after the half.
+ * Begins erasures before a restore point, does half of each, and mostly opens a session for the customer after that.
  *
- * @returns a function that ends them
+ * @returns a function that ends the erasures, for after the restore point
  */
 export async function eraseAroundPoint(
   operator: Operator,
@@ -142,7 +141,7 @@ export async function eraseAroundPoint(
   const halves: { site: KnownSite; sbs: string }[] = [];
   for (const site of chance.some(sites, 0.8)) {
     const sbs = await newCustomer(operator, site);
-    // Its receipt is written, the home knows that, and nothing is deleted.
+    // The receipt is written and the home knows that, but nothing is deleted yet.
     const fits = (trip: OnItsWay) => trip.way === "back" && batchesUntil(trip, site) === 2;
     const kept = chance.happens(0.8) ? await keepErasure(operator, site, sbs, fits) : undefined;
     if (kept !== undefined) world.cloud.cutOff(kept.call);

@@ -7,8 +7,8 @@ import type { World } from "../../world/world.ts";
 const REGRETS = 0.02;
 
 /**
- * Erases customers' data with SQL, as the schema allows it. The erasure comes soon after the session, because the
- * Worker's second try after a lost answer comes then.
+ * Erases customers' data with SQL, as the schema allows it. It does so soon after the session, when the Worker's second
+ * try after a lost answer may come.
  */
 export async function eraseByHand(world: World): Promise<void> {
   const chance = world.chance.fork();
@@ -53,7 +53,7 @@ function erase(world: World, home: Home, site: number, session: number, customer
   ]);
 }
 
-/** Once, deletes a webhook with SQL, without its deliveries. The sweep and the pruning must find them. */
+/** Deletes a webhook once with SQL, but not its deliveries. The sweep and the pruning must find them. */
 export async function deleteWebhookByHand(world: World): Promise<void> {
   const chance = world.chance.fork();
   await pause(world, chance, chance.between(5_000, 60_000));

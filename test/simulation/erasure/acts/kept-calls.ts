@@ -2,10 +2,10 @@ import type { Call } from "../../world/call.ts";
 import type { OnItsWay } from "../../world/moments.ts";
 import type { World } from "../../world/world.ts";
 
-/** Milliseconds after which a call that is kept nowhere was answered, or never will be. */
+/** Milliseconds after which a call that is not held was answered, or will never be answered. */
 const PATIENCE_MS = 9_000;
 
-/** A call of which a database has not got a request, or whose answer from a database is on its way. */
+/** A call that is held: a request to a database, or the database's answer, is on its way. */
 export interface Kept {
   call: Call;
   letGo: () => void;
@@ -15,7 +15,7 @@ export interface Kept {
 
 type Fits = (trip: OnItsWay) => boolean;
 
-/** Sends a call and keeps the first of its trips to a database that fits. @returns undefined when none did */
+/** Sends a call and holds the first of its trips to a database that fits. @returns undefined when no trip fits */
 export async function keepCall(world: World, fits: Fits, send: () => Promise<unknown>): Promise<Kept | undefined> {
   let call: Call | undefined;
   const { caught, letGo } = world.moments.keep((trip) => {
@@ -29,14 +29,14 @@ export async function keepCall(world: World, fits: Fits, send: () => Promise<unk
   return call && { call, letGo, sent };
 }
 
-/** Waits for something, but not for long: a database may be silent. */
+/** Waits for work, but not longer than {@link PATIENCE_MS}, because a database may be silent. */
 export const within = async (world: World, work: Promise<unknown>): Promise<void> => {
   await Promise.race([work, world.sleep(PATIENCE_MS)]);
 };
 
 const isWrite = (to: string) => to.endsWith(" batch") || to.endsWith(" run");
 
-/** Whether a trip is the nth write of an operator's call, on its way there or back. */
+/** Whether a trip is the nth write of an operator's call, on its way to the database or back. */
 export const nthWrite =
   (method: string, path: string, nth: number, way: OnItsWay["way"]): Fits =>
   (trip) =>

@@ -4,7 +4,7 @@ import { PRUNE_CRON, triggerCron } from "../../world/cron.ts";
 import type { OnItsWay } from "../../world/moments.ts";
 import { type Kept, keepCall } from "./kept-calls.ts";
 
-/** Keeps a run of the cron job that has found old sessions of a home: before it deletes them, or before it knows that they are gone. */
+/** Holds a run of the cron job that has found old sessions: before it deletes them, or before it learns of that. */
 function keepRun({ world, chance }: Operator, site: KnownSite, wanted: OnItsWay["way"]): Promise<Kept | undefined> {
   const isRemoval = ({ way, home, method, call: { role, trips } }: OnItsWay) => {
     const [events, customers] = trips.slice(-3);
@@ -14,7 +14,7 @@ function keepRun({ world, chance }: Operator, site: KnownSite, wanted: OnItsWay[
   return keepCall(world, isRemoval, () => triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges)));
 }
 
-/** A site keeps its sessions for longer, or for ever, when a run is about to delete some of them. */
+/** Lengthens a site's retention while a run is about to delete some of its sessions. */
 export async function lengthenWhilePruned(operator: Operator, site: KnownSite): Promise<void> {
   const { world, chance } = operator;
   const kept = await keepRun(operator, site, "there");
@@ -25,7 +25,7 @@ export async function lengthenWhilePruned(operator: Operator, site: KnownSite): 
   await kept.sent;
 }
 
-/** A run of the cron job dies after it has deleted some sessions. */
+/** Ends a run of the cron job after it has deleted some sessions. */
 export async function stopWhilePruned(operator: Operator, site: KnownSite): Promise<void> {
   const { world } = operator;
   const kept = await keepRun(operator, site, "back");

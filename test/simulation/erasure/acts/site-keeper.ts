@@ -10,13 +10,13 @@ import { lengthenWhilePruned, stopWhilePruned } from "./late-prunes.ts";
 /** The acts of an owner who decides how long sites keep their sessions, and ends sites, by their weights. */
 export const SITE_ACTS = { retain: 3, lengthenWhilePruned: 7, stopWhilePruned: 3, end: 7 };
 
-/** No run ends more sites, nor the last one with apps: the callers of the others need them. */
+/** The most sites that are ended in a run. */
 const MOST_ENDS = 4;
-/** How many sites there are at least. */
+/** No site is ended when only so many are left. */
 const LEAST_SITES = 2;
-/** How often an owner closes a site again that somebody else has opened before its end began. */
+/** How often an owner closes a site, when somebody else opens it again before its end begins. */
 const CLOSINGS = 4;
-/** Where the end of a site is kept: its home decides, the directory learns it after KV, and its home notes that. */
+/** The write at which the end of a site is held: 1 is in the home, 2 in the directory, 3 notes that in the home. */
 const HALVES = [
   [1, "there"],
   [1, "back"],
@@ -27,7 +27,7 @@ const HALVES = [
   [3, "back"],
 ] as const;
 
-/** Keeps and ends sites, until the world closes. */
+/** Changes how long sites keep their sessions, and ends sites, until the world closes. */
 export async function keepSites(world: World): Promise<void> {
   const keeper = new SiteKeeper(new Operator(world));
   const { chance } = keeper.operator;
@@ -43,7 +43,7 @@ export async function keepSites(world: World): Promise<void> {
   }
 }
 
-/** The cron job comes every few seconds, so that sessions go while their site is at work. */
+/** Runs the cron job every few seconds, so that sessions are deleted while their site is in use. */
 async function pruneOften(world: World): Promise<void> {
   const chance = world.chance.fork();
   while (!world.closing) {
@@ -65,7 +65,7 @@ export class SiteKeeper {
     world.count(`site keeper: ${act}`);
     if (act === "retain") return this.retain(site);
     if (act === "end") return this.end(site);
-    // Sessions that are kept for ever at first are more than one batch later.
+    // First the sessions are kept for ever, so that there are more of them than one batch deletes.
     await operator.setSite(site, { retention_days: null });
     await world.sleep(chance.between(5_000, 8_000));
     await operator.setSite(site, { retention_days: 1 });
@@ -78,7 +78,7 @@ export class SiteKeeper {
     await this.#letPrune();
   }
 
-  /** Often the cron job comes soon: a run is short, and would end before its time. */
+  /** Runs the cron job a few times soon. A run of the world may end before its regular time. */
   async #letPrune(): Promise<void> {
     const { world, chance } = this.operator;
     for (let left = chance.integer(0, 3); left > 0 && !world.closing; left--) {
@@ -87,7 +87,9 @@ export class SiteKeeper {
     }
   }
 
-  /** Closes a site and ends it, mostly in halves, sometimes twice at once. */
+  /**
+   * Closes a site and ends it. Mostly holds a first call and breaks it off. Sometimes two calls end the site at once.
+   */
   async end(site: KnownSite): Promise<void> {
     const { operator } = this;
     const { world, chance } = operator;
@@ -95,7 +97,7 @@ export class SiteKeeper {
     if (company.sites.length <= LEAST_SITES || company.endedSites.length >= MOST_ENDS) return;
     const hasCallers = () => company.sites.some((other) => other !== site && other.apps.length > 0);
     for (let i = 0; i < CLOSINGS && company.sites.includes(site) && hasCallers() && !world.closing; i++) {
-      // Now and then the owner forgets to close it.
+      // Sometimes the owner forgets to close the site.
       if (chance.happens(0.8)) await operator.setSite(site, { status: "closed" });
       await world.sleep(chance.between(0, 3_000));
       const name = await this.#look(site);
@@ -112,7 +114,9 @@ export class SiteKeeper {
     }
   }
 
-  /** An end is kept at one of its writes. The cron job, a change of the site or other ends meet the half. */
+  /**
+   * Holds a call that ends a site at one of its writes. Meanwhile the cron job runs, or others change or end the site.
+   */
   async #endHalf(site: KnownSite, name: string): Promise<void> {
     const { world, chance } = this.operator;
     const path = `/sites/${site.siteId}`;
@@ -133,7 +137,7 @@ export class SiteKeeper {
     if (chance.happens(0.5)) await prune();
   }
 
-  /** @returns the name of a site that is there */
+  /** @returns the name of a site; undefined when it is missing or has ended */
   async #look({ siteId }: KnownSite): Promise<string | undefined> {
     const answer = await this.operator.insist("GET", `/sites/${siteId}`);
     if (answer?.status !== 200) return undefined;

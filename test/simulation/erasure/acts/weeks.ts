@@ -6,8 +6,8 @@ import type { World } from "../../world/world.ts";
 const HOUR_MS = 3_600_000;
 
 /**
- * Lets weeks pass: everybody works for seconds and then rests for hours. Work in flight goes on, and rows expire. Now
- * and then an operator looks which webhooks are disabled, because the acts of so few seconds hardly ever meet one.
+ * Lets weeks pass: everybody works for seconds and then rests for hours. Work in flight goes on, and rows expire.
+ * Sometimes an operator enables disabled webhooks, which the few acts of those seconds hardly ever meet.
  */
 export async function letWeeksPass(world: World): Promise<void> {
   const chance = world.chance.fork();

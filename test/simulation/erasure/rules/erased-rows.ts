@@ -3,23 +3,22 @@ import { becomes } from "../../checker/row-changes.ts";
 import type { Written } from "../../operators/rules/intents.ts";
 import type { Change, Row } from "../../platform/database.ts";
 
-/** The rows of one transaction that erases: which it may change, and what it must not leave. */
+/** The rows of one erasing transaction: which rows it may change, and which it must not leave. */
 
 interface Taken {
   siteId: number;
-  /** The sessions that go. */
+  /** The ids of the sessions that the transaction deletes. */
   taken: ReadonlySet<number>;
 }
 
 interface Erasing extends Taken {
   sbs: string | undefined;
-  /** The sessions that receivers are told of. */
+  /** The ids of the sessions that the transaction's event names. */
   told: readonly number[];
 }
 
 export type Changes = readonly Written[];
 
-/** A site's sessions. */
 export const sessionsAt = (home: HomeModel, siteId: number): Session[] =>
   [...home.sessions.values()].filter(({ row }) => row.site_id === siteId);
 
@@ -40,18 +39,18 @@ export function partsLeft(home: HomeModel, changes: readonly Change[], { siteId,
 export const goneOf = (changes: readonly Change[], table: string): Row[] =>
   changes.flatMap((each) => (each.table === table && each.after === null && each.before !== null ? [each.before] : []));
 
-/** The event that tells receivers of a transaction, with the sessions that it names. */
+/** The event that a transaction writes for receivers, with the sessions that it names. */
 export function toldBy(changes: Changes): { event: Row | undefined; chatIds: number[] } {
   const event = changes.find(({ table, before }) => table === "events" && before === null)?.after ?? undefined;
   const { chat_ids: chatIds = [] } = JSON.parse(String(event?.data ?? "{}")) as { chat_ids?: number[] };
   return { event, chatIds };
 }
 
-/** Whether the event of a delivery was pruned: then nobody knows whose it was. */
+/** Whether the event of a delivery was pruned. Then nobody knows which customer the event was about. */
 export const isPruned = ({ outbox }: HomeModel, delivery: Row): boolean =>
   outbox.eventOf(delivery) === undefined && Number(delivery.seq) < outbox.newestSeq(Number(delivery.site_id));
 
-/** @returns which change of a transaction is not the erasure's */
+/** @returns the first change that an erasure must not make */
 export function wrongChange(home: HomeModel, changes: Changes, erasing: Erasing): string | undefined {
   for (const change of changes) {
     const wrong = wrongOne(home, change, changes, erasing);
@@ -64,8 +63,8 @@ function wrongOne(home: HomeModel, change: Written, changes: Changes, erasing: E
   const { table, before, after } = change;
   const { siteId, sbs, taken, told } = erasing;
   const row = (after ?? before) as Row;
-  if (row.site_id !== siteId) return "another site's";
-  // The cron job or a hand may have taken a session after it was found, and a hand leaves its events.
+  if (row.site_id !== siteId) return "the row belongs to another site";
+  // The cron job or SQL by hand may have deleted a session after the erasure found it. SQL by hand leaves its events.
   const isGone = (id: number) => !home.sessions.has(`${siteId}/${id}`);
   const isIts = (seq: unknown) => {
     const id = Number(home.outbox.events.get(`${siteId}/${seq}`)?.session_id);
@@ -75,40 +74,46 @@ function wrongOne(home: HomeModel, change: Written, changes: Changes, erasing: E
     case "audit_log":
       return undefined;
     case "sessions":
-      return after === null ? undefined : "it only deletes";
+      return after === null ? undefined : "an erasure only deletes sessions";
     case "messages":
     case "participants":
-      return after === null && taken.has(Number(row.session_id)) ? undefined : "it is of no erased session";
+      return after === null && taken.has(Number(row.session_id))
+        ? undefined
+        : "it does not belong to an erased session";
     case "customers": {
       const left = sessionsOf(home, { siteId, sbs: sbs ?? "" }).filter((each) => !taken.has(Number(each.row.id)));
-      if (row.external_id !== sbs) return "another customer";
-      return (after === null) === (left.length === 0) ? undefined : "a customer stays as long as their sessions";
+      if (row.external_id !== sbs) return "it is another customer";
+      return (after === null) === (left.length === 0)
+        ? undefined
+        : "the customer is deleted with the last session, and not before";
     }
     case "home_sites": {
       const floor = Number(after?.chat_id_floor);
       return taken.has(floor) && floor > Number(before?.chat_id_floor)
         ? becomes(change, { chat_id_floor: floor })
-        : "the floor is not that of an erased session";
+        : "the floor is not the id of an erased session";
     }
     case "events": {
-      if (before !== null) return isIts(row.seq) ? becomes(change, { data: null }) : "another session's event";
+      if (before !== null)
+        return isIts(row.seq) ? becomes(change, { data: null }) : "it is the event of another session";
       const areTold = [...taken].every((id) => told.includes(id)) && told.every((id) => taken.has(id) || isGone(id));
-      return areTold && row.type === "session.erased" ? undefined : "it does not tell of these sessions";
+      return areTold && row.type === "session.erased" ? undefined : "the event does not name these sessions";
     }
     case "deliveries": {
-      if (before === null) return toldBy(changes).event?.seq === row.seq ? undefined : "it is not of what is told";
+      if (before === null)
+        return toldBy(changes).event?.seq === row.seq ? undefined : "it does not deliver the event of the erasure";
       if (isPruned(home, row)) return becomes(change, { last_error: null });
-      if (!isIts(row.seq)) return "another session's delivery";
+      if (!isIts(row.seq)) return "it is the delivery of another session";
       const isEnded = before.status === "pending" || before.status === "failed";
       const status = isEnded ? "skipped" : (before.status ?? "");
       return becomes(change, { status, last_error: null, next_attempt_at: null, claim: null });
     }
     default:
-      return "not a place of a customer's data";
+      return "the table holds no data of customers";
   }
 }
 
-/** @returns what a transaction leaves of the sessions that it takes */
+/** @returns what a transaction leaves of the sessions that it deletes */
 export function leftBehind(home: HomeModel, changes: Changes, { siteId, taken }: Erasing): string | undefined {
   if (taken.size === 0) return undefined;
   const parts = partsLeft(home, changes, { siteId, taken });

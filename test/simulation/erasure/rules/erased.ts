@@ -5,43 +5,43 @@ import type { Home } from "../../world/cloud/home.ts";
 import { sessionsOf } from "./erased-rows.ts";
 
 /**
- * Who was erased, and a site whose end was answered, must not be found anywhere: in no table of any home that is not
- * under restore, and who was erased not in KV. Free pages of a file are not searched: the platform does not let anybody
- * overwrite them.
+ * An erased customer and a site that has ended must be in no table of a home that is not under restore. An erased
+ * customer must not be in KV either. Free pages of a file are not searched, because the platform lets nobody overwrite
+ * them.
  */
 
 interface Places {
   homes: Iterable<Home>;
   kv: readonly KvTruth[];
-  /** Homes whose rows may come from a restore that is not settled, or whose receipts nobody kept. */
+  /** Homes that are under restore, or whose receipts were lost. */
   except: ReadonlySet<string>;
 }
 
-/** What stays of a site that has ended for good: docs/operating.md, "Deleting a site". */
+/** The tables that keep rows of an ended site for ever: docs/operating.md, "Deleting a site". */
 const STAYS = ["audit_log", "site_deletions"];
 
 /** A text as it stands within JSON. */
 const asJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** @returns which session of a home is back although its erasure has ended; undefined when none is */
+/** @returns which erased session of a home is back after its erasure has ended */
 export function backAgain(model: Model, home: string): string | undefined {
   for (const { id, siteId, sbs, chatIds, ends, ...erasure } of model.erasures.values()) {
     if (ends === 0 || erasure.home !== home || model.ends.has(`${home}/${siteId}`)) continue;
-    // Other sessions may be back that one restore had undone before the erasure, and another restore has not: no receipt names them.
+    // Sessions that a restore had undone before the erasure may come back by another restore: no receipt names them.
     const back = sessionsOf(model.home(home), { siteId, sbs }).find(({ row }) => chatIds.has(Number(row.id)));
     if (back !== undefined) return `session ${back.row.id} of site ${siteId} in ${home} is back after erasure ${id}`;
   }
   return undefined;
 }
 
-/** @returns who is found and where; undefined when nobody is */
+/** @returns which erased customer is found, and where */
 export function foundAgain(model: Model, { homes, kv, except }: Places): string | undefined {
   for (const home of model.homes.keys()) {
     const back = except.has(home) ? undefined : backAgain(model, home);
     if (back !== undefined) return back;
   }
   const texts = new Set(model.erasedTexts);
-  // A caller may give the same order again, and a hand at the database may take that session and leave its event.
+  // A caller may have given an erased order again. That session may be deleted with SQL, which leaves its event.
   for (const [home, { sessions, outbox }] of model.homes) {
     const said = [...sessions.values()].flatMap(({ messages }) => messages.map(({ content }) => String(content)));
     for (const text of texts) if (said.some((each) => each.includes(text))) texts.delete(text);
@@ -74,7 +74,7 @@ export function foundAgain(model: Model, { homes, kv, except }: Places): string 
   return undefined;
 }
 
-/** @returns which site is found and where; undefined when none is */
+/** @returns which ended site is found, and where */
 export function endedAgain(model: Model, { homes, except }: Omit<Places, "kv">): string | undefined {
   const all = [...homes];
   for (const [name, { id, isTold }] of model.ends) {
@@ -83,10 +83,11 @@ export function endedAgain(model: Model, { homes, except }: Omit<Places, "kv">):
     if (!isTold || except.has(home) || except.has("main")) continue;
     const { deletions, sites } = model.home(home);
     const row = deletions.get(siteId);
-    // Without KV a restore of `main` may take the key of the operator's hash: then a home does not keep the end of a site that it has not.
+    // Without KV, a restore of `main` may lose the key of the hash in a receipt. Then a home without the site ignores
+    // its end.
     const mayBeUnknown = !model.isKvBound && row === undefined && !sites.has(siteId);
     if (row?.id !== id && !mayBeUnknown) return `${home} does not know that site ${siteId} has ended by ${id}`;
-    // A home that is closed at the end has not done its part.
+    // A home that is closed at the end of the run has not deleted its rows.
     if (row?.done_at === null) continue;
     for (const { name: at, database } of all) {
       for (const table of database.tables().filter((each) => !STAYS.includes(each))) {
@@ -101,6 +102,6 @@ export function endedAgain(model: Model, { homes, except }: Omit<Places, "kv">):
 const isOf = (table: string, row: Row, siteId: number): boolean =>
   (table === "sites" ? row.id : row.site_id) === siteId;
 
-/** What the directory keeps until its appids are free again. */
+/** Whether the directory keeps a row until the site's appids are free again. */
 const isKept = (table: string, row: Row): boolean =>
   table === "app_routes" || (table === "sites" && row.status === "deleted" && row.name === "");

@@ -4,43 +4,44 @@ import type { Row } from "../../platform/database.ts";
 import { type Changes, goneOf, leftBehind, sessionsAt, sessionsOf, toldBy, wrongChange } from "./erased-rows.ts";
 
 /**
- * Erasing a customer: docs/operating.md, "One customer's data". A transaction that erases takes sessions with all that belongs to them
- * and nothing else, and only those of an erasure that was begun.
+ * Erasing a customer: docs/operating.md, "One customer's data". An erasing transaction deletes sessions of a begun
+ * erasure with all that belongs to them, and nothing else.
  */
 
-/** An erasure that was begun. */
 export interface Begun {
   id: string;
   home: string;
   siteId: number;
   sbs: string;
-  /** The highest id of the site's sessions at that time. */
+  /** The highest id of the site's sessions when it began. */
   until: number;
-  /** The customer's sessions at that time, without those that others take before it has listed them. */
+  /**
+   * The customer's sessions when it began, without those that were deleted in another way before a receipt named them.
+   */
   chatIds: Set<number>;
-  /** How many sessions it has taken. */
+  /** How many sessions it has deleted. */
   erased: number;
-  /** The sessions of which receivers were told. */
+  /** The sessions that its events for receivers have named. */
   told: Set<number>;
   isDone: boolean;
   /** Whether a restore of its home may have undone its row. */
   isLost: boolean;
-  /** Whether a restore of its home has brought sessions back: then the sum of its end is that of the restored home. */
+  /** Whether a restore has brought sessions back. Then the number in its audit row counts from the restored home. */
   isRestored: boolean;
-  /** How often its end was written: a restored home may write it once more. */
+  /** How often its end was written. A restored home may write it again. */
   ends: number;
 }
 
 const auditOf = (changes: Changes): Row[] =>
   changes.flatMap((each) => (each.table === "audit_log" && each.after !== null ? [each.after] : []));
 
-/** Whether a transaction of a call that settles a home erases, as opposed to skipping ids. */
+/** Whether a transaction of a settling erases. Other transactions of a settling skip ids. */
 export const isErasing = (changes: Changes): boolean =>
   changes.some(({ table }) =>
     ["customers", "sessions", "messages", "participants", "events", "deliveries"].includes(table),
   ) || auditOf(changes).some(({ action }) => action === "customer.erased");
 
-/** The customer whose data a transaction erases; undefined when neither the intent says, nor a session, nor the audit log. */
+/** The customer whose data a transaction erases, by the intent, a session or the audit log. */
 function whose(model: Model, { intent }: Operation, changes: Changes): string | undefined {
   if (intent.kind === "eraseCustomer") return intent.sbs;
   const [session] = goneOf(changes, "sessions");
@@ -48,13 +49,15 @@ function whose(model: Model, { intent }: Operation, changes: Changes): string | 
   return model.erasures.get(String(auditOf(changes)[0]?.subject))?.sbs;
 }
 
-/** @returns how one transaction of an erasure is wrong, before it is applied to the model */
+/** @returns why a transaction of an erasure is wrong. The model has not applied it yet */
 export function wrongErasing(model: Model, operation: Operation, changes: Changes): string | undefined {
   const [{ home: name = "" } = {}] = changes;
   const audited = auditOf(changes);
   const begins = audited.find(({ action }) => action === "customer.erasure_begun");
   if (begins !== undefined)
-    return changes.length === 1 ? wrongBegin(model, operation, name, begins) : "it begins with a deletion";
+    return changes.length === 1
+      ? wrongBegin(model, operation, name, begins)
+      : "it begins and deletes in one transaction";
   const sessions = goneOf(changes, "sessions");
   const siteId = Number((sessions[0] ?? audited[0] ?? changes[0]?.before ?? changes[0]?.after)?.site_id);
   const sbs = whose(model, operation, changes);
@@ -81,7 +84,8 @@ export function wrongErasing(model: Model, operation: Operation, changes: Change
 }
 
 function wrongBegin(model: Model, { intent }: Operation, home: string, row: Row): string | undefined {
-  if (intent.kind !== "eraseCustomer" || row.site_id !== intent.siteId) return "it begins another's";
+  if (intent.kind !== "eraseCustomer" || row.site_id !== intent.siteId)
+    return "it begins the erasure of another customer";
   const highest = Math.max(0, ...sessionsAt(model.home(home), intent.siteId).map((each) => Number(each.row.id)));
   const { highest_chat_id } = JSON.parse(String(row.details)) as { highest_chat_id: number };
   if (highest_chat_id !== highest) return `the highest chat id is ${highest}, and it says ${highest_chat_id}`;
@@ -95,7 +99,7 @@ function wrongBegin(model: Model, { intent }: Operation, home: string, row: Row)
   return isNewer ? undefined : `erasure ${open.id} begins anew without newer sessions`;
 }
 
-/** The receipts must name each session before it goes, in KV and in the directory. */
+/** Which deleted session the receipts in KV or in the directory did not name before. */
 function unlisted(model: Model, home: string, siteId: number, taken: ReadonlySet<number>): string | undefined {
   const kept = model.receipts?.(home, siteId);
   if (kept === undefined) return undefined;
@@ -106,15 +110,17 @@ function unlisted(model: Model, home: string, siteId: number, taken: ReadonlySet
   return undefined;
 }
 
-/** The end of an erasure: its audit row, and nothing of the customer up to its highest id. */
+/**
+ * Checks the end of an erasure: it writes an audit row, and no session of the customer up to its highest id is left.
+ */
 function wrongEnd(model: Model, theirs: readonly Begun[], changes: Changes, row: Row | undefined): string | undefined {
   const isGone = changes.some((each) => each.table === "customers" && each.after === null);
-  if (row === undefined) return isGone ? "the customer goes and the audit log does not say it" : undefined;
+  if (row === undefined) return isGone ? "the customer is deleted without a row in the audit log" : undefined;
   const erasure = theirs.find(({ id }) => id === row.subject);
   if (erasure === undefined) return `no erasure ${row.subject} was begun`;
   const home = model.home(erasure.home);
   const gone = new Set(goneOf(changes, "sessions").map(({ id }) => id));
-  // A restore may have undone a beginning anew, or the whole, and KV may have lost what it was given.
+  // A restore may have undone the erasure or its later restart, and KV may have lost its receipt.
   const known = erasure.isRestored ? model.knownUntil(erasure.home, erasure.siteId, erasure.id) : erasure.until;
   const isLeft = (each: Row) => Number(each.id) <= Math.min(known, erasure.until) && !gone.has(each.id ?? null);
   const left = sessionsOf(home, erasure).find((each) => isLeft(each.row));
@@ -124,7 +130,7 @@ function wrongEnd(model: Model, theirs: readonly Begun[], changes: Changes, row:
   return went === sessions || erasure.isRestored ? undefined : `it says ${sessions} sessions, and ${went} went`;
 }
 
-/** Notes a transaction that was right, after it was checked. */
+/** Notes a transaction of an erasure after it was checked. */
 export function noteErasing(model: Model, operation: Operation, changes: Changes): void {
   const [{ home = "" } = {}] = changes;
   const { intent } = operation;
@@ -156,7 +162,7 @@ export function noteErasing(model: Model, operation: Operation, changes: Changes
   }
 }
 
-/** A session goes by another than an erasure: by its age, or by hand. No receipt names it then, unless one did before. */
+/** Notes a session that is deleted for its age or with SQL. No erasure lists it then, unless a receipt names it. */
 export function noteTaken(model: Model, home: string, { site_id, id }: Row): void {
   for (const { siteId, isDone, chatIds, ...erasure } of model.erasures.values()) {
     if (erasure.home !== home || siteId !== site_id || isDone) continue;

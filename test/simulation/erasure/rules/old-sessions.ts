@@ -6,7 +6,7 @@ import type { Call } from "../../world/call.ts";
 import { goneOf, partsLeft, sessionsAt } from "./erased-rows.ts";
 import { keptUntil } from "./pruning.ts";
 
-/** How old sessions go, and those of a site that ends: docs/operating.md, "How long sessions are kept". */
+/** How old sessions are deleted, and those of a site that ends: docs/operating.md, "How long sessions are kept". */
 
 /** A day of retention in the bundle, in seconds. */
 const RETENTION_DAY = 5;
@@ -17,13 +17,13 @@ export const isOld = (home: HomeModel, { site_id, created_at }: Row, clock: numb
   return days !== null && Number(created_at) <= clock - Number(days) * RETENTION_DAY;
 };
 
-/** Whether a home deletes all of a site: its end is known elsewhere. */
+/** Whether a home deletes all rows of a site, because its end is known elsewhere. */
 export const isEnding = (home: HomeModel, siteId: number): boolean => {
   const row = home.deletions.get(siteId);
   return row !== undefined && row.home === home.name && row.kept_at !== null;
 };
 
-/** Sessions go, the oldest of their site, with all that belongs to them. */
+/** Checks the deletion of a site's oldest sessions. */
 export function wrongSessions(home: HomeModel, siteId: number, call: Call, changes: readonly Change[]): Broken {
   const gone = goneOf(changes, "sessions");
   const ids = new Set(gone.map(({ id }) => Number(id)));
@@ -32,7 +32,7 @@ export function wrongSessions(home: HomeModel, siteId: number, call: Call, chang
     const days = home.sites.get(siteId)?.row.retention_days ?? null;
     if (days === null) return ["a site that keeps its sessions for ever loses none", `site ${siteId}: ${[...ids]}`];
     const young = gone.find((row) => !isOld(home, row, call.clock));
-    if (young !== undefined) return ["no session goes while its site keeps it", JSON.stringify(young)];
+    if (young !== undefined) return ["no session is deleted while its site keeps it", JSON.stringify(young)];
   }
   return (
     wrongParts(home, siteId, ids, changes) ??
@@ -41,7 +41,7 @@ export function wrongSessions(home: HomeModel, siteId: number, call: Call, chang
   );
 }
 
-/** Whether events go that an erasure left of sessions, which it took after they were found to be older than their site keeps them. */
+/** Whether a transaction deletes only events without data, whose sessions were erased after the cron job found them. */
 export function isLeftOfErased(home: HomeModel, call: Call, changes: readonly Change[]): boolean {
   const events = goneOf(changes, "events");
   const isKept = (row: Row) => keptUntil(row, call.settings) > call.clock;
@@ -59,9 +59,9 @@ export function wrongLeftOfErased(home: HomeModel, siteId: number, changes: read
   return wrongParts(home, siteId, new Set(), changes) ?? wrongFloors(home, siteId, left, new Set(), changes);
 }
 
-/** Messages, participants, events and deliveries. */
+/** Checks the deleted messages, participants, events and deliveries. */
 function wrongParts(home: HomeModel, siteId: number, ids: ReadonlySet<number>, changes: readonly Change[]): Broken {
-  const rule = "a session goes with all that belongs to it, and nothing else goes";
+  const rule = "a session is deleted with all that belongs to it, and nothing else is deleted";
   const parts = [...goneOf(changes, "messages"), ...goneOf(changes, "participants")];
   const strange = parts.find(({ session_id }) => !ids.has(Number(session_id)));
   if (strange !== undefined) return [rule, `a part of another session goes: ${JSON.stringify(strange)}`];
@@ -71,7 +71,7 @@ function wrongParts(home: HomeModel, siteId: number, ids: ReadonlySet<number>, c
   const isIts = ({ site_id, session_id }: Row) => site_id === siteId && ids.has(Number(session_id));
   const seqs = new Set([...outbox.events.values()].filter(isIts).map(({ seq }) => seq));
   const events = goneOf(changes, "events");
-  // An erasure may have taken a session after it was found to be old: what it left of the events may go.
+  // An erasure may have deleted a session after it was found to be old. Its events without data may be deleted too.
   for (const { seq, data } of events) if (data === null) seqs.add(seq);
   if (events.length !== seqs.size || !events.every(({ seq }) => seqs.has(seq))) {
     return [rule, `the events ${events.map(({ seq }) => seq)} go, its are ${[...seqs]}`];
@@ -88,7 +88,7 @@ function wrongParts(home: HomeModel, siteId: number, ids: ReadonlySet<number>, c
 }
 
 function wrongCustomers(left: readonly Session[], gone: readonly Row[], changes: readonly Change[]): Broken {
-  const rule = "a customer goes with the last session";
+  const rule = "a customer is deleted with the customer's last session";
   const back = new Set(left.map(({ row }) => row.customer_external_id));
   const customers = goneOf(changes, "customers").map(({ external_id }) => external_id);
   const early = customers.find((each) => back.has(each));
@@ -98,7 +98,6 @@ function wrongCustomers(left: readonly Session[], gone: readonly Row[], changes:
   return without && [rule, `${without.customer_external_id} has none and stays`];
 }
 
-/** No id and no seq may be given again. */
 function wrongFloors(
   home: HomeModel,
   siteId: number,
@@ -106,7 +105,7 @@ function wrongFloors(
   ids: ReadonlySet<number>,
   changes: readonly Change[],
 ): Broken {
-  const rule = "no chat id and no seq is free again when the newest session goes";
+  const rule = "no chat id and no seq is given again after the newest session is deleted";
   let row = home.sites.get(siteId)?.row;
   for (const change of changes) {
     if (change.table !== "home_sites" || change.after === null) continue;

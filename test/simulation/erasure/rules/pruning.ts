@@ -9,8 +9,8 @@ import type { Call } from "../../world/call.ts";
 import type { Settings } from "../../world/cloud/settings.ts";
 
 /**
- * The largest difference between the times of two events in a row: clocks differ, so an event may have an earlier time
- * than the one before it. A run that finds the first event of a site too old removes all old ones.
+ * The largest difference between the times of two events in a row. Clocks differ, so an event may have an earlier time
+ * than the event before it. A run that finds the first event of a site too old removes all of its old events.
  */
 const APART_SECONDS = 20;
 const DAY_SECONDS = 86_400;
@@ -41,7 +41,7 @@ export class Pruning {
     }
   }
 
-  /** The end of the run, when the cron job has run several times without a fault. @param last its last run */
+  /** Checks at the end, when the cron job has run several times without a fault, that no expired row is left. */
   isPruned({ settings, clock }: Call, underRestore: ReadonlySet<string>): void {
     for (const home of this.#model.homes.values()) {
       if (settings.closedHomes.includes(home.name) || underRestore.has(home.name)) continue;
@@ -51,7 +51,7 @@ export class Pruning {
   }
 }
 
-/** A row that had to go. */
+/** A row that should have been pruned. */
 function leftIn({ nonces, keys, outbox }: HomeModel, { settings, clock }: Pick<Call, "settings" | "clock">): unknown {
   return (
     [...nonces].find(([, expiresAt]) => expiresAt <= clock) ??
@@ -87,10 +87,10 @@ function wrongRemoval(
   if (table === "deliveries" && before !== null && after !== null) {
     return isPruned(before, all) ? misses(after, skipped(before)) : wrongLeftover(change, outbox.webhookOf(after));
   }
-  if (after !== null || before === null) return "it is no removal";
+  if (after !== null || before === null) return "it does not delete a row";
   switch (table) {
     case "admin_tokens": {
-      // A late try of the call that made the token must not bring it back.
+      // The row stays, so that a late try of the call that made the token does not bring the token back.
       const isYoung = Number(before.deleted_at ?? clock) > clock - DAY_SECONDS + APART_SECONDS;
       return isYoung ? "its row stays for a day" : undefined;
     }
@@ -103,7 +103,7 @@ function wrongRemoval(
     case "idempotency_keys":
       return Number(before.expires_at) > clock ? "it has not expired" : undefined;
     default:
-      return "no row that expires";
+      return "rows of this table do not expire";
   }
 }
 
@@ -114,7 +114,7 @@ const isPruned = ({ site_id, seq }: Row, all: readonly Change[]): boolean =>
       table === "events" && after === null && before?.site_id === site_id && before?.seq === seq,
   );
 
-/** A delivery whose event is pruned. */
+/** A delivery after its event was pruned. */
 const skipped = (before: Row): Row => ({
   ...before,
   status: before.status === "pending" ? "skipped" : (before.status ?? null),

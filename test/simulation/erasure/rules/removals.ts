@@ -8,11 +8,11 @@ import { isEnding, isLeftOfErased, isOld, wrongLeftOfErased, wrongSessions } fro
 import { isStopped, notKept } from "./site-ends.ts";
 
 /**
- * What the cron job deletes of sites: sessions that are older than their site keeps them, and sites that end: docs/operating.md,
- * "Retention" and "Deleting a site".
+ * What the cron job deletes of sites: sessions that are too old, and sites that end: docs/operating.md, "Retention" and
+ * "Deleting a site".
  */
 
-/** Tables of which the cron job removes rows for these reasons only. */
+/** Tables of which the cron job deletes rows only for these two reasons. */
 const OURS = [
   "home_sites",
   "apps",
@@ -28,10 +28,10 @@ const OURS = [
 
 const ONLY_ENDED = "only a site whose end is known elsewhere loses its rows";
 
-/** How long the appids of a site that ended are kept. */
+/** How long the appids of an ended site stay taken. */
 const APPIDS_KEPT_SECONDS = 31 * 86_400;
 
-/** What a home has of a site, but for its row. */
+/** Which row of a site a home still has, besides the row of the site itself. */
 function leftOf({ outbox, ...home }: HomeModel, siteId: number): string | undefined {
   const rows = {
     deliveries: outbox.deliveries,
@@ -59,7 +59,7 @@ export class Removals {
   /** The last run of the cron job. */
   last: Call | undefined;
 
-  /** @param count counts what goes, for the report */
+  /** @param count counts deletions, for the report */
   constructor(model: Model, violate: Violate, count: (what: string) => void) {
     this.#model = model;
     this.#violate = violate;
@@ -71,13 +71,13 @@ export class Removals {
   }
 
   /**
-   * Judges a transaction of the cron job as a whole, before the model has it.
+   * Checks a whole transaction of the cron job, before the model applies it.
    *
-   * @returns whether it is about old sessions or about a site that ends; other rules judge the others
+   * @returns whether it is about old sessions or a site that ends; other rules check all other transactions
    */
   checkWritten(name: string, call: Call, changes: readonly Change[]): boolean {
     const home = this.#model.home(name);
-    // Expired rows of several sites go at once.
+    // One transaction may delete expired rows of several sites.
     const siteId = rowOf(changes[0] as Change).site_id;
     const isOfEnd = (change: Change) =>
       change.after === null && rowOf(change).site_id === siteId && isEnding(home, Number(siteId));
@@ -99,7 +99,11 @@ export class Removals {
     if (has("sites") || has("site_deletions") || has("app_routes")) return this.#wrongDirectory(home, call, changes);
     const siteId = Number(rowOf(changes[0] as Change).site_id);
     const another = changes.find((each) => rowOf(each).site_id !== siteId);
-    if (another !== undefined) return ["a site loses rows alone", `site ${siteId} and ${JSON.stringify(another)}`];
+    if (another !== undefined)
+      return [
+        "a transaction that deletes rows of a site touches no other site",
+        `site ${siteId} and ${JSON.stringify(another)}`,
+      ];
     if (goneOf(changes, "home_sites").length > 0) return wrongLast(home, siteId, changes);
     if (has("sessions")) return wrongSessions(home, siteId, call, changes);
     const kept = changes.find(({ after }) => after !== null);
@@ -108,7 +112,7 @@ export class Removals {
     return [ONLY_ENDED, `${siteId}: ${JSON.stringify(kept ?? changes[0])}`];
   }
 
-  /** The directory, or the site's home, notes that nothing is left, or frees what was kept for long. */
+  /** Checks a transaction that notes the end of a site, or frees its appids. */
   #wrongDirectory(home: HomeModel, call: Call, changes: readonly Change[]): Broken {
     const rule = "a site has ended when nothing is left of it, and then the directory knows";
     const freed = changes.find(({ table, after }) => after === null && (table === "sites" || table === "app_routes"));
@@ -132,7 +136,7 @@ export class Removals {
     return undefined;
   }
 
-  /** The end of the run, when the cron job has run several times without a fault. */
+  /** Checks at the end, when the cron job has run several times without a fault, that nothing too old is left. */
   isPruned(underRestore: ReadonlySet<string>): void {
     const { settings, clock } = this.last ?? {};
     if (settings === undefined || clock === undefined) return;
@@ -146,16 +150,17 @@ export class Removals {
       if (!isServed("main")) continue;
       const isUnderWay = (row: Row) => row.home === home.name && row.kept_at !== null && row.done_at === null;
       const ends = [...home.deletions.values()].find(isUnderWay);
-      if (ends !== undefined) this.#violate("a site that ends goes whole", `${home.name}: ${JSON.stringify(ends)}`, []);
+      if (ends !== undefined)
+        this.#violate("a site that ends loses all of its rows", `${home.name}: ${JSON.stringify(ends)}`, []);
     }
   }
 }
 
-/** A home notes that the directory and KV know of an end, perhaps once more. */
+/** Whether a home notes that the directory and KV know of a site's end, perhaps for a second time. */
 const isKeeping = ({ table, before, after }: Change): boolean =>
   table === "site_deletions" && before !== null && after !== null && after.kept_at !== null && after.done_at === null;
 
-/** The cron job goes on with an end that a fault has stopped: apps and webhooks go. */
+/** Checks a transaction that continues an interrupted end of a site: it deletes apps and webhooks. */
 function wrongStop(model: Model, home: HomeModel, changes: readonly Change[]): Broken {
   const siteId = Number(rowOf(changes[0] as Change).site_id);
   const unkept = notKept(model, home.name, siteId, String(home.deletions.get(siteId)?.id));
@@ -166,9 +171,9 @@ function wrongStop(model: Model, home: HomeModel, changes: readonly Change[]): B
   return other && [ONLY_ENDED, JSON.stringify(other)];
 }
 
-/** The row of the site itself goes. */
+/** Checks the deletion of the site's own row. */
 function wrongLast(home: HomeModel, siteId: number, changes: readonly Change[]): Broken {
-  const rule = "the row of a site goes last, with a row in the audit log";
+  const rule = "the row of a site is deleted last, with a row in the audit log";
   if (!isEnding(home, siteId)) return [rule, `site ${siteId} does not end`];
   const left = leftOf(home, siteId);
   if (left !== undefined) return [rule, left];

@@ -4,18 +4,21 @@ import type { OperationOf, Written } from "../../operators/rules/intents.ts";
 import type { Change, Row } from "../../platform/database.ts";
 
 /**
- * The end of a site, `DELETE /sites/{id}`, and its end once more in a restored home: docs/operating.md, "Deleting a site". What the cron
- * job deletes then has its rules in removals.ts.
+ * The end of a site by `DELETE /sites/{id}`, and its end again in a restored home: docs/operating.md, "Deleting a
+ * site". removals.ts has the rules for what the cron job deletes then.
  */
 
-/** Why the end of a site is not known where a restore of its home does not reach; undefined when it is. */
+/** Which place outside of its home lacks the end of a site; undefined when the directory and KV have it. */
 export function notKept(model: Model, home: string, siteId: number, id: string): string | undefined {
   if (!hasEnded(model.directory.get(siteId))) return "the directory does not say that the site ends";
   if (model.home("main").deletions.get(siteId)?.id !== id) return "the directory does not have its end";
   return model.isEndInKv?.(home, siteId, id) === false ? "KV does not have its end" : undefined;
 }
 
-/** @returns how a change by a call that ends a site is wrong: the home decides, then KV and the directory keep it, then the site stops */
+/**
+ * Checks a change by a call that ends a site. The home decides, KV and the directory store that, then the site stops.
+ * @returns what is wrong
+ */
 export function wrongSiteEnd(
   model: Model,
   { call, intent }: OperationOf<"deleteSite">,
@@ -24,7 +27,7 @@ export function wrongSiteEnd(
   const { siteId, name } = intent;
   const { table, before, after } = change;
   const row = (after ?? before) as Row;
-  if ((table === "sites" ? row.id : row.site_id) !== siteId) return "another site's";
+  if ((table === "sites" ? row.id : row.site_id) !== siteId) return "the row belongs to another site";
   const listed = model.directory.get(siteId);
   const home = model.home(listed?.home ?? "");
   const begun = home.deletions.get(siteId);
@@ -43,17 +46,17 @@ export function wrongSiteEnd(
   const id = String(begun.id);
   if (table === "site_deletions" && before === null) {
     const kept = { id, home: home.name, begun_at: begun.begun_at ?? 0, kept_at: call.clock, done_at: null };
-    return change.home === "main" ? inserts(change, kept) : "not a place of ends";
+    return change.home === "main" ? inserts(change, kept) : "the end belongs in the directory or the home";
   }
   if (table === "sites") return becomes(change, { status: "deleting" });
-  if (!isOfHome) return "not a place of its end";
+  if (!isOfHome) return "the end belongs in the directory or the home";
   const unkept = notKept(model, home.name, siteId, id);
   if (unkept !== undefined) return unkept;
   if (table === "site_deletions") return becomes(change, { kept_at: before?.kept_at ?? call.clock, done_at: null });
   return isStopped(change) ? undefined : "the cron job does the rest";
 }
 
-/** @returns how the answer to a call that ends a site is wrong */
+/** @returns why the answer to a call that ends a site is wrong */
 export function wrongSiteEndAnswer(
   model: Model,
   { intent: { siteId } }: OperationOf<"deleteSite">,
@@ -63,13 +66,13 @@ export function wrongSiteEndAnswer(
   const home = model.home(name);
   const begun = home.deletions.get(siteId);
   if (begun === undefined || begun.id !== body.deletion_id) return "its home has no such end";
-  if (begun.kept_at === null) return "nobody else knows of its end";
+  if (begun.kept_at === null) return "the end is stored only in its home";
   if (!hasEnded(model.directory.get(siteId))) return "the directory does not say that the site ends";
   if ([...home.apps.values()].some((app) => app.siteId === siteId)) return "an app is left";
   return home.outbox.webhooksOf(siteId).length > 0 ? "a webhook is left" : undefined;
 }
 
-/** Whether an app or a webhook goes. */
+/** Whether a change deletes an app or a webhook. */
 export const isStopped = ({ table, after }: Change): boolean =>
   (table === "apps" || table === "webhooks") && after === null;
 
@@ -80,7 +83,7 @@ export function isOfEnd(change: Written): boolean {
   return table === "sites" && hasEnded({ status: String(after?.status) }) && before?.status !== after?.status;
 }
 
-/** @returns how a change by a call that settles a restored home, and so ends its sites again, is wrong */
+/** Checks a change by a call that settles a restored home and ends its sites again. @returns what is wrong */
 export function wrongEndAgain(model: Model, { intent }: OperationOf<"restored">, change: Written): string | undefined {
   const { table, before, after } = change;
   const row = (after ?? before) as Row;
@@ -89,7 +92,7 @@ export function wrongEndAgain(model: Model, { intent }: OperationOf<"restored">,
   switch (table) {
     case "site_deletions": {
       if (endOf(row.home) === undefined) return "no end of this site in this home was begun";
-      if (change.home !== intent.home && change.home !== "main") return "not a place of its end";
+      if (change.home !== intent.home && change.home !== "main") return "the end belongs in the directory or the home";
       if (before === null) return undefined;
       return becomes(change, { kept_at: after?.kept_at ?? null, done_at: after?.done_at ?? null });
     }

@@ -4,8 +4,8 @@ import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 
 /**
- * Closes a home in the middle of an operator's call: after its first transaction, and before it is answered. Its isolate
- * ends, or goes on with the settings of before. The operator repeats the call meanwhile.
+ * Closes a home during an operator's call: after the call's first transaction and before its answer. The call's isolate
+ * ends, or goes on with the old settings. Meanwhile the operator repeats the call.
  */
 export async function closeInCalls(world: World): Promise<void> {
   const operator = new Operator(world);

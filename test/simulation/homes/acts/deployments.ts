@@ -8,12 +8,12 @@ import type { World } from "../../world/world.ts";
 import { closeHomes, openHomes } from "./closed-in-calls.ts";
 import { restoreDrill } from "./drill.ts";
 
-/** Milliseconds after a deployment when the earlier isolates no longer serve, and all of their work has ended. */
+/** Milliseconds after a deployment until no earlier isolate serves and all of its work has ended. */
 export const REACHED_EVERYWHERE_MS = 60_000;
 const NIGHT_MS = 25 * 3_600_000;
 /** Longer than a receiver may fail before the Worker disables its webhook. */
 const LONG_WEEKEND_MS = 5.2 * 24 * 3_600_000;
-/** How often an operator calls the re-sealing before he gives up for now. */
+/** How often an operator calls the re-sealing before giving up for now. */
 const RESEALS = 20;
 
 const DRILLS = { "restore drill": 3, "restore drill of main": 1 };
@@ -22,7 +22,7 @@ export const ACTS = { "settings changed": 5, "home closed": 2, "master key chang
 
 type Act = keyof typeof ACTS;
 
-/** Who deploys, with an operator of their own. */
+/** The team that deploys, with its own operator. */
 interface Team {
   world: World;
   chance: Chance;
@@ -78,7 +78,7 @@ async function closeForAWhile({ world, chance, operator }: Team): Promise<void> 
   openHomes(cloud, closed);
 }
 
-/** Asks for an appid in a closed home, where it then stays reserved, and releases it before the home is open. */
+/** Issues an app in a closed home, so that its appid stays reserved, and releases the appid before the home is open. */
 async function keepAndRelease({ world, chance, operator }: Team, home: string): Promise<void> {
   await world.sleep(chance.between(0, 25_000));
   const site = world.company.sitesAtWork.find((each) => each.home === home);
@@ -88,7 +88,7 @@ async function keepAndRelease({ world, chance, operator }: Team, home: string): 
   if (world.company.sitesAtWork.includes(site)) await operator.call("DELETE", `/apps/${appid}`);
 }
 
-/** docs/operating.md, "Rotating the master key". No point before the re-sealing is restored afterwards. */
+/** docs/operating.md, "Rotating the master key". After the re-sealing, no earlier restore point is used. */
 async function changeMasterKey({ world, chance, operator }: Team): Promise<void> {
   const { masterKey: masterKeyPrevious } = world.cloud.settings;
   const masterKey = newMasterKey(chance);
@@ -97,7 +97,7 @@ async function changeMasterKey({ world, chance, operator }: Team): Promise<void>
   for (const each of overlapping) await operator.rotate(each, 86_400);
   world.cloud.deploy({ masterKey, masterKeyPrevious });
   await rest(world, REACHED_EVERYWHERE_MS * chance.number());
-  // Isolates of the old deployment may still seal with the old key, so the last call comes when none of them is left.
+  // Isolates of the old deployment may still seal with the old key. So the last call comes when all of them have ended.
   if (chance.happens(0.2)) await operator.call("POST", "/reseal");
   await world.sleep(REACHED_EVERYWHERE_MS);
   await resealAtAChange(
@@ -109,7 +109,7 @@ async function changeMasterKey({ world, chance, operator }: Team): Promise<void>
   const app = apps.length > 0 && chance.happens(0.5) ? chance.one(apps) : undefined;
   const rotated = app !== undefined ? operator.rotate(app, 600) : undefined;
   const [done] = await Promise.all([resealAll(operator), rotated]);
-  // A rotation of an app at the same time has sealed with the new key too.
+  // The rotation that ran at the same time has sealed with the new key too.
   if (done) world.cloud.deploy({ masterKeyPrevious: undefined });
 }
 

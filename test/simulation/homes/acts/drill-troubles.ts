@@ -26,7 +26,7 @@ export const DAY_BEFORE = {
 /** Sites that were closed after the point of a restore. */
 const closedBefore = new WeakSet<KnownSite>();
 
-/** What a change may need. */
+/** What a change in {@link CHANGES} may need. */
 interface Day {
   operator: Operator;
   chance: Chance;
@@ -41,7 +41,7 @@ const CHANGES: Record<keyof typeof DAY_BEFORE, (day: Day) => unknown> = {
   found: ({ operator, chance, home, site }) => foundUnheard(operator, chance.happens(0.7) ? home : site.home),
   rotate: ({ operator, chance, app }) => app && operator.rotate(app, chance.one([0, 600])),
   revoke: ({ operator, app }) => app && operator.revoke(app),
-  // Nobody repeats the revocation after the restore: caches say that the app is revoked, and its home does not.
+  // The operator does not repeat this revocation after the restore. Then only caches say that the app is revoked.
   forget: ({ operator, site, app }) => app && site.apps.length > 1 && operator.call("DELETE", `/apps/${app.appid}`),
   floor: ({ operator, chance, site }) =>
     operator.setSite(site, { first_chat_id: Math.max(0, ...site.chatIds) + chance.integer(2, 900) }),
@@ -55,7 +55,7 @@ const CHANGES: Record<keyof typeof DAY_BEFORE, (day: Day) => unknown> = {
   },
 };
 
-/** Makes a site of which neither KV nor the operator hears: its isolate ends when the site is open. */
+/** Makes a site of which neither KV nor the operator learns, because its isolate ends as soon as the site is open. */
 async function foundUnheard(operator: Operator, home: string): Promise<void> {
   const { world } = operator;
   const isOpen = ({ table, after }: Change) => table === "sites" && after?.status === "open";
@@ -70,12 +70,11 @@ async function foundUnheard(operator: Operator, home: string): Promise<void> {
 }
 
 /**
- * Makes changes that the restore will undo: above all changes that an operator must repeat, and changes that only the
- * directory or only the home knows.
+ * Makes changes that the restore will undo. Most of them only the directory or the home knows, or an operator repeats.
  */
 export async function liveOn(operator: Operator, chance: Chance, home: string): Promise<void> {
   const { world } = operator;
-  // What only the directory or only another home remembers.
+  // Changes that only the directory or only another home still knows after the restore.
   const firsts: (keyof typeof DAY_BEFORE)[] = chance.some(home === "main" ? ["issue", "found"] : ["close"], 0.8);
   for (let i = chance.integer(2, 3); i > 0; i--) {
     // When `main` is restored, the other homes give back what it has lost.
@@ -105,7 +104,7 @@ export async function changeTooEarly(operator: Operator, chance: Chance, home: s
   for (const site of sites.filter((each) => closedBefore.has(each) || chance.happens(0.7))) {
     const name = `Site ${site.siteId} before settling`;
     const first_chat_id = Math.max(0, ...site.chatIds) + chance.integer(2, 900);
-    // What the change does not name must come from the directory.
+    // The fields that the change does not name must come from the directory.
     const others = closedBefore.has(site)
       ? [{ name }, { first_chat_id }]
       : [{ name }, { status: "open" as const }, { status: "closed" as const }, { events: true }, { first_chat_id }];
@@ -115,7 +114,7 @@ export async function changeTooEarly(operator: Operator, chance: Chance, home: s
   }
 }
 
-/** The directory becomes silent while a site of the home is changed, and the operator gives up. */
+/** Changes a site of the home while the directory fails, so that the directory does not get the change. */
 async function changeUnheard(operator: Operator, chance: Chance, { siteId }: KnownSite): Promise<void> {
   const { world } = operator;
   const directory = world.cloud.home("main");
@@ -125,7 +124,7 @@ async function changeUnheard(operator: Operator, chance: Chance, { siteId }: Kno
   await operator.call("PATCH", `/sites/${siteId}`, change);
 }
 
-/** Another home becomes silent while this one is reconciled. */
+/** Lets another home fail while this home is reconciled. */
 export function silence(world: World, chance: Chance, name: string): void {
   const others = [...world.cloud.homes.values()].filter((home) => home.name !== name);
   if (others.length === 0) return;
@@ -140,14 +139,14 @@ const setAfter = ({ scheduler }: World, milliseconds: number, home: Home, state:
   });
 
 /**
- * Breaks a settling off: after some of its calls of one database, that database answers none of it any more, until the
- * call is answered. Sometimes what was asked comes to be done later.
+ * Breaks a settling off: after some of its requests to one database, holds all further ones until the call is answered.
+ * Sometimes the held requests are done after that.
  */
 export async function breakOff(world: World, chance: Chance, name: string): Promise<void> {
   const { moments, cloud } = world;
   const path = `/admin/homes/${name}/restored`;
   const call = await moments.whenArrives(({ wire }) => wire.path === path);
-  // Between two homes, or between the sites and the routes of one.
+  // So it breaks off between two homes, or between the sites and the routes of one home.
   const homes = [...cloud.homes.keys()].filter((each) => name !== "main" || each !== "main");
   const home = chance.one(homes.length > 0 ? homes : ["main"]);
   const from = name === "main" ? chance.one([0, 1, 1, 1, 2]) : chance.integer(1, 6);

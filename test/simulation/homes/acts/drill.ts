@@ -25,8 +25,8 @@ const MOST_DELETIONS = 500;
 type Divergent = Record<"appid" | "why", string>;
 
 /**
- * docs/operating.md, "Restoring a home": keeps a restore point, lets the day go on, and restores the home to the point.
- * Often a second restore follows, to that point or to a later one.
+ * docs/operating.md, "Restoring a home": stores a restore point, makes changes, and restores the home to the point.
+ * Often a second restore follows, to the same point or to a later one.
  */
 export async function restoreDrill(operator: Operator, chance: Chance, home: Home): Promise<void> {
   const { world } = operator;
@@ -58,7 +58,7 @@ export async function restoreDrill(operator: Operator, chance: Chance, home: Hom
   }
 }
 
-/** The floors of `main` after a restore are kept only in KV. Those of other homes are in the directory too. */
+/** Whether the new floors are stored outside the home: those of `main` only in KV, the others also in the directory. */
 const isKeptElsewhere = ({ checker }: World, { name }: Home): boolean =>
   name !== "main" || checker.operators.records.isKept;
 
@@ -73,7 +73,7 @@ async function restore(operator: Operator, chance: Chance, home: Home, point: Ui
     company.sitesAtWork.filter((site) => site.home === name),
   );
   company.underRestore.add(name);
-  // An operator who forgets to close the home first.
+  // This operator forgets to close the home first.
   if (chance.happens(0.3)) await operator.call("POST", `/homes/${name}/restored`, { settling_id: "too-early" });
   closeHomes(cloud, [name]);
   await world.sleep(chance.between(0, 3_000));
@@ -83,7 +83,7 @@ async function restore(operator: Operator, chance: Chance, home: Home, point: Ui
   home.restart();
   home.database.restore(point);
   checker.restored(home, WATCHED, Math.floor((EPOCH + world.scheduler.now) / 1000));
-  // Its id may be one that the restore took.
+  // The new site must not get an id that the restore has undone.
   if (name === "main") await operator.call("POST", "/sites", { name: operator.newName("Too early") });
   if (chance.happens(0.5)) await changeTooEarly(operator, chance, name);
   if (chance.happens(0.3)) silence(world, chance, name);
@@ -102,7 +102,7 @@ async function restore(operator: Operator, chance: Chance, home: Home, point: Ui
   openHomes(cloud, [name]);
   await rest(world, REACHED_EVERYWHERE_MS);
   for (const site of sites) await makeAnew(operator, site, divergent);
-  // It must not get the id of a site that the restore took.
+  // The new site must not get the id of a site that the restore has undone.
   if (name === "main") await operator.insist("POST", "/sites", { name: operator.newName("Anew") });
   for (const site of company.sites) await operator.setSite(site, { status: "open" });
   if (cloud.settings.masterKeyPrevious !== undefined) await operator.insist("POST", "/reseal");
@@ -110,7 +110,7 @@ async function restore(operator: Operator, chance: Chance, home: Home, point: Ui
   return true;
 }
 
-/** Repeats the call until the home is reconciled, no other home is missing, and who was erased is erased again. */
+/** Repeats the call until the home is reconciled, no other home is missing, and all erasures are done again. */
 async function reconcile(operator: Operator, chance: Chance, home: string): Promise<RestoredAnswer | undefined> {
   const { world } = operator;
   const settling_id = `settling-${Math.floor(world.scheduler.now)}`;
@@ -121,7 +121,7 @@ async function reconcile(operator: Operator, chance: Chance, home: string): Prom
     const deletions = ended.length > 0 ? { deletions: ended } : {};
     const asked = { settling_id, ...kept, ...deletions };
     const first = i === 0 ? await operator.call("POST", `/homes/${home}/restored`, asked) : undefined;
-    // While the directory is under restore, nobody makes a site.
+    // No site is made while the directory is under restore.
     if (i === 0 && home !== "main" && !world.company.underRestore.has("main") && chance.happens(0.8)) {
       if ((await operator.found(home)) !== undefined) {
         world.count("moment: site made between two calls of a settling");
@@ -143,7 +143,9 @@ async function listDivergent(operator: Operator, home: string): Promise<Divergen
   return answer?.status === 200 ? (JSON.parse(answer.body) as { items: Divergent[] }).items : [];
 }
 
-/** Forgets the sites of `main` that the restore took with their apps, and those whose home lost them too. */
+/**
+ * Forgets the sites that are lost: those of `main` that the restore has undone, and those that their home has lost too.
+ */
 async function forgetLostSites(sites: KnownSite[], operator: Operator): Promise<void> {
   const answer = await operator.insist("GET", "/sites?limit=100");
   if (answer?.status !== 200) return;

@@ -3,8 +3,8 @@ import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 
 /**
- * Raises the next id of a site, and erases the customer of its newest session before there is another one: then nothing
- * but the floor says which ids were given or skipped.
+ * Raises the next id of a site, and erases the customer of its newest session before another session is opened. Then
+ * only the floor says which ids were given or skipped.
  */
 export async function raiseAndErase(world: World): Promise<void> {
   const operator = new Operator(world);

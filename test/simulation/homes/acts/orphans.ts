@@ -6,8 +6,8 @@ import type { World } from "../../world/world.ts";
 const STRAY_SITE = 900_001;
 
 /**
- * Once, makes by hand a state that the directory does not know: a site without its row in the directory, or an app
- * whose route was deleted. Lists, reconciliations and other calls must go on as usual.
+ * Uses SQL once to make a state that the directory does not know: a site without its row in the directory, or an app
+ * whose route is deleted. Lists, reconciliations and other calls must still work.
  */
 export async function makeOrphan(world: World): Promise<void> {
   const chance = world.chance.fork();

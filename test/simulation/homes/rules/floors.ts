@@ -6,9 +6,9 @@ const FLOORS: Record<string, string[]> = {
   sites: ["first_chat_id", "event_seq_floor"],
 };
 
-/** docs/decisions.md, "the ids after a second restore": whoever changes a site, its floors only rise. */
+/** docs/decisions.md, "the ids after a second restore": every change of a site keeps its floors or raises them. */
 export function loweredFloor({ table, before, after }: Change): string | undefined {
-  // A site that was begun in another home and never finished loses its row to the one that has the id.
+  // An unfinished site of another home loses its row to the site that has the same id.
   if (before === null || after === null || before.home !== after.home) return undefined;
   const column = FLOORS[table]?.find((name) => Number(after[name]) < Number(before[name]));
   return column && `${column} of site ${after.site_id ?? after.id} falls from ${before[column]} to ${after[column]}`;

@@ -14,7 +14,7 @@ import type { OperationOf, Written } from "../../operators/rules/intents.ts";
 
 type Restoring = OperationOf<"restored">;
 
-/** What the service answers. */
+/** The service's answer. */
 export interface RestoredAnswer {
   settling_id: string;
   sites: number;
@@ -28,7 +28,7 @@ export interface RestoredAnswer {
 /** The largest error of an isolate's clock. */
 const SKEW_SECONDS = 20;
 
-/** The directory and the home get the rows that the other one knows, and every site skips ids. */
+/** Checks a write of a reconciliation. Directory and home get each other's missing rows, and each site skips ids. */
 export function wrongRestoredWrite(model: Model, operation: Restoring, change: Written): string | undefined {
   const { intent } = operation;
   const { before, after } = change;
@@ -36,7 +36,7 @@ export function wrongRestoredWrite(model: Model, operation: Restoring, change: W
   if (change.table === "settlings") return wrongReconciliationRow(intent, change);
   if (change.table === "home_sites" && change.home === intent.home) return wrongRestoredSite(model, operation, change);
   if (intent.home !== "main" && change.table === "sites") return wrongKeptFloors(change, intent.home);
-  if (intent.home !== "main" || change.home !== "main") return "not a place of what was lost";
+  if (intent.home !== "main" || change.home !== "main") return "this database has lost nothing";
   if (change.table === "app_routes") {
     const siteId = Number(after?.site_id);
     const home = model.directory.get(siteId)?.home ?? "";
@@ -53,22 +53,22 @@ export function wrongRestoredWrite(model: Model, operation: Restoring, change: W
   return misses(after, { name, status, retention_days });
 }
 
-/** Whether a call has skipped ids already: it does so in the batch that inserts the reconciliation. */
+/** Whether a call has already skipped ids: the batch that inserts the reconciliation does that. */
 const hasSkipped = ({ intent, changes }: Restoring): boolean =>
   changes.some((change) => change.home === intent.home && isReconciling(change, intent.home));
 
 function wrongReconciliationRow({ home, reconciliationId }: Restoring["intent"], change: Written): string | undefined {
   const { before, after } = change;
-  if (reconciliationId !== undefined && after?.id !== reconciliationId) return "another reconciliation";
+  if (reconciliationId !== undefined && after?.id !== reconciliationId) return "it belongs to another reconciliation";
   if (before !== null) return misses(after, { ...before, site_id_floor: after?.site_id_floor ?? 0 });
   const isCopy = home === "main" && change.home === "main" && String(after?.home).startsWith("main:");
   const isItself = after?.home === home && (change.home === home || change.home === "main");
-  return isCopy || isItself ? undefined : "not a place of this reconciliation";
+  return isCopy || isItself ? undefined : "this database has no row of this reconciliation";
 }
 
-/** The directory keeps the floors of a further home after its reconciliation. They only rise: see floors.ts. */
+/** Checks the floors that the directory stores for another home than `main`. They only rise: see floors.ts. */
 function wrongKeptFloors({ before, after }: Written, home: string): string | undefined {
-  if (before?.home !== home) return "not a site of this home";
+  if (before?.home !== home) return "the site is not of this home";
   const { first_chat_id = 0, event_seq_floor = 0 } = after ?? {};
   return misses(after, { ...before, first_chat_id, event_seq_floor });
 }
@@ -82,7 +82,7 @@ function wrongRestoredSite(model: Model, operation: Restoring, change: Written):
   if (isEnd) return undefined;
   const listed = model.directory.get(siteId);
   const isMine = home !== "main" && listed?.home === home && listed.status !== "creating" && !hasEnded(listed);
-  if (before === null && !isMine) return "no site of this home";
+  if (before === null && !isMine) return "the site is not of this home";
   const { chat_id_floor = 0, event_seq_floor = 0 } = after ?? {};
   if (hasSkipped(operation)) {
     if (Number(chat_id_floor) < model.home(home).highestId(siteId) + lift) return "it skips too few chat ids";
@@ -91,8 +91,8 @@ function wrongRestoredSite(model: Model, operation: Restoring, change: Written):
     const known = model.floors.get(`${home}/${siteId}`) ?? { chatId: 0, eventSeq: 0 };
     const first = isMine ? listed.firstChatId - 1 : 0;
     if (Number(chat_id_floor) > Math.max(known.chatId, first))
-      return "it skips ids without a reconciliation, or once more";
-    if (Number(event_seq_floor) > known.eventSeq) return "it skips seqs without a reconciliation, or once more";
+      return "it skips ids without a reconciliation, or a second time";
+    if (Number(event_seq_floor) > known.eventSeq) return "it skips seqs without a reconciliation, or a second time";
   }
   const floors = { chat_id_floor, event_seq_floor };
   const hasFloorsOnly = before !== null && isDeepStrictEqual(after, { ...before, ...floors });
@@ -116,10 +116,9 @@ export function wrongRestoredAnswer(model: Model, operation: Restoring, body: ob
   const back = isSettled ? backAgain(model, intent.home) : undefined;
   if (back !== undefined) return back;
   const skippedNow = hasSkipped(operation);
-  if (answer.settling_id !== (intent.reconciliationId ?? answer.settling_id)) return "another settling_id";
-  if (home.sites.size > 0 && answer.lifted_by !== (skippedNow ? intent.lift : 0))
-    return "not how many ids were skipped";
-  if (answer.sites !== home.sites.size) return "not the sites of the home";
+  if (answer.settling_id !== (intent.reconciliationId ?? answer.settling_id)) return "settling_id is wrong";
+  if (home.sites.size > 0 && answer.lifted_by !== (skippedNow ? intent.lift : 0)) return "lifted_by is wrong";
+  if (answer.sites !== home.sites.size) return "the number of sites is wrong";
   const restoredAt = model.restoredAt.get(intent.home) ?? 0;
   if (answer.reopen_after < restoredAt - SKEW_SECONDS + NONCE_SECONDS) return "reopen_after is too early";
   for (const [siteId, { floor }] of home.sites) {
@@ -142,8 +141,7 @@ function lostByDirectory(model: Model, down: string[]): string | undefined {
       if (model.directory.get(siteId)?.home !== home.name) return `the directory lacks site ${siteId} of ${home.name}`;
     }
     for (const { appid, siteId } of home.apps.values()) {
-      // A route that the directory has for another site stays. Then the list of divergent apps names the app as
-      // "unrouted".
+      // A route of the directory to another site stays. Then the list of divergent apps names this app as "unrouted".
       if (!model.routes.has(appid)) return `no route leads to ${appid} of site ${siteId}`;
     }
   }

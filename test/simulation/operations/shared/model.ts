@@ -6,13 +6,13 @@ import type { KnownSite } from "../../world/company.ts";
 /** Fields of a body, by their names on the wire. */
 export type Fields = Record<string, unknown>;
 
-/** A caller, and what it knows. */
+/** A caller and its knowledge, from which it makes the fields of a call. */
 export interface Asker {
   chance: Chance;
   site: KnownSite;
   /** Sessions of other sites, which the caller must not reach. */
   foreignChatIds: number[];
-  /** A new text each time. A session's first message begins with it, so that orders can be told apart. */
+  /** Returns a new text each time. A session's first message begins with it, so that each order is recognized. */
   nextOrder(): string;
 }
 
@@ -22,7 +22,7 @@ export interface Refusal {
   msg: string;
   /** Fields that break the rule; undefined while the caller knows no such session. */
   ask(asker: Asker): Fields | undefined;
-  /** SQL, for one site and one session, that makes a session which the rule refuses: for states that no call makes. */
+  /** SQL for one site and one session, after which the rule refuses the session: for states that no call makes. */
   byHand?: string;
 }
 
@@ -33,17 +33,15 @@ export interface ExpectedRow {
   json?: object;
 }
 
-/** A row as it was stored. */
 export type Written = Pick<ExpectedRow, "table" | "after">;
 
-/** The effect of an accepted call. */
 interface Accepted {
   sessionId: number;
   /** Requested agents that are left out, each with its reason: "777 unknown". */
   ignored?: string[];
 }
 
-/** The home and the time at which a call is decided and written. */
+/** The home in which a call is decided and written, and the time. */
 interface Moment {
   home: HomeModel;
   app: App;
@@ -86,6 +84,6 @@ export interface OperationModel<Asked extends object = object> {
 export const agentsIn = (list: unknown): number[] =>
   [...new Set((list as unknown[]).map(Number))].sort((a, b) => a - b);
 
-/** Notes that an operation refuses a session from now on. */
+/** Notes for the caller that an operation refuses a session from now on. */
 export const noteRefused = ({ refusedSessions }: KnownSite, refusal: string, chatId: number): void =>
   void refusedSessions.set(refusal, [...(refusedSessions.get(refusal) ?? []), chatId]);

@@ -11,22 +11,22 @@ import { Operator } from "./operator.ts";
 type Asked = [method: string, path: string, body?: object];
 
 interface Crossing {
-  /** The call that D1 applies late. */
+  /** The call whose transaction or answer is held. */
   first: Asked;
-  /** What another operator does meanwhile. `answer` is the first call's, by a further try of it. */
+  /** The change of another operator meanwhile. `answer` is the first call's, from a further try of it. */
   second: (operator: Operator, answer: Answer | undefined) => Promise<Answer | undefined>;
-  /** What remains to be done, so that the run goes on. */
+  /** Work after the crossing, so that the run can go on. */
   tidy?: (operator: Operator) => Promise<unknown>;
-  /** The second needs the first one's answer. */
+  /** Whether `second` needs the answer of the first call. */
   isAfter?: boolean;
-  /** The first call is done and its answer is late, or its transaction is late. Else either of them. */
+  /** "there" holds the first call's transaction, "back" holds its answer. Chance decides when it is undefined. */
   way?: OnItsWay["way"];
 }
 
-/** The most sites that are made to be changed and ended here. */
+/** The most sites that are made only for crossings. */
 const MOST_SITES = 4;
 
-/** What two operators cross at. */
+/** What two operators change at the same time. */
 export const CROSSINGS = {
   "a site": site,
   "a site's end": siteEnd,
@@ -40,8 +40,8 @@ export const CROSSINGS = {
 } satisfies Record<string, (operator: Operator, site: KnownSite) => Promise<Crossing | undefined>>;
 
 /**
- * Keeps one operator's transaction on its way to D1, or its answer on its way back, until another operator has changed
- * the same thing and has been answered.
+ * Holds one operator's transaction on its way to D1, or D1's answer on its way back, until another operator's change of
+ * the same thing was answered.
  */
 export async function crossAtOneThing(world: World): Promise<void> {
   const chance = world.chance.fork();
@@ -59,11 +59,11 @@ export async function crossAtOneThing(world: World): Promise<void> {
   }
 }
 
-/** @returns whether the first call's transaction, or its answer, came after the second's change */
+/** @returns whether the second call was answered while the first one was held */
 async function cross(a: Operator, b: Operator, chance: Chance, crossing: Crossing): Promise<boolean> {
   const { world } = a;
   const way = crossing.way ?? (crossing.isAfter || chance.happens(0.5) ? "there" : "back");
-  // Often the transaction that changes the home; sometimes a step between home and directory.
+  // Often holds the transaction that changes the home, and sometimes a step between home and directory.
   const nth = crossing.way === undefined && chance.happens(0.3) ? chance.integer(1, 5) : undefined;
   let seen = 0;
   const { caught, letGo } = world.moments.keep((trip) => {
@@ -77,7 +77,7 @@ async function cross(a: Operator, b: Operator, chance: Chance, crossing: Crossin
     if (crossing.isAfter) await told;
     else if (chance.happens(0.3)) await Promise.race([told, world.sleep(chance.between(0, 10_000))]);
     const done = crossing.second(b, crossing.isAfter ? await told : undefined);
-    // Nothing stays on its way until a restore of its home.
+    // The hold ends after 20 s, so that nothing is still held at a restore of its home.
     const answer = await Promise.race([done, world.sleep(20_000).then(() => undefined)]);
     isCrossed = answer !== undefined && answer.status < 300;
     // The first call's next try comes within 3 s.
@@ -109,7 +109,7 @@ async function agent({ chance }: Operator, { siteId, agentIds }: KnownSite): Pro
   if (agentIds.length === 0) return undefined;
   const path = `/sites/${siteId}/agents/${chance.one(agentIds)}`;
   const change = chance.one([{ status: "disabled" }, { status: "disabled" }, { status: "disabled", name: "Late" }]);
-  // Also a change to the values that it has stops what was sent before.
+  // A change that sets the present values also stops a change that was sent before.
   return { first: ["PATCH", path, change], second: (operator) => operator.insist("PATCH", path, { status: "normal" }) };
 }
 
@@ -141,7 +141,7 @@ async function remove(operator: Operator, path: string, answer: Answer | undefin
   return operator.insist("DELETE", `${path}/${id}`);
 }
 
-/** Each rotation shows its secret once. Another one at the end gives callers a secret again. */
+/** Each rotation shows its secret only once. Another rotation at the end gives the callers a secret again. */
 async function secret(operator: Operator, { apps, webhooks }: KnownSite): Promise<Crossing | undefined> {
   const { chance } = operator;
   const app = apps.find(({ revoked }) => !revoked);
@@ -184,7 +184,7 @@ async function sendAgain({ chance, world }: Operator, site: KnownSite): Promise<
   };
 }
 
-/** Makes a site without events that nobody else works at. */
+/** Makes a site without events that no other actor uses. */
 async function spareSite(operator: Operator, home: string): Promise<number | undefined> {
   const { seen } = operator.world;
   if ((seen["spare site"] ?? 0) >= MOST_SITES) return undefined;

@@ -21,7 +21,8 @@ export const ACTS = {
 export type Act = keyof typeof ACTS | WebhookAct;
 
 /**
- * Draws some of the acts, because one act can hide the effects of another. Acts that disable need the act that enables.
+ * Draws some of the acts, because one act can hide the effects of another. An act that disables something is drawn only
+ * together with the act that enables it.
  */
 export function drawActs(chance: Chance, hasEvents: boolean): Partial<Record<Act, number>> {
   const all = { ...ACTS, ...(hasEvents && WEBHOOK_ACTS) };

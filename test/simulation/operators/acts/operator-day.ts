@@ -65,7 +65,7 @@ export class OperatorDay {
         for (const each of (await operator.found(site.home))?.apps ?? []) this.#hire(each);
         return;
       case "siteTwice": {
-        // Two operators make the same site at the same time, or one that differs by its first id.
+        // Two operators make the same site at the same time, or sites that differ only in their first id.
         if (world.company.sites.length >= MOST_SITES) return;
         const asked = { name: operator.newName("Twins"), home: site.home, first_chat_id: 1 };
         const another = { ...asked, first_chat_id: chance.one([1, 900_220]) };
@@ -82,7 +82,7 @@ export class OperatorDay {
     }
   }
 
-  /** Gives back an appid that is kept for a site without an app, or lets others ask for appids and give them back. */
+  /** Releases an appid that is reserved without an app, or one that another operator is about to reserve. */
   async #release(site: KnownSite): Promise<void> {
     const operator = this.#operator;
     const { world, chance } = operator;

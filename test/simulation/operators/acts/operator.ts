@@ -11,12 +11,11 @@ import { endOverlapAt, rotateAt } from "./rotations.ts";
 /** The addresses from which operators call as the root. */
 const ADDRESSES = ["192.0.2.1", "192.0.2.77", "192.0.3.1", "2001:db8:7:1::9"];
 
-/** How often an operator repeats an unanswered call before he gives up for now. */
+/** How often an operator repeats an unanswered call before giving up for now. */
 const TRIES = 12;
 
 type NewSite = Required<Pick<Body, "name" | "home" | "first_chat_id">>;
 
-/** An app in a list of the admin API. */
 interface ListedApp {
   appid: string;
   version: string;
@@ -30,13 +29,13 @@ export class Operator {
   /** The operator's own acts and their weights: see `operator-day.ts`. */
   readonly acts: Partial<Record<Act, number>>;
   readonly #address: string;
-  /** The call that it sent last. */
+  /** The last call of this operator. */
   latest: Call | undefined;
-  /** Sites whose creation was never answered. The same call again finishes them. */
+  /** Sites whose creation got no answer. Repeating the call finishes them. */
   readonly #unfinished: NewSite[] = [];
-  /** What the questions of its calls to D1 wait for: moments.ts. */
+  /** The gate of its calls: what each of their queries to D1 waits for. See moments.ts. */
   gate: Call["gate"];
-  /** Appids that stayed reserved for a site because its home, or the directory, did not answer. */
+  /** Appids that stayed reserved for a site, because its home or the directory gave no answer. */
   readonly kept: { siteId: number; appid: string }[] = [];
   #named = 0;
 
@@ -65,8 +64,8 @@ export class Operator {
   }
 
   /**
-   * Notes what an operator keeps of an answer: an appid that is reserved for a site and may have no app, and, where no KV
-   * is bound, the receipts of erasures and of ends.
+   * Notes what an operator keeps from an answer: an appid that may be reserved without an app, and the receipts of
+   * erasures and site ends where no KV is bound.
    */
   #noteKept(path: string, answer: Answer | undefined): void {
     if (answer?.status === 200 || answer?.status === 202) {
@@ -135,7 +134,7 @@ export class Operator {
     await this.insist("PATCH", `/sites/${site.siteId}/agents/${id}`, change);
   }
 
-  /** Issues an app, or imports one whose appid or secret the company already has. */
+  /** Issues an app, or imports an app whose appid or secret the company already has. */
   async issueApp(site: KnownSite, imported = this.#drawImported()): Promise<KnownApp | undefined> {
     const answer = await this.insist("POST", `/sites/${site.siteId}/apps`, { name: "Shop", ...imported });
     const app: KnownApp = { appid: imported.appid ?? "", site, secrets: [], revoked: false };
@@ -168,7 +167,7 @@ export class Operator {
     app.secrets.push({ version, secret });
   }
 
-  /** Ends the previous secret of an app before its time. */
+  /** Ends the previous secret of an app before the end of its overlap. */
   async endOverlap(app: KnownApp): Promise<void> {
     await endOverlapAt(this, `/apps/${app.appid}`, app.secrets.at(-1)?.version);
   }
@@ -205,11 +204,11 @@ export class Operator {
     await Promise.all(asking);
     if (answer?.status !== 204) return;
     world.count("appid released or revoked");
-    // An earlier issuing did make the app, and its answer was lost.
+    // An earlier call may have made the app although its answer was lost.
     for (const app of sites.flatMap(({ apps }) => apps)) if (app.appid === appid) app.revoked = true;
   }
 
-  /** Gives back an appid as soon as it is kept: by calls in quick succession while another asks for it. */
+  /** Releases an appid as soon as it is reserved, by several quick calls while another operator issues it. */
   async releaseSoon(asked: { siteId: number; appid: string }, sites: KnownSite[]): Promise<void> {
     const { chance, world } = this;
     for (let i = 0; i < 5; i++) {

@@ -1,7 +1,7 @@
 import type { Answer } from "../../world/call.ts";
 import type { Operator } from "./operator.ts";
 
-/** What operators do with the secrets of apps and of webhooks. */
+/** How operators rotate the secrets of apps and of webhooks. */
 
 interface Asked {
   overlap_seconds: number;
@@ -9,7 +9,8 @@ interface Asked {
 }
 
 /**
- * Rotates, and says which secret ends when the answer asks for it. Now and then it says so without being asked.
+ * Rotates a secret. When the answer asks which secret ends, repeats the call with that field. Sometimes sends the field
+ * at once.
  *
  * @param path of the app or the webhook
  */
@@ -31,7 +32,7 @@ export async function rotateAt(
   return answer.body.includes("No overlap runs") ? operator.insist("POST", `${path}/rotate`, asked) : answer;
 }
 
-/** Ends an overlap, sometimes twice, and sometimes only while a version is in place. */
+/** Ends an overlap, sometimes twice, and sometimes only for one version. */
 export async function endOverlapAt(operator: Operator, path: string, version: string | undefined): Promise<void> {
   const { chance } = operator;
   const body = version !== undefined && chance.happens(0.5) ? { expected_version: version } : undefined;

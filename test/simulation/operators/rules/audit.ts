@@ -1,18 +1,18 @@
 import type { Operation, Written } from "./intents.ts";
 
 /**
- * docs/operating.md, "The audit log": each change of an operator leaves its row in the same transaction, once. Tests of
- * the calls say which row, and what it tells.
+ * docs/operating.md, "The audit log": each change of an operator writes one row in the same transaction. Tests of the
+ * calls check the content of the row.
  */
 
-/** Calls that change much in several transactions, each with a row or without. Their own rules look at them. */
+/** Calls that change many rows in several transactions, some without an audit row. They have their own rules. */
 const WHOLE: Operation["intent"]["kind"][] = ["reseal", "restored", "eraseCustomer"];
 
 /** Columns whose change needs no row: they follow from other changes, or are copies and reservations. */
 const SILENT =
   /^(revision|claim|kept_at|done_at|previous_\w+|secret|disabled_\w+|failing_\w+|last_\w+|health_since|slow)$/;
 
-/** Whether a change must be told of. */
+/** Whether a change needs a row in the audit log. */
 function isTold({ table, before, after }: Written): boolean {
   if (table === "home_sites" || table === "agents" || table === "admin_tokens")
     return after !== null && differs(before, after);
@@ -36,16 +36,17 @@ export function wrongAudit({ call, intent, changes: earlier, audited }: Operatio
   if (WHOLE.includes(intent.kind)) return undefined;
   const isMany = intent.kind === "send" && intent.what === "many";
   const isSent = (all: readonly Written[]) => all.some(({ table }) => table === "deliveries");
-  // With a site that ends go its apps and webhooks.
+  // The end of a site needs one row. The deletion of its apps and webhooks needs none.
   const itsOwn = intent.kind === "deleteSite" ? changes.filter(({ table }) => table === "site_deletions") : changes;
-  // Sending many events goes on where an earlier try stopped. The second try of one leaves no second row.
+  // A second try of sending many events continues with its own row. A second try of sending one event adds no row.
   const isSentAnew = isSent(changes) && (isMany || !isSent(earlier));
   const told = intent.kind === "send" ? isSentAnew : itsOwn.some(isTold);
   if (told && rows.length === 0) return "the audit log says nothing";
   if (!told && rows.length > 0) return `the audit log says ${rows.map(({ action }) => action)}`;
   for (const { action, subject } of rows) {
     const name = `${action} ${subject}`;
-    // A rotation that another one overtakes is made once more, and an appid that was released is kept once more.
+    // A call rotates again when another rotation came first, and reserves an appid again when another call has released
+    // it.
     const mayRecur = isMany || intent.kind === "rotate" || action === "app.routed";
     if (audited.has(name) && !mayRecur) return `it says ${name} twice`;
     audited.add(name);

@@ -7,13 +7,13 @@ import type { Row } from "../../platform/database.ts";
 import type { Operation, OperationOf } from "./intents.ts";
 
 /**
- * What an operator was told is done. Tests of the calls say what an answer shows; here it counts whether the change is
- * stored, whatever happened to its tries.
+ * What an answer tells an operator is done. Tests of the calls check what an answer shows. These rules check whether
+ * the change is stored, even if some tries failed.
  */
 
 type Body = Record<string, unknown>;
 
-/** @returns how what a 2xx answer says is not so */
+/** @returns what a 2xx answer says that is not true */
 export function undone(model: Model, operation: Operation): string | undefined {
   const { call, intent, changes } = operation;
   const text = call.answer?.body ?? "";
@@ -29,7 +29,7 @@ export function undone(model: Model, operation: Operation): string | undefined {
       return wrongChange(model, { ...operation, intent });
     case "add":
       if (intent.table === "apps") return wrongIssueApp(model, { ...operation, intent }, body);
-      return isMade(intent.table) ? undefined : "it added none";
+      return isMade(intent.table) ? undefined : "it added no row";
     case "rotate": {
       if (!changes.some(({ after }) => after?.version === body.version)) return "it did not rotate to this version";
       return model.secrets.get(String(body.version)) === body.secret ? undefined : "another secret is stored";
@@ -37,7 +37,7 @@ export function undone(model: Model, operation: Operation): string | undefined {
     case "endOverlap": {
       const now = operation.rows.at(-1);
       const isThere = now !== undefined && now.version === body.version && now.previous_version !== null;
-      return isThere ? "the previous secret is there" : undefined;
+      return isThere ? "the previous secret is still valid" : undefined;
     }
     case "revoke":
       return model.listedApp(intent.appid)?.revoked === false && !operation.isTouched
@@ -46,7 +46,7 @@ export function undone(model: Model, operation: Operation): string | undefined {
     case "send":
       return intent.what !== "ping" || isMade("deliveries") ? undefined : "it sends nothing";
     case "addToken":
-      return isMade("admin_tokens") ? undefined : "it made none";
+      return isMade("admin_tokens") ? undefined : "it made no token";
     case "reseal":
       return wrongReseal(model, operation, body);
     case "restored":
@@ -65,20 +65,20 @@ export function undone(model: Model, operation: Operation): string | undefined {
   }
 }
 
-/** A PATCH may be answered with every state of the row since it arrived that has the values asked for. */
+/** Checks the answer of a PATCH. It may show each state since the call's arrival that has the requested values. */
 function wrongChange(model: Model, { intent, rows, changes }: OperationOf<"change">): string | undefined {
   const { table, asked } = intent;
   const own = changes.flatMap((each) => (each.table === table && each.after !== null ? [each.after] : []));
   const fitting = [...rows, ...own].filter((row) =>
     Object.entries(asked).every(([column, value]) => row[column] === value),
   );
-  if (fitting.length === 0) return "it is not so";
-  // docs/decisions.md: also a change to the present values gives a new revision.
+  if (fitting.length === 0) return "the row never had the requested values";
+  // docs/decisions.md: a change that sets the present values also gives a new revision.
   const isOld = (row: Row) => row.revision === rows[0]?.revision;
   const stopsNothing = own.length === 0 ? rows.length === 1 : own.every(isOld);
-  if (stopsNothing) return "it has no new revision, and stops nothing that was sent before";
+  if (stopsNothing) return "it has no new revision, so it does not stop an earlier change";
   const listed = model.directory.get(Number(intent.siteId));
-  // A site whose end came between the two writes gets no copy any more.
+  // A site whose end came between the two writes gets no copy in the directory.
   if (table !== "home_sites" || listed === undefined || hasEnded(listed)) return undefined;
   if (fitting.every((each) => listed.revision < Number(each.revision))) return "the directory has an older copy";
   const { row } = model.home(listed.home).sites.get(Number(intent.siteId)) ?? {};
@@ -93,7 +93,7 @@ function wrongIssueApp(model: Model, { intent, changes }: OperationOf<"add">, bo
   if (row == null) return "it made no app";
   const appid = String(row.appid);
   if (model.routes.get(appid) !== intent.siteId) return "no route leads to it";
-  // The site's end may have taken it since.
+  // The site's end may have deleted the app since.
   const isGone = hasEnded(model.directory.get(intent.siteId ?? 0));
   if (!isGone && model.listedApp(appid) === undefined) return "its home does not have it";
   const stored = model.secrets.get(String(row.version));
@@ -113,8 +113,7 @@ function wrongReseal(model: Model, { call, meanwhile }: Operation, body: Body): 
   if (remaining > 0 || unopened > 0) return undefined;
   const closed = [...model.homes.keys()].find((name) => settings.closedHomes.includes(name));
   if (closed !== undefined && !homes_down.includes(closed)) return `${closed} is closed and not named`;
-  // Another isolate may have another master key, and the home may have been counted before rows of `meanwhile` were
-  // written.
+  // Another isolate may have another master key, and `meanwhile` may have been written after the home was counted.
   const old = owners.find(
     ({ home, row }) =>
       !homes_down.includes(home.name) &&

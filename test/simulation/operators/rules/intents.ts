@@ -6,14 +6,14 @@ interface Subject {
   table: "home_sites" | "agents" | "apps" | "webhooks";
   /** Undefined for an app: the directory knows the site. */
   siteId: number | undefined;
-  /** An appid, or the id of an agent or a webhook; the id of the site itself. */
+  /** An appid, or the id of an agent, a webhook or the site itself. */
   id: string;
 }
 
 /** The purpose of a call of the admin API, read from its path and body: docs/operating.md, "Admin API". */
 export type Intent =
   | { kind: "createSite"; name: string; home: string; firstChatId: number }
-  /** A PATCH; `asked` has the values that it names, by columns. */
+  /** A PATCH. `asked` has the values in its body, by columns. */
   | ({ kind: "change"; asked: Row } & Subject)
   | ({ kind: "add"; appid?: string | undefined; secret?: string | undefined } & Omit<Subject, "id">)
   | ({ kind: "rotate"; overlap: number; expected: string | undefined; ends: string | undefined } & Subject)
@@ -21,7 +21,7 @@ export type Intent =
   | { kind: "revoke"; appid: string }
   | { kind: "deleteSite"; siteId: number; name: string }
   | { kind: "deleteWebhook"; siteId: number; webhookId: string }
-  /** A ping, one event or many events for a webhook. */
+  /** Sends a ping, one event or many events to a webhook. */
   | { kind: "send"; siteId: number; webhookId: string; what: "ping" | "redeliver" | "many" }
   | { kind: "addToken" }
   | { kind: "deleteToken"; id: string }
@@ -29,13 +29,13 @@ export type Intent =
   | { kind: "restored"; home: string; lift: number; reconciliationId: string | undefined; force: boolean }
   | { kind: "eraseCustomer"; siteId: number; sbs: string };
 
-/** An operator's call, with everything that the checker has seen of it. */
+/** An operator's call, with all that the checker has seen of it. */
 export interface Operation<Kind extends Intent = Intent> {
   call: Call;
   intent: Kind;
   /** Its changes so far, in their order. */
   changes: Written[];
-  /** Every state since its arrival of the row that it changes. */
+  /** Every state of the row that it changes, since its arrival. */
   rows: Row[];
   /** The actions and subjects of its audit rows so far. */
   audited: Set<string>;
@@ -43,7 +43,7 @@ export interface Operation<Kind extends Intent = Intent> {
   highest: Map<number, number>;
   /** The versions of secrets that other calls have stored since its arrival. */
   meanwhile: Set<unknown>;
-  /** Whether another call has issued or released the appid that it releases. */
+  /** Whether another call has issued or released the same appid meanwhile. */
   isTouched: boolean;
   /** Whether a home was restored since its arrival. */
   disturbed: boolean;
@@ -74,7 +74,7 @@ export interface Body {
   sbs?: string | number;
 }
 
-/** The values that a PATCH names, as their columns have them. */
+/** The values in the body of a PATCH, as their columns store them. */
 function askedBy({ name, first_chat_id, events, retention_days, status, url }: Body): Row {
   const columns: Record<string, Row[string] | undefined> = {
     name,

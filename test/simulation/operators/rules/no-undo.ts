@@ -4,12 +4,12 @@ import type { Operation, Written } from "./intents.ts";
 
 /**
  * docs/decisions.md, "two operators change one thing while D1 loses answers", and "what a rotation is compared with": a
- * call changes a row only when the row is as the call has read it. So nothing that was changed in between is undone,
- * whichever of the calls was answered, and when.
+ * call changes a row only if the row is still as the call has read it. So no call undoes a change that was made in
+ * between.
  */
 
 const SECRETS = ["version", "previous_version"];
-/** By table: the groups of columns that one decision is about. */
+/** The groups of columns that one decision changes, by table. */
 const DECISIONS: Record<string, string[][]> = {
   home_sites: [["name", "status", "events", "retention_days", "revision"]],
   webhooks: [["url", "events", "status", "revision"], SECRETS],
@@ -18,30 +18,28 @@ const DECISIONS: Record<string, string[][]> = {
 };
 
 interface Author {
-  /** Undefined for a hand. */
+  /** Undefined for SQL by hand. */
   by: Call | undefined;
   at: number;
 }
 
-/** The name of a row. */
 export const nameOf = (home: string, { table, before, after }: Change): string => {
   const row = (after ?? before) as Row;
   return `${home} ${table} ${row.site_id} ${row.appid ?? row.id}`;
 };
 
-/** The name of each decision that a change makes. */
 const decisionsOf = (home: string, change: Change): string[] =>
   (DECISIONS[change.table] ?? [])
     .filter((columns) => columns.some((column) => change.before?.[column] !== change.after?.[column]))
     .map((columns) => `${nameOf(home, change)} ${columns}`);
 
-/** Keeps who changed each row last, and what was deleted. */
+/** Knows who changed each row last, and what was deleted. */
 export class NoUndo {
-  /** By decision: the last change, and the last one by somebody else than its author. */
+  /** The last change of each decision, and the last one before it by another author. */
   readonly #last = new Map<string, Author & { before: Author | undefined }>();
   readonly #deleted = new Set<string>();
 
-  /** A row was changed: by a call, by the Worker itself, or by a hand at the database. @param at the turn of its home */
+  /** Notes a changed row. `call` is undefined for SQL by hand. @param at the turn of its home */
   changed(home: string, call: Call | undefined, change: Change, at: number): void {
     const { table, before, after } = change;
     const name = nameOf(home, change);
@@ -55,13 +53,13 @@ export class NoUndo {
     }
   }
 
-  /** A home was restored. */
+  /** Forgets the changes in a home that was restored. */
   forget(home: string): void {
     for (const name of this.#last.keys()) if (name.startsWith(`${home} `)) this.#last.delete(name);
     for (const name of this.#deleted) if (name.startsWith(`${home} `)) this.#deleted.delete(name);
   }
 
-  /** @returns which newer change a call's change undoes; undefined when it undoes none */
+  /** @returns how a call's change undoes a newer change */
   undone({ call, intent, changes }: Operation, change: Written): string | undefined {
     const { home, table, before, after } = change;
     const name = nameOf(home, change);

@@ -11,7 +11,7 @@ import { NoUndo } from "./no-undo.ts";
 import { leftUndone } from "./whole-changes.ts";
 import { wrongWrite } from "./writes.ts";
 
-/** Checks the writes of operators' calls against the calls' purpose, and whether what they were told is done. */
+/** Checks that operators' calls write what they ask for, and that what their answers say is done. */
 export class Operators {
   readonly records: AppRecords;
   readonly #model: Model;
@@ -50,7 +50,7 @@ export class Operators {
     this.#look(operation);
   }
 
-  /** Notes the states that the open calls may be answered with. */
+  /** Notes the states that the answers of the open calls may show. */
   look(): void {
     for (const operation of this.#open) this.#look(operation);
   }
@@ -60,13 +60,13 @@ export class Operators {
     if (operation !== undefined) this.#open.delete(operation);
   }
 
-  /** A home was restored. */
+  /** Notes that a home was restored. */
   disturb(home: string): void {
     for (const operation of this.#open) operation.disturbed = true;
     this.#noUndo.forget(home);
   }
 
-  /** A row was changed, by any call or by a hand at the database. @param at the turn of its home */
+  /** Notes a changed row. `call` is undefined for SQL by hand. @param at the turn of its home */
   noteChanged(home: string, call: Call | undefined, change: Change, at: number): void {
     this.#noUndo.changed(home, call, change, at);
     const { table, before, after } = change;
@@ -95,13 +95,13 @@ export class Operators {
     if (intent.kind === "eraseCustomer" || (intent.kind === "restored" && isErasing(located))) {
       const wrong = wrongErasing(this.#model, operation, located);
       if (wrong !== undefined)
-        breaks("an erasure takes the customer's sessions up to its begin, whole, and nothing else", wrong);
+        breaks("an erasure deletes the sessions that the customer had when it began, whole, and nothing else", wrong);
       noteErasing(this.#model, operation, located);
       operation.changes.push(...located.filter(({ table }) => table !== "audit_log"));
       return;
     }
     const left = leftUndone(this.#model, operation, located);
-    if (left !== undefined) breaks("what is done to a webhook is done to its deliveries", left);
+    if (left !== undefined) breaks("a change of a webhook changes all of its deliveries too", left);
     for (const written of located) {
       if (written.table === "audit_log") continue;
       const newer = this.#noUndo.undone(operation, written);
@@ -125,19 +125,19 @@ export class Operators {
     const breaks = (rule: string, what = "") => this.#violate(rule, said + what, [call.name]);
     const hadFaults = call.faults.length > 0 || disturbed;
     if (status >= 400 && status < 500 && !hadFaults && !this.#mayHaveChanged(operation, status)) {
-      breaks("an operator's call that is refused changes nothing");
+      breaks("a refused call of an operator changes nothing");
     }
     const rotated = changes.findLast(({ table }) => table === "apps")?.after;
     if (intent.kind === "rotate" && status === 409 && !disturbed && rotated != null) {
       const app = this.#model.listedApp(intent.id);
-      // Without the answer, nobody would ever know the secret that is in force.
+      // Without the answer, nobody would ever know the valid secret.
       if (app !== undefined && !app.revoked && app.version === rotated.version)
-        breaks("a secret is never lost, and ends only as an operator says");
+        breaks("a secret is never lost, and becomes invalid only by an operator's call");
     }
     if (status === 202 && intent.kind === "deleteSite") this.#ends(intent.siteId);
     if (status >= 300 || disturbed) return;
     const wrong = undone(this.#model, operation);
-    if (wrong !== undefined) breaks("what an operator is told is done", `: ${wrong}`);
+    if (wrong !== undefined) breaks("what an answer tells an operator is done", `: ${wrong}`);
     // The record in KV follows each change of an app.
     if (rotated != null && intent.kind !== "reseal" && intent.kind !== "deleteSite" && intent.kind !== "restored") {
       this.records.expect(call, rotated);
@@ -145,7 +145,7 @@ export class Operators {
     if (intent.kind === "createSite" && !hadFaults) {
       const { id } = JSON.parse(body) as { id: number };
       if (!changes.some(({ table, before, after }) => table === "sites" && before !== null && after?.id === id))
-        breaks("each call makes its own site");
+        breaks("each call that creates a site makes a site of its own");
     }
   }
 
@@ -155,8 +155,8 @@ export class Operators {
   }
 
   /**
-   * What a refused call may have changed: an appid stays reserved, and a release changes the site's revision first, to
-   * end every issuing of the appid that has begun. The end of the site may have come in between.
+   * Whether a refused call may have made these changes. An appid may stay reserved. A release first changes the site's
+   * revision, to stop calls that issue the appid. The site's end may come in between.
    */
   #mayHaveChanged({ intent, changes }: Operation, status: number): boolean {
     const siteId = "siteId" in intent ? intent.siteId : undefined;
@@ -166,7 +166,7 @@ export class Operators {
     return changes.every(({ table }) => table === "app_routes" || (table === "home_sites" && intent.kind === "revoke"));
   }
 
-  /** A call was answered that a site ends. */
+  /** Notes that an answer has said that a site's deletion has begun. */
   #ends(siteId: number): void {
     const home = this.#model.directory.get(siteId)?.home;
     const end = this.#model.ends.get(`${home}/${siteId}`);

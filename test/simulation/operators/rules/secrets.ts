@@ -5,11 +5,11 @@ import type { Row } from "../../platform/database.ts";
 import type { Operation, OperationOf, Written } from "./intents.ts";
 
 /**
- * The secrets of apps and webhooks, whatever an operator does with them: docs/operating.md, "Rotating a secret once",
- * and "Rotating the master key".
+ * Rules for the secrets of apps and webhooks: docs/operating.md, "Rotating a secret once", and "Rotating the master
+ * key".
  */
 
-/** How the secrets of a row are wrong after a change. Notes a new one. */
+/** Checks the secrets of a row after a change. Also notes a new secret in the model. */
 export function wrongSecrets(model: Model, operation: Operation, change: Written): string | undefined {
   const { table, before, after } = change;
   if ((table !== "apps" && table !== "webhooks") || after === null) return undefined;
@@ -45,7 +45,7 @@ export function wrongSecrets(model: Model, operation: Operation, change: Written
   return wrong && `${wrong} is sealed with another key`;
 }
 
-/** Which old secret stays after a rotation: the one in use, the previous one, or none; undefined when it is refused. */
+/** The version that stays valid beside the new one; null for none, undefined when the rotation is refused. */
 function kept({ overlap, ends }: OperationOf<"rotate">["intent"], row: Row, clock: number): unknown {
   if (overlap === 0) return ends === "current" ? undefined : null;
   const isRunning = Number(row.previous_expires_at ?? 0) > clock;
@@ -54,12 +54,12 @@ function kept({ overlap, ends }: OperationOf<"rotate">["intent"], row: Row, cloc
 }
 
 function wrongRotation({ call, intent, changes }: OperationOf<"rotate">, before: Row, after: Row): string | undefined {
-  // Each of two rotations at once may see the other's version and rotate again, but none rotates its own version again.
+  // A rotation may rotate again when another one came first, but it may not rotate its own version.
   const isItsOwn = changes.some((each) => each.after?.version === before.version);
   if (isItsOwn || (intent.expected !== undefined && changes.length > 0)) return "the call has rotated already";
   const version = kept(intent, before, call.clock);
   if (version === undefined)
-    return "an overlap runs and nothing says which secret ends, or none runs and the one in use ends";
+    return "an overlap runs and the call does not say which secret ends, or the current secret ends without an overlap";
   if (after.previous_version !== version) return `it keeps ${after.previous_version}, expected ${version}`;
   const until =
     version === null ? null : version === before.version ? call.clock + intent.overlap : before.previous_expires_at;
@@ -72,5 +72,5 @@ function wrongEnd(before: Row, after: Row): string | undefined {
   if (before.version !== after.version) return "it has another version";
   return ["previous_version", "previous_expires_at", "previous_secret"].every((column) => after[column] === null)
     ? undefined
-    : "the previous secret is there";
+    : "the previous secret is still stored";
 }

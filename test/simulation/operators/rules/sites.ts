@@ -19,19 +19,21 @@ export function wrongCreateSite(
   };
   if (table === "sites" && before === null) {
     const begun = [...model.directory].some(([each, { status }]) => status === "creating" && isSame(each));
-    if (begun) return "one that was begun is there to be finished";
+    if (begun) return "a site that was begun before must be finished instead";
     if (model.givenSites.has(id)) return "its id was given before";
     model.givenSites.add(id);
-    return after?.status === "creating" ? undefined : "it is not begun";
+    return after?.status === "creating" ? undefined : "its status is not creating";
   }
   if (!isSame(id) || model.directory.get(id)?.status !== "creating") return "the directory has not begun it";
-  if (table === "home_sites") return change.home === home ? undefined : "not its home";
-  if (!model.home(home).sites.has(id)) return "its home does not have it";
+  if (table === "home_sites") return change.home === home ? undefined : "the row is in another home";
+  if (!model.home(home).sites.has(id)) return "its home does not have the site";
   const opened = operation.changes.some((each) => each.table === "sites" && each.before !== null);
-  return opened ? "the call has opened one already" : becomes(change, { status: "open" });
+  return opened ? "the call has already opened a site" : becomes(change, { status: "open" });
 }
 
-/** The change is made in the home. The directory gets a copy, and no older one than it has. */
+/**
+ * Checks a change of a site. The home is changed first. The directory gets a copy, but never an older one than it has.
+ */
 export function wrongChangeSite(model: Model, operation: OperationOf<"change">, change: Written): string | undefined {
   const { intent, changes, rows, disturbed } = operation;
   const siteId = Number(intent.siteId);
@@ -41,7 +43,7 @@ export function wrongChangeSite(model: Model, operation: OperationOf<"change">, 
   if (before === null || after === null || listed === undefined || disturbed) return undefined;
   if (change.table === "home_sites") {
     const home = model.home(change.home);
-    if (home.deletions.has(siteId)) return "its end has begun";
+    if (home.deletions.has(siteId)) return "the deletion of the site has begun";
     const floor = Number(after.chat_id_floor);
     const asked = intent.asked.chat_id_floor;
     if (asked !== undefined && floor !== before.chat_id_floor && floor < home.highestId(siteId))
@@ -50,7 +52,7 @@ export function wrongChangeSite(model: Model, operation: OperationOf<"change">, 
       return "nobody asked for a first_chat_id";
     if (floor < listed.firstChatId - 1) return "the directory knows of more ids";
     const { name, status, retentionDays } = listed;
-    // What the call does not name comes from the newer one of a restored home and the directory.
+    // Fields that the call does not name come from the newer copy, which is the home's or the directory's.
     const newer = listed.revision > Number(before.revision) ? { name, status, retention_days: retentionDays } : {};
     if (Number(after.revision) <= Math.max(Number(before.revision), listed.revision)) return "it has no newer revision";
     return notAsked(intent.asked, change, { ...before, ...newer });
@@ -58,14 +60,14 @@ export function wrongChangeSite(model: Model, operation: OperationOf<"change">, 
   const own = changes.filter(({ table }) => table === "home_sites").map((each) => each.after);
   const original = [...rows, ...own].find((row) => row?.revision === after.revision);
   if (original == null) return "the home has no such change";
-  if (Number(after.revision) <= Number(before.revision)) return "it was newer before";
+  if (Number(after.revision) <= Number(before.revision)) return "the directory had a newer copy before";
   const { name = "", status = "", retention_days = null } = original;
   const { revision = 0, first_chat_id = 0 } = after;
   return becomes(change, { name, status, retention_days, revision, first_chat_id });
 }
 
 /**
- * Only a route without an app is released. First the site's new revision ends every issuing of the appid that has begun.
+ * Checks a release: only of a route without an app, after a new revision of the site has stopped calls that issue it.
  */
 export function wrongRelease(model: Model, appid: string, { table, before }: Written): string | undefined {
   if (table === "apps") return before?.revoked_at === null ? undefined : "it was revoked before";

@@ -7,12 +7,12 @@ import type { OperationOf, Written } from "./intents.ts";
 
 export const DISABLED = "the webhook is disabled";
 
-/** Of many events, the last is due within so many seconds. */
+/** When many events are sent again, the last is due within so many seconds. */
 const SPREAD_SECONDS = 15;
 
 /**
- * A ping, and sending events again: docs/operating.md, "Sending again". Tests of the calls say which events fit what is
- * asked for; here each is sent once, and an attempt in flight goes on.
+ * A ping, and sending events again: docs/operating.md, "Sending again". Tests of the calls check which events are
+ * chosen. These rules check that each is sent once, and that an attempt in flight goes on.
  */
 export function wrongSend(model: Model, operation: OperationOf<"send">, change: Written): string | undefined {
   const { call, intent, changes } = operation;
@@ -25,7 +25,7 @@ export function wrongSend(model: Model, operation: OperationOf<"send">, change: 
   if (isAgain && intent.what === "many") return "the call has sent it already";
   const isPing = intent.what === "ping";
   if (isPing && changes.some((each) => each.table === table)) return "the call has sent a ping already";
-  if (table === "events") return isPing ? undefined : "it makes an event";
+  if (table === "events") return isPing ? undefined : "it writes an event";
   const event = isPing ? changes.find((each) => each.table === "events")?.after : outbox.eventOf(row);
   if (event == null || event.data === null) return "there is nothing to deliver";
   // An attempt in flight goes on, and when it fails, the first of eight attempts follows.
@@ -36,9 +36,9 @@ export function wrongSend(model: Model, operation: OperationOf<"send">, change: 
   if (isFirst ? next !== FIRST_IN_LINE : next < call.clock || next > last)
     return `it is due at ${next}, now is ${call.clock}`;
   const fresh = { ...deliveryRow(event, intent.webhookId, call.clock), next_attempt_at: next };
-  // A delivery is kept as long as its event, so it takes the event's time.
+  // A delivery is kept as long as its event, so it has the event's created_at.
   if (before === null) return inserts(change, { ...fresh, created_at: event.created_at ?? 0 });
-  // The time of the last attempt stays: its receiver may have the event.
+  // last_attempt_at stays, because the receiver may already have the event.
   const { created_at = 0, last_attempt_at = null } = before;
   return becomes(change, { ...fresh, created_at, last_attempt_at });
 }

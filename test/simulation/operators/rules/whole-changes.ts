@@ -2,15 +2,15 @@ import type { Model } from "../../checker/model.ts";
 import { isInFlight } from "../../deliveries/rules/leases.ts";
 import type { Operation, Written } from "./intents.ts";
 
-/** What a call about a webhook must do to all of its deliveries at once: docs/operating.md, "Webhooks". */
+/** What a call about a webhook must do to all its deliveries in one transaction: docs/operating.md, "Webhooks". */
 
-/** The most deliveries that one statement ends, deletes or makes due. It is 5,000, and lowered in the simulation. */
+/** The most deliveries that one statement ends, deletes or makes due. The real number is 5,000. */
 export const MOST_AT_ONCE = 6;
 
-/** The longest difference between two clocks by which a lease may seem longer. */
+/** The longest time for which a lease may seem to last, because clocks differ. */
 const LONGEST_LEASE_SECONDS = 120;
 
-/** How one transaction of a call leaves deliveries as they were. It is not applied to the model yet. */
+/** Which deliveries a transaction of a call fails to change. The model has not applied it yet. */
 export function leftUndone(model: Model, { call, intent }: Operation, changes: readonly Written[]): string | undefined {
   const change = changes.find(({ table }) => table === "webhooks");
   const isMeant = intent.kind === "deleteWebhook" || (intent.kind === "change" && intent.table === "webhooks");

@@ -9,8 +9,8 @@ import { wrongChangeSite, wrongCreateSite, wrongRelease } from "./sites.ts";
 import { wrongSend } from "./webhook-writes.ts";
 
 /**
- * What a call of the admin API may change: the tables, and of each "+" for a new row, "-" for one that goes, and the
- * columns that change. Tests of the calls say which values each of them stores.
+ * What each call of the admin API may change: its tables, and for each table "+" for a new row, "-" for a deleted row,
+ * and the columns. Tests of the calls check the values.
  */
 const SECRET = /^(version|secret|previous_version|previous_secret|previous_expires_at)$/;
 const MAY: Record<
@@ -36,12 +36,13 @@ const MAY: Record<
   reseal: { apps: [/secret$/], webhooks: [/secret$/] },
 };
 
-/** The tables of the directory. All others are a home's. */
+/** The tables of the directory. All other tables belong to a home. */
 const OF_DIRECTORY = ["sites", "app_routes", "admin_tokens"];
 
-const PURPOSE = "an operator's call changes what it is about, as it was asked for, and nothing else";
-const SEALS = "a secret is never lost, and ends only as an operator says";
-const ENDS = "only a closed site ends, by its own name, and is known to end elsewhere before anything of it goes";
+const PURPOSE = "an operator's call makes the change that it asks for, and no other";
+const SEALS = "a secret is never lost, and becomes invalid only by an operator's call";
+const ENDS =
+  "only a closed site ends, when its own name is given, and its end is known elsewhere before its rows are deleted";
 const SETTLES = "reconciling a restored home gives back what other databases know, and makes its sites skip ids";
 
 const broken = (rule: string, what: string | undefined): Broken => (what === undefined ? undefined : [rule, what]);
@@ -68,11 +69,11 @@ export function wrongWrite(model: Model, operation: Operation, change: Written):
   }
 }
 
-/** Why a row is not one that the call is about. */
+/** Why a row does not belong to the subject of the call. */
 function wrongPlace(model: Model, { intent, disturbed }: Operation, { home, table, before, after }: Written) {
   const row = (after ?? before) as Row;
   const isOfDirectory = OF_DIRECTORY.includes(table);
-  if (isOfDirectory && home !== "main") return "not a table of a home";
+  if (isOfDirectory && home !== "main") return "a home does not have this table";
   // After a restore the directory may have lost its row, so nothing can be compared.
   if (disturbed) return undefined;
   const id = "id" in intent ? intent.id : undefined;
@@ -88,21 +89,20 @@ function wrongPlace(model: Model, { intent, disturbed }: Operation, { home, tabl
   );
   if (wrong !== undefined) return `another ${wrong[0]}`;
   const isThere = isOfDirectory || site_id === undefined || home === model.directory.get(site_id)?.home;
-  return isThere ? undefined : "not the site's home";
+  return isThere ? undefined : "the row is not in the site's home";
 }
 
-/** Which part of a change is not among those that the call may make. */
+/** Which part of a change the call may not make. */
 function beyond(may: ("+" | "-" | RegExp)[] | undefined, { before, after }: Written): string | undefined {
-  if (may === undefined) return "not a table of it";
-  if (before === null) return may.includes("+") ? undefined : "it makes a row";
-  if (after === null) return may.includes("-") ? undefined : "it removes a row";
+  if (may === undefined) return "the call may not change this table";
+  if (before === null) return may.includes("+") ? undefined : "it inserts a row";
+  if (after === null) return may.includes("-") ? undefined : "it deletes a row";
   const column = Object.keys(after).find(
     (name) => after[name] !== before[name] && !may.some((part) => part instanceof RegExp && part.test(name)),
   );
   return column && `it changes ${column}`;
 }
 
-/** Rules of single calls. */
 function wrongValues(model: Model, operation: Operation, change: Written): string | undefined {
   const { intent, changes } = operation;
   const { table, before, after } = change;
@@ -115,7 +115,7 @@ function wrongValues(model: Model, operation: Operation, change: Written): strin
     case "add":
       if (table === "app_routes") return after?.claim === before?.claim ? "it has no new reservation" : undefined;
       if (table === "apps" && model.routes.get(String(after?.appid)) !== intent.siteId) return "no route leads to it";
-      // A call that another one disturbs may reserve an appid once more, but makes what it adds once.
+      // A call may reserve an appid again when another call has released it. But it adds its row only once.
       return changes.some((each) => each.table === table) ? "the call has done that already" : undefined;
     case "revoke":
       return wrongRelease(model, intent.appid, change);
@@ -129,7 +129,7 @@ function wrongValues(model: Model, operation: Operation, change: Written): strin
 /** The columns that a PATCH may name. */
 const NAMED = ["name", "status", "url", "events", "retention_days"];
 
-/** Which column has another value than was asked for, or than before when nothing was asked. */
+/** Which column has neither the requested value nor, when none was requested, its earlier value. */
 export function notAsked(asked: Row, { before, after }: Written, base: Row = before ?? {}): string | undefined {
   const wanted = { ...base, ...asked };
   const column = NAMED.find((name) => name in base && after?.[name] !== wanted[name]);

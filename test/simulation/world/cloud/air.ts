@@ -4,7 +4,7 @@ import type { Call, Trip } from "../call.ts";
 import type { Moments } from "../moments.ts";
 import type { Witness } from "./witness.ts";
 
-/** What all links from an isolate to a binding share. */
+/** What all links between an isolate and its bindings share. */
 export interface Air {
   scheduler: Scheduler;
   chance: Chance;
@@ -40,14 +40,14 @@ export function setOut({ scheduler, witness }: Air, call: Call | undefined, to: 
   return trip;
 }
 
-/** Brings an answer back. A call that has ended by then never hears of it. */
+/** Brings an answer back to a call, unless the call has ended by then. */
 export function bringBack({ scheduler }: Air, call: Call | undefined, trip: Trip, travel: number, settle: () => void) {
   scheduler.after(travel, () => {
     if (isHeard(call, trip)) settle();
   });
 }
 
-/** An answer arrives. @returns whether the call still waits for it: a call that has ended gets no more answers */
+/** Ends a trip when its answer arrives. @returns whether the call still waits for the answer */
 export function isHeard(call: Call | undefined, trip: Trip): boolean {
   if (call?.alive === false) return false;
   trip.isOpen = false;

@@ -102,7 +102,6 @@ export class Cloud {
     }
   }
 
-  /** The caches of the KV namespace CREDENTIALS at the edges. */
   get credentialCaches(): SimulatedKv[] {
     return [...this.#edges.values()].flatMap(({ credentials }) => credentials ?? []);
   }
@@ -112,7 +111,6 @@ export class Cloud {
     this.#lives.cutOff(call);
   }
 
-  /** Ends an isolate with all of its work. */
   kill(isolate: Isolate): void {
     this.isolates = this.isolates.filter((each) => each !== isolate);
     const ended = isolate.kill();

@@ -6,16 +6,18 @@ import { type Home, RESTARTED } from "./home.ts";
 /** Milliseconds after which a call of D1 counts as a fault of the platform, because the Worker may have given up. */
 const SLOW_MS = 900;
 
-/** Milliseconds of a call at a slow home: some calls of one request may be answered before its time is over. */
+/** Milliseconds of a call at a slow home, of which a request has time for some. */
 const SPELL_MS = [1_500, 4_000] as const;
 
-/** The fault of a call when D1's answer was lost with an error that asks for a retry. */
+/** The fault of a call that lost D1's answer with an error after which the Worker should retry. */
 export const TRANSIENT_FAULT = "transient";
 
 const TRANSIENT = "D1_ERROR: Network connection lost.";
 const DISCONNECTED = "D1_ERROR: Can't read from request stream because client disconnected.";
 const STALL_RESET = "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.";
-/** Errors of D1 and SQLite when nothing is done, or nobody knows. Only the first one is worth a retry. */
+/**
+ * Errors of D1 and SQLite after which nothing is done, or the result is unknown. Only the first one is worth a retry.
+ */
 const REFUSALS = [
   TRANSIENT,
   "D1_ERROR: D1 DB is overloaded. Requests queued for too long.",
@@ -27,7 +29,6 @@ const REFUSALS = [
   "D1_ERROR: Exceeded maximum DB size.",
 ];
 
-/** Faults of a call of D1. */
 export const DATABASE_FAULTS = [
   "slow",
   "request lost",
@@ -106,7 +107,7 @@ export function databaseLink(air: Air, home: Home, weather: Weather): Carry {
           settle();
         });
       };
-      // A lost connection tells nothing of the home.
+      // A lost connection is no answer of the home.
       const fail = (message: string) => deliver(() => reject(new Error(message)), 0, message !== TRANSIENT);
       const disconnect = () => {
         fault("disconnected", { detail: ` ${disconnects} its work`, isTransient: true });
@@ -138,7 +139,7 @@ export function databaseLink(air: Air, home: Home, weather: Weather): Carry {
           if (call?.alive && !call.isOver) witness.note(call, `D1 ${home.name} ${name}: reset`, "D1: reset");
           fail(STALL_RESET);
         });
-        // Nobody sees before the reset whether it was done.
+        // The work may be done although the call fails at the reset.
         if (chance.happens(0.5)) home.take(call, doWork, ignore, ignore);
       };
       if (drawn.lostBefore) {
@@ -153,7 +154,7 @@ export function databaseLink(air: Air, home: Home, weather: Weather): Carry {
         if (state === "silent") return;
         if (state === "refusing" || drawn.refused) return fail(chance.one(REFUSALS));
         if (state === "stalled") return wait();
-        // A restart closes the connection. Otherwise a call that is held for over a minute would be done after a restore.
+        // A restart closes the connection. Otherwise a call that is held for long could be done after a restore.
         if (heldMs > 0 && since < home.restartedAt) return fail(RESTARTED);
         if (disconnects === "before") return disconnect();
         pass("there", () => home.take(call, doWork, comeBack, refuse));

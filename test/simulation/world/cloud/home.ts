@@ -31,7 +31,6 @@ export class Home {
   restartedAt = Number.NEGATIVE_INFINITY;
   /** How many transactions it has run. */
   turn = 0;
-  /** The call whose transaction runs. */
   #working: Call | undefined;
 
   constructor(name: string, scheduler: Scheduler, witness: Witness) {

@@ -5,16 +5,13 @@ import { type Air, bringBack, callNow, setOut, strikes } from "./air.ts";
 /** Faults of a call of KV, the gravest first; only a put can be lost. */
 export const KV_FAULTS = ["failed", "silent", "lost", "slow"] as const;
 
-/**
- * How an isolate's calls travel to a KV namespace and back. The Worker never depends on KV, so no fault here excuses a
- * failing answer.
- */
+/** How an isolate's calls travel to KV and back. The Worker never depends on KV, so no fault here excuses a failure. */
 export function kvLink(air: Air, name: string, weather: Weather["kv"]): Carry {
   const { scheduler, chance, witness } = air;
   return (method, work) => {
     const call = callNow();
     const trip = setOut(air, call, `${name} ${method}`);
-    // The delay is seconds, or so short that D1, which is asked in parallel, answers at nearly the same time.
+    // The delay is seconds, or so short that D1, which is asked in parallel, answers at nearly the same moment.
     const slow = strikes(air, weather.slow) ? chance.between(5, chance.one([40, 4_000])) : 0;
     const failed = strikes(air, weather.failed);
     const silent = strikes(air, weather.silent);

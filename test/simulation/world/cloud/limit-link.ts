@@ -4,10 +4,9 @@ import { type Air, bringBack, callNow, setOut, strikes } from "./air.ts";
 /** Share of a limit's calls that fail or get no answer. */
 const FAILURES = 0.01;
 
-/** Faults of a call of a limit. */
 export const LIMIT_FAULTS = ["silent", "failed"] as const;
 
-/** How an isolate asks a rate limit of its location: without network. Some calls fail. */
+/** How an isolate calls a rate limit of its location: without network, and some calls fail. */
 export function limitLink(air: Air, name: string): Carry {
   const { chance, witness } = air;
   return (method, work) => {

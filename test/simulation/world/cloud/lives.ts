@@ -6,7 +6,6 @@ import { type Air, strikes } from "./air.ts";
 /** Milliseconds that work may go on after a handler has returned. */
 const LEFT_OVER_MS = 30_000;
 
-/** How calls run and end in their isolates. */
 export class Lives {
   readonly #air: Air;
   readonly #cutOff: number;
@@ -51,8 +50,7 @@ export class Lives {
   maybeCutOff(call: Call): void {
     const { scheduler, chance } = this.#air;
     if (!strikes(this.#air, this.#cutOff)) return;
-    // Often during the look-up of the app, which only a cold isolate does; sometimes during a retry, or after the
-    // answer.
+    // The end often hits the look-up of the app, which only a cold isolate does, and sometimes a retry or later work.
     scheduler.after(chance.between(0, chance.one([10, 60, 5_000])), () => {
       this.cutOff(call);
     });
@@ -65,7 +63,7 @@ export class Lives {
     this.end(call);
   }
 
-  /** A handler has returned. Work that it registered with waitUntil has some more time; all other work is dropped. */
+  /** Notes that a handler has returned. Its waitUntil work gets some more time, and all other work is dropped. */
   answered(call: Call): void {
     if (!call.alive) return;
     const timeUp = () => {
@@ -93,7 +91,9 @@ export class Lives {
     };
   }
 
-  /** The work that has ended may have registered more work, or may register it in this turn. */
+  /**
+   * Ends a call when it has no more waitUntil work. Work that has just ended may register more work in the same turn.
+   */
   #endWhenOver(call: Call): void {
     if (call.leftOver > 0) return;
     this.#air.scheduler.atRest(() => {

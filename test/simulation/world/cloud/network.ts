@@ -1,14 +1,13 @@
 import type { Answer, Call } from "../call.ts";
 import { type Air, strikes } from "./air.ts";
 
-/** The caller got no answer over the network. */
+/** Thrown when the caller gets no answer over the network. */
 export class NetworkError extends Error {
   override readonly name = "NetworkError";
 }
 
 /**
- * Takes a request to the Worker and the answer back to the caller. The Worker's side answers undefined when the call
- * was ended.
+ * Brings a request to the Worker and the answer back to the caller. The Worker gives undefined when the call was ended.
  *
  * @throws NetworkError when the caller gets no answer
  */

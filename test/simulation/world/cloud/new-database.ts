@@ -12,8 +12,8 @@ export const readMigrations = (): string[] =>
     .map((name) => readFileSync(join(FOLDER, name), "utf8"));
 
 /**
- * The tables that the checker watches, in an order in which each row comes after the rows that it refers to. Tests of
- * their own say all of usage and metrics, whose rows change with each call.
+ * The tables that the checker watches, in an order in which each row comes after the rows that it refers to. The tables
+ * of usage and metrics, which change with each call, have their own tests instead.
  */
 export const WATCHED = [
   "sites",

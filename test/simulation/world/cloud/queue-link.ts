@@ -6,8 +6,8 @@ import { type Air, bringBack, callNow, setOut, strikes } from "./air.ts";
 export const QUEUE_FAULTS = ["message lost", "answer lost", "slow"] as const;
 
 /**
- * How an isolate's messages travel to a queue. The sweep makes up for lost messages of events, and an answer never
- * waits for a message, so no fault here excuses a failing answer.
+ * How an isolate's messages travel to a queue. The sweep replaces lost messages about events, and no answer waits for a
+ * message. So no fault here excuses a failed call.
  */
 export function queueLink(air: Air, binding: string, weather: Weather["queue" | "journal"]): Carry {
   const { scheduler, chance, witness } = air;

@@ -37,7 +37,9 @@ export const JOURNAL = queueOf("JOURNAL");
 export const eventsQueue = (cloud: Cloud, air: Air, weather: Weather["queue"]): QueueTruth =>
   queue(cloud, air, EVENTS, { ...weather, never: 0 });
 
-/** The queue of refused calls. It may lose messages, and its consumer runs as often at once as wrangler.toml says. */
+/**
+ * The queue of refused calls. It may lose messages. wrangler.toml says how many of its batches run at the same time.
+ */
 export const journalQueue = (cloud: Cloud, air: Air, weather: Weather["journal"]): QueueTruth =>
   queue(cloud, air, JOURNAL, { ...weather, concurrency: JOURNAL.concurrency });
 

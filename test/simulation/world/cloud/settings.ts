@@ -1,6 +1,6 @@
 import type { Chance } from "../../machine/chance.ts";
 
-/** The settings of a deployment, the same for all isolates that it starts. */
+/** The settings of a deployment. All isolates that it starts have the same. */
 export interface Settings {
   toleranceSeconds: number;
   replayLookMs: number;
@@ -29,7 +29,6 @@ export const bindingOf = (home: string): string =>
 /** The secret that closes a home, by the documentation's rule. */
 const closedSecret = (home: string): string => `CLOSED_${home.toUpperCase().replaceAll("-", "_")}`;
 
-/** The settings of the first deployment. */
 export const firstSettings = (chance: Chance): Settings => ({
   toleranceSeconds: 300,
   replayLookMs: chance.one([0, 1, 5]),

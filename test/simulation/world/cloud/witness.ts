@@ -7,7 +7,7 @@ import type { Home } from "./home.ts";
 export interface Witness {
   /** A call reached an isolate. */
   arrives(call: Call): void;
-  /** A transaction has changed rows; `call` is undefined for a hand at the database. */
+  /** A transaction has changed rows; `call` is undefined for SQL by hand. */
   commits(home: Home, call: Call | undefined, changes: Change[]): void;
   /** The Worker has answered. The answer may still be lost on its way. */
   answers(call: Call): void;
@@ -15,9 +15,9 @@ export interface Witness {
   ends(call: Call): void;
   /** The call is answered, and all work that it registered with waitUntil has ended. */
   isOver(call: Call): void;
-  /** A call that is over asks the platform for something more. */
+  /** A call that is over makes one more call of the platform. */
   goesOn(call: Call, trip: Trip): void;
-  /** A call asks a home. */
+  /** A call sends a query to a home. */
   asks(call: Call, home: string): void;
   /** An answer of a home, or an error, has reached a call. */
   isTold(call: Call, home: string): void;
@@ -31,7 +31,7 @@ export interface Witness {
   hears(post: Post): void;
   /** The Worker will never receive an answer to a post. */
   misses(post: Post): void;
-  /** Something for the trace, and the kind under which it is counted. */
+  /** Writes a line of the trace, and counts it under its kind. */
   note(call: Call | undefined, what: string, kind?: string): void;
   /** An isolate writes to its log; `call` is the one whose work it is. */
   logs(isolate: string, call: Call | undefined, record: object): void;
