@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
-/** The console in a real browser: `npm run test:browser`. Needs Debian's chromium-headless-shell, or CHROMIUM names another program. */
+/** Tests the console in a real browser: `npm run test:browser`. It needs Debian's chromium-headless-shell, or another program in CHROMIUM. */
 export default defineConfig({
   test: {
     name: "browser",

@@ -5,7 +5,7 @@ import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-worker
 import { defineConfig } from "vitest/config";
 import { workerOptions } from "./test/support/worker-options.ts";
 
-// Secrets for tests; npm start makes random ones. They are set here, because wrangler asks for them before miniflare gets them below.
+// Secrets for tests. They are set here, because wrangler asks for them before miniflare gets them below. npm start makes random secrets.
 const secrets = {
   MASTER_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
   ADMIN_TOKEN: "test-admin-token-0123456789abcdef",
@@ -15,7 +15,7 @@ Object.assign(process.env, { WRANGLER_LOG: "warn", ...secrets });
 const disk = tmpdir();
 process.env.TMPDIR = inMemory() ?? disk;
 
-/** Tests of pure functions and of the client: plain node starts in a fraction of the time that workerd takes. */
+/** Tests of pure functions and of the client. They run in plain node, which starts much faster than workerd. */
 const pure = [
   "test/{architecture,docs,docs-receiving,docs-zh,threat-model}.test.ts",
   "test/client/{sign,verify-event}.test.ts",
@@ -38,11 +38,11 @@ const processes = [
   "test/operators/admin/lists.test.ts",
   "test/simulation/conformance/**/*.test.ts",
 ];
-/** Parts of the gate that `npm test` and `npm run test:e2e` leave out, because they take long. */
+/** Tests that `npm test` and `npm run test:e2e` leave out, because they take long. The gate runs them in parts of their own. */
 const seeds = "test/simulation/seeds.test.ts";
 const recipes = "test/e2e/recipes.test.ts";
 
-/** No limit may fail a test on a busy machine, so none is below 30 s: lint/short-time-limit.grit. */
+/** No limit is below 30 s, so that a busy machine fails no test: lint/short-time-limit.grit. */
 const limits = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 45_000 } } };
 
 export default defineConfig(async () => {
@@ -50,13 +50,13 @@ export default defineConfig(async () => {
   return {
     test: {
       silent: "passed-only" as const,
-      // By default Vitest keeps a core for itself. One worker more than cores would cost a workerd that imports everything once more.
+      // By default Vitest keeps one core for itself. More workers than cores would only start one more workerd, which imports everything.
       maxWorkers: availableParallelism(),
       projects: [
         {
           plugins: [
             cloudflareTest({
-              // Each test file would load the Worker's module here, but the tests make their own app.
+              // This is an empty Worker, because the tests make their own app, and each test file would load the real Worker.
               main: "./test/support/empty-worker.ts",
               miniflare: {
                 ...worker,
@@ -73,7 +73,7 @@ export default defineConfig(async () => {
             include: ["test/**/*.test.ts"],
             exclude: ["**/node_modules/**", "test/bench/**", "test/browser/**", ...pure, ...processes],
             setupFiles: ["./test/support/apply-migrations.ts"],
-            // Many files share one workerd: starting one takes longer than most files.
+            // Many files share one workerd, because the start of a workerd takes longer than most files.
             isolate: false,
             deps: {
               optimizer: {
@@ -123,19 +123,19 @@ export default defineConfig(async () => {
             testTimeout: 240_000,
             hookTimeout: 240_000,
             name: "node",
-            // They mostly wait for the commands that they start.
+            // There is one worker more than cores, because these tests mostly wait for the commands that they start.
             maxWorkers: availableParallelism() + 1,
             sequence: { groupOrder: 1 },
             include: processes,
             exclude: ["**/node_modules/**", recipes],
-            // The commands under test read wrangler's log. Each process loads ten megabytes of wrangler; the cache holds them compiled.
+            // The commands under test read wrangler's log. Each process loads ten megabytes of wrangler, and the cache holds their compiled code.
             env: { WRANGLER_LOG: "log", TMPDIR: disk, NODE_COMPILE_CACHE: resolve("node_modules/.cache/compiled") },
           },
         },
       ],
       coverage: {
         provider: "istanbul" as const,
-        // Only folders with a threshold are measured: to measure all of src/ takes a fifth of the time.
+        // Only folders with a threshold are measured, because measuring all of src/ would take a fifth of the time.
         include: ["src/{core/{signed,credentials,operations},operators/diagnosis}/**/*.ts"],
         reporter: ["text", "html"],
         thresholds: { "src/{core/{signed,credentials,operations},operators/diagnosis}/**": { branches: 100 } },
@@ -144,14 +144,14 @@ export default defineConfig(async () => {
   };
 });
 
-/** Leaves out zod's messages in 60 languages: the Worker uses none, and they would be a large part of its code. */
+/** Leaves out zod's messages in 60 languages. The Worker uses none of them, and they would be a large part of its code. */
 const withoutLocales = {
   name: "without-locales",
   resolveId: (id: string) => (id === "../locales/index.js" ? "\0without-locales" : undefined),
   load: (id: string) => (id === "\0without-locales" ? "export {}" : undefined),
 };
 
-/** A folder in memory, on Linux with enough room: tests write their databases thousands of times, and a query there takes half as long. */
+/** A folder in memory, on Linux with enough room. Tests query their databases thousands of times, and a query takes half as long there. */
 function inMemory(): string | undefined {
   const memory = "/dev/shm";
   if (!existsSync(memory)) return undefined;

@@ -23,8 +23,8 @@ import { Journal } from "./operators/journal/journal.ts";
 const OF_OPERATORS = /^\/(?:admin|console)(?:\/|$)/;
 
 /**
- * Builds the application. The surfaces of operators are imported at their first request, so an isolate that serves only signed
- * calls never pays for them.
+ * Builds the application. The surfaces of operators are imported at their first request, so that an isolate that serves only signed
+ * calls does not load them.
  *
  * @param runtime   time and chance; tests give their own
  * @param telemetry where log records go
@@ -48,14 +48,14 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
     async fetch(request: Request, env: Bindings, ctx: ExecutionContext): Promise<Response> {
       if (!OF_OPERATORS.test(getPath(request))) return callers.fetch(request, env, ctx);
       const made = operators ?? (await operatorsApp(isolate, journal));
-      // First requests that come together share one memory, and its limits.
+      // Simultaneous first requests share one app, with one memory and its limits.
       operators ??= made;
       return operators.fetch(request, env, ctx);
     },
   };
 }
 
-/** @param seen is given what each request has left, after its answer is made */
+/** @param seen receives the trace of each request, after its answer is made */
 function callersApp(isolate: Isolate, journal: Journal, seen?: (trace: Trace) => void): Routes {
   const app = rootApp(isolate);
   if (seen !== undefined) {
@@ -68,7 +68,7 @@ function callersApp(isolate: Isolate, journal: Journal, seen?: (trace: Trace) =>
   addCalls(app);
   app.get("/healthz", health());
   refuseOtherMethods(app, true);
-  // After the line above: any other method than GET and HEAD is 404 here, not 405. A redirect in a file would take all methods.
+  // These routes come after refuseOtherMethods, so other methods than GET and HEAD are 404 here. A redirect in a file would take all methods.
   app.get("/", (c) => c.redirect("/docs/", 302));
   app.get("/docs/*", docsNotFound());
   return app;
@@ -79,7 +79,7 @@ async function operatorsApp(isolate: Isolate, journal: Journal): Promise<Routes>
     const { addOperatorSurfaces } = await import("./operators/surfaces.ts");
     return addOperatorSurfaces(rootApp(isolate), isolate, sendsSigned(isolate, journal));
   } catch (error) {
-    // Code that does not load is a fault like any other: answered with its x-request-id, and logged.
+    // Code that does not load is a fault like any other: the answer has an x-request-id, and the fault is logged.
     const broken = rootApp(isolate);
     broken.all("*", () => {
       throw error;
@@ -88,7 +88,7 @@ async function operatorsApp(isolate: Isolate, journal: Journal): Promise<Routes>
   }
 }
 
-/** Sends a request to the callers' surface as if it came from outside: every step is walked, and leaves what it always leaves. */
+/** Sends a request to the callers' surface as if it came from outside. All steps run, and each has its usual effects. */
 function sendsSigned(isolate: Isolate, journal: Journal): SendsSigned {
   return async (request, env, ctx) => {
     let trace: Trace | undefined;

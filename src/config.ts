@@ -3,18 +3,18 @@ import { CLOSED_LIST, closedSecret, namesIn } from "./core/homes.ts";
 import type { Telemetry } from "./core/telemetry/telemetry.ts";
 import { accessSettings, accessWarnings, type SignInSettings } from "./operators/access/settings.ts";
 
-/** The fewest days that events are kept: the eight attempts of a delivery take about 30 hours. */
+/** The fewest days that events are kept. The eight attempts of a delivery take about 30 hours. */
 const LEAST_EVENT_DAYS = 2;
 
-/** The settings of the whole deployment. How operators sign in to the console is part of it: {@link SignInSettings}. */
+/** The settings of the whole deployment, with those for the sign-in of operators to the console: {@link SignInSettings}. */
 export interface Config extends Core, SignInSettings {
   /** The queue that brings refused calls into the journals of their homes. */
   journal: Queue | undefined;
   /** The var JOURNAL_DAYS: how long refused calls are kept. */
   journalDays: number;
-  /** The var AUDIT_DAYS: how long rows of the audit log are kept, but for receipts. */
+  /** The var AUDIT_DAYS: how long rows of the audit log are kept, except receipts. */
   auditDays: number;
-  /** What one token for programs may change, and read. */
+  /** How often one token for programs may change or read something. */
   tokenChanges: RateLimit | undefined;
   tokenReads: RateLimit | undefined;
   /** Whether a webhook's URL may be http on this machine. The var WEBHOOK_LOOPBACK, which no deployment sets. */
@@ -22,8 +22,8 @@ export interface Config extends Core, SignInSettings {
   /** The var EVENT_RETENTION_DAYS, at least {@link LEAST_EVENT_DAYS}: how long events and their deliveries are kept. */
   eventRetentionDays: number;
   /**
-   * Without surrounding white space. Undefined when the token is missing or unsafe: then the admin API and the console refuse
-   * everything.
+   * The token without surrounding white space. Undefined when the token is missing or unsafe: then the admin API and the console
+   * refuse everything.
    */
   adminToken: string | undefined;
   /** Why `adminToken` is undefined. */
@@ -99,7 +99,7 @@ function parseConfig(env: Bindings): Config {
   };
 }
 
-/** Trims the token: a token that was set from a file ends with a line break, which no operator types. */
+/** Trims the token. A token that was set from a file ends with a line break, which an operator does not type. */
 function adminToken(value = ""): Pick<Config, "adminToken" | "adminTokenFault"> {
   const token = value.trim();
   const fault = adminTokenFault(token);

@@ -14,12 +14,12 @@ import { CALL_RULES } from "./operators/usage/call-rules.ts";
 const SWEEP_CRON = "* * * * *";
 const PRUNE_CRON = "*/5 * * * *";
 
-/** Milliseconds for looking whether MASTER_KEY is right. */
+/** The milliseconds for the check whether MASTER_KEY is right. */
 const CANARY_MS = 10_000;
 
 /**
- * The handlers that the platform calls, with the memory of one isolate. Code that the first signed request does not need is
- * imported when it is first used: loading costs CPU, and many isolates serve only signed calls.
+ * The handlers that the platform calls, with the memory of one isolate. Code that the first signed request does not need is imported at
+ * its first use, because loading costs CPU, and many isolates serve only signed calls.
  *
  * @param runtime   time and chance; the simulator gives its own
  * @param telemetry where log records go
@@ -48,7 +48,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
     return failed;
   }
 
-  /** Why what is sealed does not open; empty when it does. Makes the canary that tells, when there is none. */
+  /** Why MASTER_KEY does not open the stored secrets; empty when it does. Makes the canary of this check when there is none. */
   async function unopenedBecause(config: Config, now: number): Promise<string[]> {
     const { keepCanary } = await import("./operators/services/master-key.ts");
     const answerBy = runtime.elapsed() + CANARY_MS;
@@ -56,7 +56,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
       const opens = await keepCanary({ runtime, config, credentials, now, answerBy });
       return opens ? [] : ["MASTER_KEY does not open it"];
     } catch (error) {
-      // Pruning goes on in the other homes.
+      // The error is only reported: pruning goes on in the other homes.
       return [rootOf(error).message];
     }
   }
@@ -69,14 +69,14 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
   return {
     fetch: app.fetch,
 
-    /** The messages of EVENTS name webhooks with deliveries that are due. Those of JOURNAL hold refused calls. */
+    /** The messages of the queue EVENTS name webhooks with due deliveries. The messages of JOURNAL hold refused calls. */
     async queue(batch, env, ctx) {
       const { refused, others } = Object.groupBy(batch.messages, ({ body }) =>
         isJournalMessage(body) ? "refused" : "others",
       );
       if (refused !== undefined) {
         const { writeJournal } = await import("./operators/journal/write-journal.ts");
-        // Also while a setting is wrong: it is what calls are refused for.
+        // This works even while a setting is wrong, because that setting causes the refusals.
         const tools = { runtime, telemetry, config: readDatabases(env), callRules: CALL_RULES };
         await writeJournal(tools, refused, journalMemory);
       }
@@ -87,8 +87,8 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
     },
 
     /**
-     * SWEEP_CRON sweeps overdue deliveries, PRUNE_CRON prunes expired rows and looks whether MASTER_KEY is right, and any other cron
-     * does both. Throws when a home failed, MASTER_KEY is wrong or a setting is, so that Cloudflare shows the run as failed.
+     * SWEEP_CRON sweeps overdue deliveries. PRUNE_CRON prunes expired rows and checks whether MASTER_KEY is right. Any other cron does
+     * both. Throws when a home failed, or when MASTER_KEY or another setting is wrong, so that Cloudflare shows the run as failed.
      */
     async scheduled({ cron, scheduledTime }, env) {
       const config = readConfig(env, telemetry);

@@ -5,9 +5,9 @@ export type AgentSessionErrorCode =
   | "session_not_found"
   | "state_forbids"
   | "idempotency_key_reused"
-  /** Over a limit; nothing was done. */
+  /** The call was over a limit; nothing was done. */
   | "too_many_requests"
-  /** The service, or a gateway in front of it, could not answer. With a key, the same call again tells whether it was done. */
+  /** The service, or a gateway in front of it, could not answer. Repeat the call with its key to find out whether it was done. */
   | "unavailable"
   /** A fault of the deployment. */
   | "internal"
@@ -28,8 +28,8 @@ export interface AgentSessionErrorContext {
 }
 
 /**
- * A call that did not succeed. `message` tells in English what happened, with the address, and the service's own message and detail if
- * it sent them. Programs should read `code`: the wording of `message` may change.
+ * A call that did not succeed. `message` says in English what happened, with the address, and with the service's own message and detail
+ * if it sent them. Programs should read `code`, because the wording of `message` may change.
  */
 export class AgentSessionError extends Error {
   override readonly name = "AgentSessionError";
@@ -40,7 +40,7 @@ export class AgentSessionError extends Error {
   readonly detail: string | undefined;
   /** `x-request-id`, to quote to the operator. */
   readonly requestId: string | undefined;
-  /** How many seconds the service asks to wait. `Infinity` when its text cannot be read, as `1m`: do not give that to a timer. */
+  /** How many seconds the service asks to wait. `Infinity` when the text cannot be read, such as `1m`: do not give that to a timer. */
   readonly retryAfter: number | undefined;
 
   constructor(code: AgentSessionErrorCode, message: string, context: AgentSessionErrorContext = {}) {

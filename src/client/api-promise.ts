@@ -1,6 +1,6 @@
 import type { WireAnswer } from "./read-answer.ts";
 
-/** The result of a call, and the answer that held it. */
+/** The result of a call, and the answer that contained it. */
 export interface WithResponse<Data> {
   data: Data;
   /** The answer to the last try: status, headers and envelope. */

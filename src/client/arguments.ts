@@ -1,7 +1,7 @@
 /** Turns the arguments of calls into fields of the wire. A value that JSON cannot carry exactly is refused before anything is sent. */
 
 export interface NewSession {
-  /** The customer is created or updated. An id is the same as a number or a string; beyond 2^53, give a bigint or a string. */
+  /** The customer is created or updated. The number 7 and the string "7" are the same id; beyond 2^53, give a bigint or a string. */
   customer: { id: string | number | bigint; name: string; ip: string };
   /** The first message, 1 to 2000 characters. */
   content: string;
@@ -12,7 +12,7 @@ export interface NewSession {
   responsibleAgentId: number;
   /** The sender of the first message. Default: the responsible agent. */
   sender?: "customer" | "responsible_agent" | "system" | undefined;
-  /** Your own pairs of name and value, stored with the session: up to 20, names of 1 to 40 characters of A-Za-z0-9_.-, values of up to 500. */
+  /** Up to 20 pairs of name and value, stored with the session. Names: 1 to 40 characters of A-Za-z0-9_.-; values: up to 500 characters. */
   metadata?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -53,14 +53,14 @@ function object<Value extends object>(name: string, value: Value): Value {
 }
 
 function integer(name: string, value: number): number {
-  // The types allow no bigint here. A program without types may give one: it carries all its digits.
+  // The types allow no bigint here. A program without types may give one, and a bigint has all its digits.
   if (Number.isSafeInteger(value) || typeof value === "bigint") return value;
   const beyond = Number.isInteger(value) ? ": it is beyond 2^53 - 1, so its digits are not certain" : "";
   const valueText = typeof value === "number" ? `${value}` : kindOf(value);
   throw new TypeError(`${name}: must be an integer, not ${valueText}${beyond}`);
 }
 
-/** Checks each id of a list. Array.from() makes a hole undefined, which is refused; list.map() would leave it out. */
+/** Checks each id of a list. Array.from() turns a hole into undefined, which is refused; list.map() would skip the hole. */
 function integers(name: string, list: readonly number[]): number[] {
   if (!Array.isArray(list)) throw new TypeError(`${name}: must be an array`);
   return Array.from(list, (each, index) => integer(`${name}[${index}]`, each));
@@ -68,7 +68,7 @@ function integers(name: string, list: readonly number[]): number[] {
 
 function strings(name: string, pairs: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const prototype = Object.getPrototypeOf(object(name, pairs));
-  // A Map or URLSearchParams has no fields of its own: nothing of it would be sent.
+  // A Map or URLSearchParams has no fields of its own, so no value of it would be sent.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     throw new TypeError(`${name}: must be a plain object of strings`);
   }

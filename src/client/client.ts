@@ -45,7 +45,7 @@ export { prepare, sign } from "./sign.ts";
 export { type EventHeaders, type VerifyEventOptions, verifyEvent } from "./verify-event.ts";
 
 export interface CallResult {
-  /** Whether an earlier call with this key was done: then this is the answer of that call. */
+  /** Whether an earlier call with this key was done. If so, this is the answer of that call. */
   replayed: boolean;
   /** `x-request-id`, to quote to the operator. */
   requestId: string | undefined;
@@ -56,14 +56,14 @@ export interface CreateSessionResult extends CallResult {
 }
 
 export interface AddAgentsResult extends CallResult {
-  /** All who did not join; empty in an answer that is `replayed`. */
+  /** All agents who did not join; empty in an answer that is `replayed`. */
   ignored: IgnoredAgent[];
 }
 
 /** A requested agent who did not join. */
 export interface IgnoredAgent {
   agentId: number;
-  /** The service's words. The second type stands for those of a newer service. */
+  /** The service's words. The second type is for words of a newer service. */
   reason: "unknown" | "disabled" | "already on the session" | (string & {});
 }
 
@@ -71,7 +71,7 @@ export interface IgnoredAgent {
 const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 8_000;
 
-/** Seconds. When the service asks for a longer wait, the call fails: its caller can decide what to do in the meantime. */
+/** Seconds. When the service asks for a longer wait, the call fails, so that its caller can decide what to do. */
 const LONGEST_RETRY_AFTER = 60;
 
 /** A prepared call: the fields to send, and the caller's options. */
@@ -85,7 +85,7 @@ interface Attempt {
   limits: Limits;
 }
 
-/** Calls the service. Signs each try anew, retries when a retry is safe, and has a retried call done once. */
+/** Calls the service. It signs each try anew and retries when a retry is safe. With a key, a retried call is done only once. */
 export class AgentSessionClient {
   readonly #baseUrl: string;
   readonly #app: { appid: string; secret: string };
@@ -104,7 +104,7 @@ export class AgentSessionClient {
   /**
    * Opens a ticket session with its first message.
    *
-   * @throws AgentSessionError when the last try failed; TypeError, before anything is sent, for a wrong option and for input that JSON
+   * @throws AgentSessionError when the last try failed; TypeError, before anything is sent, for a wrong option or for input that JSON
    *   cannot carry exactly
    */
   createSession(session: NewSession, options: CallOptions = {}): ApiPromise<CreateSessionResult> {
@@ -138,8 +138,8 @@ export class AgentSessionClient {
   }
 
   /**
-   * One signed try of an operation, with any fields in wire names: a tool to find why calls are refused. `appid`, `timestamp` and
-   * `ranstr` are added when they are missing. Never retries. Sends an Idempotency-Key only when one is given.
+   * Makes one signed try of an operation, with any fields in wire names. This helps to find out why calls are refused. `appid`,
+   * `timestamp` and `ranstr` are added when they are missing. It never retries, and sends an Idempotency-Key only when one is given.
    *
    * @returns the answer, also when it is a refusal
    * @throws AgentSessionError when no envelope came back; TypeError for an operation that this client does not know
@@ -179,7 +179,7 @@ export class AgentSessionClient {
       if (answer?.envelope.code === 1) return answer;
       const failure =
         outcome instanceof AgentSessionError ? outcome : errorOfRefusal(outcome, names, this.#called(operation));
-      // A refused timestamp did nothing, so one retry with the service's time needs no key. When that time is refused too, it was wrong.
+      // A call with a refused timestamp was not done, so one retry with the service's time needs no key. A second refusal is final.
       const corrects = answer !== undefined && offset !== learned && this.#clock.take(answer);
       if (answer !== undefined && !corrects) this.#clock.doubt(answer, offset);
       const { retryAfter = 0 } = failure;
@@ -190,7 +190,7 @@ export class AgentSessionClient {
     }
   }
 
-  /** Each try has a new timestamp, ranstr and signature: the service would refuse the same ones as a replay. */
+  /** Each try has a new timestamp, ranstr and signature, because the service would refuse the same ones as a replay. */
   async #try({ operation, fields, names, key, signal, limits }: Attempt, clockOffset: number): Promise<WireAnswer> {
     if (!OPERATION_NAMES.includes(operation)) {
       throw new TypeError(`operation: must be one of ${OPERATION_NAMES.join(", ")}`);
@@ -203,14 +203,14 @@ export class AgentSessionClient {
       "x-chat-signature": signature,
       ...(key !== undefined && { "idempotency-key": key }),
     };
-    // As `this.#fetch(…)`, fetch would get this client as `this`, which platforms refuse.
+    // `this.#fetch(…)` would call fetch with this client as `this`, which platforms refuse.
     const fetch = this.#fetch;
     const url = this.#urlOf(operation);
     const called = this.#called(operation);
     let answer: FetchedAnswer | undefined;
     try {
       return await withinLimit(limits.timeoutMs, signal, async (limit) => {
-        // Redirects are not followed: the POST could become a GET, or the signed body could go to another server.
+        // Redirects are not followed, because the POST could become a GET, or the signed body could go to another server.
         answer = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: limit });
         return readAnswer(answer, called);
       });
@@ -220,7 +220,7 @@ export class AgentSessionClient {
       const isLate = error instanceof TryTimedOut;
       const why = isLate ? ` in ${limits.timeoutMs} ms` : `: ${describe(error)}`;
       const message = `no answer from ${called}${why}`;
-      // Its headers may have come, and with them a Retry-After.
+      // The headers of the answer may have arrived, with a Retry-After.
       const retryAfter = answer && retryAfterOf(answer.headers);
       throw new AgentSessionError(isLate ? "timeout" : "network", message, { cause: error, retryAfter });
     }
@@ -236,19 +236,19 @@ export class AgentSessionClient {
   }
 }
 
-/** After a 429 nothing was done. After any other failure the call may have been done, and only a key makes a retry safe. */
+/** Whether a retry is safe. After a 429 nothing was done. After any other failure the call may have been done, so a retry needs a key. */
 function mayRetry(failure: AgentSessionError, keyed: boolean): boolean {
   if (failure.code === "too_many_requests") return true;
   return keyed && (failure.code === "unavailable" || failure.code === "network" || failure.code === "timeout");
 }
 
-/** Milliseconds, never less than the service asks for. Half is random: callers that failed together must not retry together. */
+/** Milliseconds, never less than the service asks for. Half is random, so that callers that failed together do not retry together. */
 function backoffBefore(tries: number, retryAfter: number): number {
   const longest = Math.min(FIRST_BACKOFF_MS * 2 ** (tries - 1), LONGEST_BACKOFF_MS);
   return retryAfter * 1000 + longest * (0.5 + Math.random() / 2);
 }
 
-/** Reads both forms: `777 unknown, 10430 disabled`, and the one for many agents, `unknown: 777 778, disabled: 10430`. */
+/** Reads both forms: `777 unknown, 10430 disabled`, and the form for many agents, `unknown: 777 778, disabled: 10430`. */
 function ignoredAgentsOf({ headers }: WireAnswer): IgnoredAgent[] {
   return (headers.get("x-ignored-agents") ?? "").split(", ").flatMap((part) => {
     const [, reason = "", ids] = /^(.+): ([\d ]+)$/.exec(part.replace(/^(\d+) (.+)$/, "$2: $1")) ?? [];

@@ -1,6 +1,6 @@
-/** The events that a service posts to a webhook. `data` has the names of the wire. Newer services may send further fields. */
+/** The events that the service posts to a webhook. `data` has the field names of the wire. A newer service may send further fields. */
 
-/** What all events have in common. */
+/** The parts that all events have. */
 export interface EventOf<Type extends string, Data> {
   /** `webhook-id`, the same at every attempt. A receiver that has seen it before drops the event. */
   readonly id: string;
@@ -11,7 +11,7 @@ export interface EventOf<Type extends string, Data> {
   readonly data: Data & { readonly seq: number };
 }
 
-/** Everything stored of the new session. */
+/** All stored data of the new session. */
 export type SessionCreated = EventOf<
   "session.created",
   {
@@ -39,12 +39,12 @@ export type SessionAgentsAdded = EventOf<
   { appid: string; chat_id: number; agent_ids: number[]; added_by: number }
 >;
 
-/** An operator erased a customer with these sessions: delete what you keep of them. An event that was on its way may still arrive. */
+/** An operator erased a customer with these sessions: delete your data of them. An event that was on its way may still arrive. */
 export type SessionErased = EventOf<"session.erased", { chat_ids: number[] }>;
 
 /**
- * Another webhook of the site has failed for five minutes; comes once for each outage. `failing_since` is Unix seconds; `last_status`
- * is null when the last attempt had no answer.
+ * Another webhook of the site has failed for five minutes. This event comes once for each outage. `failing_since` is Unix seconds;
+ * `last_status` is null when the last attempt had no answer.
  */
 export type WebhookFailing = EventOf<
   "webhook.failing",
@@ -57,12 +57,12 @@ export type WebhookDisabled = EventOf<
   { webhook_id: string; reason: string; failing_since: number | null; last_status: number | null }
 >;
 
-/** An operator tried the webhook. */
+/** An operator tested the webhook. */
 export type Ping = EventOf<"ping", { webhook_id: string }>;
 
 /**
- * An event of a type that this version does not know: a newer service may send it. Answer 204. Its `type` is a plain string; `unknown`
- * exists for the compiler only, so that `===` tells known events from this one.
+ * An event of a type that this version does not know, because a newer service sent it. Answer 204. Its `type` is a plain string.
+ * `unknown` exists only for the compiler, so that `===` separates known events from this one.
  */
 export type UnknownEvent = EventOf<`${string & { readonly unknown: true }}`, Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import type { OperationName } from "./operations.ts";
 
-/** This client's names for fields, by their names on the wire. A field that is missing here has the same name in both. */
+/** This client's names for fields, by their names on the wire. A field that is missing here has the same name on the wire. */
 export type OwnNames = Readonly<Record<string, string>>;
 
 export const OWN_NAMES = {

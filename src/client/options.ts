@@ -1,24 +1,24 @@
 import type { Fetch, SignalShape } from "./platform.ts";
 
 export interface ClientOptions {
-  /** The address of the service, "https://sessions.example.com". It may have a path. */
+  /** The address of the service, such as "https://sessions.example.com". It may have a path. */
   baseUrl: string;
   appid: string;
-  /** For servers only: a browser or a phone would give the secret to its user. */
+  /** Only for servers, because a browser or a phone would show the secret to its user. */
   secret: string;
   /** Default: the platform's own. */
   fetch?: Fetch | undefined;
   /** Milliseconds for one try, until its whole answer is read. Default 10,000. */
   timeoutMs?: number | undefined;
-  /** How many tries a call has at most, the first one included. Default 4. */
+  /** The most tries of a call, with the first one. Default 4. */
   maxTries?: number | undefined;
 }
 
 /** Options of one call with one try. */
 export interface SendOptions {
   /**
-   * 1 to 255 visible ASCII characters. For 24 hours, calls with the same key are done once. Default: a random key, the same for all tries
-   * of the call; for `send`, no key. With `false`, no key: then only a 429 is retried, because any other call may have been done.
+   * 1 to 255 visible ASCII characters. For 24 hours, calls with the same key are done once. Default: a random key for all tries of the
+   * call; `send` has no key by default. `false` means no key: then only a 429 is retried, because any other call may have been done.
    */
   idempotencyKey?: string | false | undefined;
   /** Aborts the call at once, also between two tries. The call rejects with the signal's reason. */
@@ -32,13 +32,12 @@ export interface CallOptions extends SendOptions {
   retries?: number | undefined;
 }
 
-/** The limits of a call's tries. */
 export interface Limits {
   timeoutMs: number;
   maxTries: number;
 }
 
-/** The limits of a client's calls: its options, and the defaults for the others. @throws TypeError naming the wrong option */
+/** The limits of a client's calls: its options, and the defaults for absent options. @throws TypeError naming the wrong option */
 export function usableLimits({ timeoutMs, maxTries }: Pick<ClientOptions, keyof Limits>, others: Limits): Limits {
   return {
     timeoutMs: wholeNumber("timeoutMs", timeoutMs ?? others.timeoutMs, 1, MOST_MS),
@@ -46,7 +45,7 @@ export function usableLimits({ timeoutMs, maxTries }: Pick<ClientOptions, keyof 
   };
 }
 
-/** The limits of one call: its options, and the client's for the others. @throws TypeError naming the wrong option */
+/** The limits of one call: its options, and the client's limits for absent options. @throws TypeError naming the wrong option */
 export function limitsOfCall({ timeoutMs, retries }: CallOptions, client: Limits): Limits {
   return {
     timeoutMs: wholeNumber("timeoutMs", timeoutMs ?? client.timeoutMs, 1, MOST_MS),
@@ -64,7 +63,7 @@ export function usableKey(key: string | false): string | undefined {
 /** @throws TypeError */
 export function usableSignal(signal: SignalShape | undefined): SignalShape | undefined {
   if (signal === undefined || signal === null) return undefined;
-  // The shape is checked, not the class: a polyfill, or a signal of another realm, is no instance of this AbortSignal.
+  // The shape is checked and not the class, because a polyfill or a signal of another realm is no instance of this AbortSignal.
   const { aborted, addEventListener, removeEventListener } = signal;
   const listens = typeof addEventListener === "function" && typeof removeEventListener === "function";
   if (typeof aborted === "boolean" && listens) return signal;

@@ -1,16 +1,16 @@
 /**
  * The parts of the platform that this client uses. `Signal` is the platform's own type when a project has the types of the DOM, of Node
- * or of Workers. All others are described by their shape, so that a project without these types compiles too.
+ * or of Workers. The other types are described by their shape, so that a project without the platform's types compiles too.
  */
 
-/** The type of `signal` in the platform's `fetch`. `AbortSignal` does not do: `typeof globalThis` does not have it in Workers. */
+/** The type of `signal` in the platform's `fetch`. It is not read from `AbortSignal`, because `typeof globalThis` lacks that in Workers. */
 export type Signal = typeof globalThis extends { fetch: (input: never, init?: infer Init) => unknown }
   ? NonNullable<Init> extends { signal?: infer Own }
     ? NonNullable<Own>
     : SignalShape
   : SignalShape;
 
-/** An `AbortSignal`, also one of a polyfill or of an older platform. */
+/** The shape of an `AbortSignal`, also of a polyfill's or an older platform's. */
 export interface SignalShape {
   readonly aborted: boolean;
   readonly reason?: unknown;
@@ -18,7 +18,7 @@ export interface SignalShape {
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** A type that the platform's `fetch` fits. */
+/** A type that the platform's own `fetch` has. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchedAnswer>;
 
 export interface FetchInit {

@@ -14,8 +14,8 @@ export interface WireAnswer {
 }
 
 /**
- * The meaning of the service's messages. A message tells more than the status, and the status may always be 200. It is a Map: in an
- * object, the message "constructor" would be found too.
+ * The meaning of the service's messages. A message says more than the status, and the status may always be 200. This is a Map, because
+ * an object would also find the message "constructor".
  */
 const BY_MESSAGE: ReadonlyMap<string, { code: AgentSessionErrorCode; english: string }> = new Map([
   ["参数错误", { code: "invalid_parameters", english: "invalid parameters" }],
@@ -36,7 +36,7 @@ const BY_STATUS: Readonly<Record<number, AgentSessionErrorCode>> = {
   409: "state_forbids",
 };
 
-/** In bytes. Answers of the service have a few hundred. A longer one is from another server, and could fill the memory. */
+/** In bytes. Answers of the service have a few hundred bytes. A longer answer is from another server, and could fill the memory. */
 const LONGEST_ANSWER = 1024 * 1024;
 
 /**
@@ -44,7 +44,7 @@ const LONGEST_ANSWER = 1024 * 1024;
  *
  * @param called the address that was called, for the message of an error
  * @throws AgentSessionError when the answer is not from the service: `unavailable` for a 408 or a 5xx (a gateway without an answer from the
- *   service), `too_many_requests` for a 429, else `unexpected`
+ *   service), `too_many_requests` for a 429, otherwise `unexpected`
  */
 export async function readAnswer(response: FetchedAnswer, called: string): Promise<WireAnswer> {
   const { status, headers } = response;
@@ -61,12 +61,12 @@ export async function readAnswer(response: FetchedAnswer, called: string): Promi
   });
 }
 
-/** The message for an answer that the service never gives. */
+/** The message for an answer that this service never gives. */
 export const unexpectedAnswer = (called: string, came: string): string =>
   `${called} did not get an answer of this service: ${came}`;
 
 /**
- * The error for an envelope whose `code` is not 1. Its detail has this client's names for fields. Its message tells in English what
+ * The error for an envelope whose `code` is not 1. Its detail has this client's names for fields. Its message says in English what
  * happened, with the service's own message in brackets.
  */
 export function errorOfRefusal(answer: WireAnswer, names: OwnNames, called: string): AgentSessionError {
@@ -89,7 +89,7 @@ export function clockOf({ headers, envelope }: WireAnswer): number | undefined {
   return date === undefined ? undefined : Math.floor(date / 1000);
 }
 
-/** Whether a wrong clock may be the cause of a refusal: it is for the timestamp, or for the token, but not for a used ranstr. */
+/** Whether a wrong clock may be the cause of a refusal: true for the timestamp and the token, but not for a used ranstr. */
 export function blamesTheTime(answer: WireAnswer): boolean {
   const detail = answer.headers.get("x-error-detail") ?? "";
   if (codeOf(answer) === "token_invalid") return !detail.startsWith("ranstr: ");
@@ -97,7 +97,7 @@ export function blamesTheTime(answer: WireAnswer): boolean {
 }
 
 function codeOf({ status, headers, envelope }: WireAnswer): AgentSessionErrorCode {
-  // A reused key has the same message as other bad parameters. When the status is always 200, only the detail tells them apart.
+  // A reused key has the same message as other bad parameters. When the status is always 200, only the detail shows the difference.
   const isOfKey = status === 200 && headers.get("x-error-detail")?.startsWith("Idempotency-Key: was used");
   if (status === 422 || isOfKey) return "idempotency_key_reused";
   return BY_MESSAGE.get(envelope.msg)?.code ?? BY_STATUS[status] ?? "unexpected";

@@ -1,13 +1,13 @@
 import type { AnswerHeaders } from "./platform.ts";
 
-/** A comma between two values, and not the one in `Wed, 21 Oct 2026 07:28:00 GMT` or in `1,000`, as Java's MessageFormat writes a number. */
+/** A comma between two values. The comma in `Wed, 21 Oct 2026 07:28:00 GMT` or in `1,000` (Java's MessageFormat) does not match. */
 const BETWEEN_VALUES = /(?<!\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*),(?!\d{3}\b)/i;
 
 /**
- * How many whole seconds an answer asks to wait by `Retry-After`. Each proxy on the way may have added one, and fetch joins them: the longest
- * wait counts. A date is compared with the answer's own `Date`, or without it with this machine's clock.
+ * How many whole seconds an answer asks to wait by `Retry-After`. Each proxy on the way may have added a header, and fetch joins them.
+ * The longest wait counts. A date is compared with the answer's own `Date`. Without that, it is compared with this machine's clock.
  *
- * @returns undefined when there is no header, or no digit in it; Infinity when it cannot be read
+ * @returns undefined when there is no header or no digit in it; Infinity when the header cannot be read
  */
 export function retryAfterOf(headers: AnswerHeaders): number | undefined {
   const since = Math.min(...datesOf(headers.get("date")));
@@ -16,7 +16,7 @@ export function retryAfterOf(headers: AnswerHeaders): number | undefined {
   return waits.length === 0 ? undefined : Math.max(0, Math.ceil(Math.max(...waits)));
 }
 
-/** HTTP dates, in any of their three forms, as Unix milliseconds. The asctime form names no zone; it is GMT like the others. */
+/** HTTP dates, in any of their three forms, as Unix milliseconds. The asctime form names no zone, but is GMT too. */
 export const datesOf = (header: string | null): number[] => valuesOf(header).flatMap(dateOf);
 
 const valuesOf = (header: string | null): string[] =>
@@ -26,8 +26,8 @@ const valuesOf = (header: string | null): string[] =>
     .filter((value) => value !== "");
 
 /**
- * The standard has whole seconds or a date. Any other number counts as seconds: `30.0`, `+30`, `1e3`, `30 sec`, `"30"`. What else has a digit
- * (`1m`, `00:02:00`, `1,000`) may mean any time, so it counts as too long to wait for.
+ * The standard has whole seconds or a date. Any other number counts as seconds: `30.0`, `+30`, `1e3`, `30 sec`, `"30"`. Any other text with
+ * a digit (`1m`, `00:02:00`, `1,000`) may mean any time, so it counts as too long to wait for.
  */
 function secondsFrom(value: string, now: number): number[] {
   if (!/\d/.test(value)) return [];
@@ -38,9 +38,9 @@ function secondsFrom(value: string, now: number): number[] {
 }
 
 function dateOf(value: string): number[] {
-  // Date.parse() makes a date of almost any text with a digit, so a date must have a month's name and a time of day, or the form of ISO 8601.
+  // Date.parse() accepts almost any text with a digit. So a date must have a month's name and a time of day, or the form of ISO 8601.
   if (!/[a-z]{3}.*\d:\d\d|^\d{4}-\d\d-\d\d/i.test(value)) return [];
-  // JavaScript prints the zone's name behind it, in brackets.
+  // JavaScript prints the zone's name in brackets after the offset.
   const hasZone = /(?:[a-z]|[+-]\d\d:?\d\d)(?: \(.*\))?$/i.test(value) || !value.includes(":");
   const milliseconds = Date.parse(hasZone ? value : `${value} GMT`);
   return Number.isNaN(milliseconds) ? [] : [milliseconds];

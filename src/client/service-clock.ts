@@ -1,6 +1,6 @@
 import { blamesTheTime, clockOf, type WireAnswer } from "./read-answer.ts";
 
-/** Seconds. A time farther away is ignored: a forged answer must not make the client sign for another year. */
+/** Seconds. A time farther away is ignored, so that a forged answer cannot make the client sign for another year. */
 const FARTHEST_OFFSET = 86_400;
 
 /** Unix seconds. */
@@ -15,7 +15,7 @@ export class ServiceClock {
     return this.#offset;
   }
 
-  /** Learns the time from the refusal of a timestamp. @returns false when the answer has none, or one too far away */
+  /** Learns the time from the refusal of a timestamp. @returns false when the answer has no time, or a time too far away */
   take(answer: WireAnswer): boolean {
     const serviceTime = clockOf(answer);
     if (serviceTime === undefined) return false;
@@ -25,7 +25,7 @@ export class ServiceClock {
     return true;
   }
 
-  /** Forgets `offset` when a try with it was refused for its time. An offset that another call learned meanwhile stays. */
+  /** Forgets `offset` when a try with it was refused because of its time. An offset that another call learned meanwhile stays. */
   doubt(answer: WireAnswer, offset: number): void {
     if (this.#offset === offset && blamesTheTime(answer)) this.#offset = 0;
   }

@@ -1,11 +1,11 @@
 import type { OwnNames } from "./field-names.ts";
 
-/** Signs requests. Needs WebCrypto only: Node 20 and later, Deno, Bun, Workers. */
+/** Signs requests. It needs only WebCrypto, so it runs on Node 20 and later, Deno, Bun and Workers. */
 
 const encoder = new TextEncoder();
 
 /**
- * The value of `x-chat-signature`: HMAC-SHA256 over exactly these bytes, as 64 lower-case hex digits. Text is taken as UTF-8.
+ * The value of `x-chat-signature`: HMAC-SHA256 over exactly these bytes, as 64 lower-case hex digits. Text is encoded as UTF-8.
  *
  * @throws TypeError when the secret is empty or the text holds a lone surrogate, which UTF-8 cannot carry
  */
@@ -21,7 +21,7 @@ export async function sign(secret: string, body: string | Uint8Array): Promise<s
 
 /**
  * Serialises fields once and signs those bytes. Send `body` as it is, as UTF-8, with `signature` in `x-chat-signature`.
- * `appid`, `timestamp` (Unix seconds) and `ranstr` are added when they are missing. A field that is given as undefined is left out, also
+ * `appid`, `timestamp` (Unix seconds) and `ranstr` are added when they are missing. A field that is given as undefined is left out, even
  * one of these three. A bigint becomes a JSON integer with all its digits.
  *
  * @throws TypeError for a number that is not finite or is an integer beyond 2^53 − 1 (its digits are already lost: use a bigint), and for
@@ -58,7 +58,7 @@ function toJson(value: unknown, path: string, names: OwnNames): string {
     }
   }
   if (Array.isArray(value)) {
-    // value.map() would skip a hole and leave it empty, which is no JSON. Array.from() makes it undefined.
+    // value.map() would skip a hole and leave it empty, which is no JSON. Array.from() turns it into undefined.
     return `[${Array.from(value, (item, index) => toJson(item, `${path}[${index}]`, names)).join(",")}]`;
   }
   if (typeof value === "object" && value !== null && !("toJSON" in value)) {

@@ -13,14 +13,14 @@ export interface VerifyEventOptions {
   now?: number | undefined;
 }
 
-/** Node 20 has no other way that exists on every platform: `Uint8Array.fromBase64` is newer, and Buffer is Node's own. */
+/** Decodes with atob, which every platform has. `Uint8Array.fromBase64` is newer than Node 20, and only Node has Buffer. */
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 
 /**
- * Verifies a request of a webhook by the rules of Standard Webhooks, and returns its event. The signature is over the bytes that arrived:
- * give the raw body, not one that was parsed and serialised again.
+ * Verifies a request of a webhook by the rules of Standard Webhooks, and returns its event. The signature is over the bytes that arrived.
+ * So give the raw body, not a body that was parsed and serialised again.
  *
- * @param secret `whsec_…`; or several while the secret is being changed: a signature by any of them is right
+ * @param secret `whsec_…`, or a list of secrets while the secret is being changed. A signature with any of them is right
  * @throws EventVerificationError
  */
 export async function verifyEvent(
@@ -63,7 +63,7 @@ function keysOf(secret: string | readonly string[]): Uint8Array<ArrayBuffer>[] {
       const key = /^whsec_\S+$/.test(each) ? bytesOf(each.slice(6)) : undefined;
       if (key?.length) return key;
     } catch {
-      // atob's own error is dropped: it says nothing useful.
+      // atob's own error says nothing useful.
     }
     throw new EventVerificationError("secret_malformed", "a secret is whsec_ and base64");
   });
@@ -71,14 +71,14 @@ function keysOf(secret: string | readonly string[]): Uint8Array<ArrayBuffer>[] {
   return keys;
 }
 
-/** Asks for no class with instanceof: bytes of another realm, of an iframe or of node:vm, are of that realm's classes. */
+/** Does not use instanceof, because bytes from another realm (an iframe or node:vm) have that realm's classes. */
 function rawOf(body: string | ArrayBufferView | ArrayBuffer): Uint8Array {
   if (typeof body === "string" && body.isWellFormed()) return new TextEncoder().encode(body);
   try {
     if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
     if (Object.prototype.toString.call(body) === "[object ArrayBuffer]") return new Uint8Array(body as ArrayBuffer);
   } catch {
-    // The bytes were transferred away. It is refused below.
+    // The bytes were transferred away. The body is refused below.
   }
   throw new EventVerificationError("body_malformed", "give the raw body, text or bytes, before anything parses it");
 }
@@ -101,7 +101,7 @@ function checkTime(timestamp: string, { toleranceSeconds = 300, now = Date.now()
   throw new EventVerificationError("timestamp_out_of_range", `webhook-timestamp is ${timestampText}`);
 }
 
-/** Compares in a time that does not depend on the difference. `crypto.subtle.verify` would hash the body once for each listed signature. */
+/** Compares in constant time. `crypto.subtle.verify` is not used, because it would hash the body once for each listed signature. */
 function isSame(candidate: string, expected: string): boolean {
   let difference = candidate.length ^ expected.length;
   for (let at = 0; at < expected.length; at++) difference |= candidate.charCodeAt(at) ^ expected.charCodeAt(at);

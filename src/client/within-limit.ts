@@ -36,7 +36,7 @@ export function withinLimit<T>(
 /** @throws the reason of `caller`, as soon as it aborts */
 export function backOff(milliseconds: number, caller: SignalShape | undefined): Promise<void> {
   return new Promise<void>((resolve, reject) => {
-    // An earlier abort sends no event here: the caller may have aborted between the last try and this line.
+    // The caller may have aborted between the last try and this line, and an earlier abort sends no event here.
     if (caller?.aborted === true) return reject(reasonOf(caller));
     const release = listen(caller, (reason) => {
       clearTimeout(timer);
@@ -49,7 +49,7 @@ export function backOff(milliseconds: number, caller: SignalShape | undefined): 
   });
 }
 
-/** @throws the reason of an aborted signal, as its own `throwIfAborted()` does: older platforms and polyfills lack that */
+/** @throws the reason of an aborted signal. Older platforms and polyfills lack the signal's own `throwIfAborted()` */
 export function throwIfAborted(signal: SignalShape | undefined): void {
   if (signal?.aborted === true) throw reasonOf(signal);
 }
@@ -57,7 +57,7 @@ export function throwIfAborted(signal: SignalShape | undefined): void {
 const reasonOf = ({ reason }: SignalShape): unknown =>
   reason === undefined ? Object.assign(new Error("The call was aborted."), { name: "AbortError" }) : reason;
 
-/** @returns the function that stops listening. Without it, a signal that is used for many calls would keep them all in memory. */
+/** @returns a function that stops listening. Without it, a signal that is used for many calls would keep all of them in memory. */
 function listen(signal: SignalShape | undefined, aborted: (reason: unknown) => void): () => void {
   if (signal === undefined) return () => {};
   const onAbort = () => aborted(reasonOf(signal));

@@ -17,9 +17,9 @@ export type Bindings = Partial<Omit<Env, "EVENTS">> & {
   EVENTS?: Queue<Notice>;
   MASTER_KEY_PREVIOUS?: string;
   WEBHOOK_LOOPBACK?: string;
-  /** Where the keys of Cloudflare Access are on this machine. No deployment sets it. */
+  /** The URL of Cloudflare Access's keys on a developer's machine. No deployment sets it. */
   ACCESS_CERTS_URL?: string;
-  /** Not set by this release: see CLOSED_LIST in homes.ts. The secrets that close homes stand beside it, by the names that are there. */
+  /** Only the previous release sets it: see CLOSED_LIST in homes.ts. This type does not list the secrets CLOSED_… of the homes. */
   CLOSED_HOMES?: string;
 };
 
@@ -57,7 +57,7 @@ export class ConfigurationError extends Error {
 }
 
 /**
- * Whether failures answer HTTP 200, for callers that read only `code`. Not only a part of Config: the answer to a wrong
+ * Whether failures answer HTTP 200, for callers that read only `code`. It can be read without a Config, because the answer to a wrong
  * configuration needs it too.
  */
 export const alwaysStatus200 = (env: Bindings): boolean => env.ERROR_STATUS === "always-200";
@@ -79,7 +79,6 @@ export function homeDatabase({ homes }: Pick<Config, "homes">, home: string): D1
 
 export const homeUnbound = (home: string): Violation => ({ rule: "home_bound", values: [home, bindingOfHome(home)] });
 
-/** The refusal of a call whose home is closed. */
 export const homeClosed = (home: string) => ({
   reason: "home_closed",
   violations: [{ rule: "home_open", values: [home] }] satisfies Violation[],
@@ -104,7 +103,7 @@ const isDatabase = (binding: unknown): binding is D1Database =>
   typeof binding === "object" && binding !== null && "prepare" in binding && "batch" in binding;
 
 /**
- * The databases of a deployment, and which homes are closed: what is there also while another setting is wrong.
+ * The databases of a deployment and its closed homes. They can be read even when another setting is wrong.
  *
  * @throws ConfigurationError when DB is missing, or a home's binding has a wrong name
  */

@@ -1,13 +1,13 @@
 import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, SENT_AS, type Violation } from "./rules.ts";
 
 /**
- * Violations in one line, in the English of `x-error-detail`: `fzr_uid: is required; kefu_id: item 2 must be an integer`. Of what was
- * sent, only the media types of a wrong Content-Type are quoted.
+ * Violations in one line, in the English of `x-error-detail`: `fzr_uid: is required; kefu_id: item 2 must be an integer`. The text quotes
+ * nothing that was sent, except the media types of a wrong Content-Type.
  */
 export const describeViolations = (violations: readonly Violation[]): string =>
   violations.map(describeViolation).join("; ");
 
-/** The text of a refusal: that of its violations, or the sentence for operators that it has in place of them. */
+/** The text of a refusal: the text of its violations, or its sentence for operators. */
 export const detailOf = ({
   violations,
   detail,
@@ -41,8 +41,7 @@ const LONGEST = 3_000;
  * reason stands once, before its ids: `unknown: 777, disabled: 10430 10431`. So a hundred ids of 16 digits take 1,744 characters at most.
  */
 export function describeLeftOut(leftOut: readonly LeftOutAgent[], room = LONGEST): string {
-  // The agents changed between the tries: the first try was refused and its answer lost, and the second try found nobody to leave
-  // out.
+  // The agents changed between two tries: the answer to the first try, a refusal, was lost, and the second try left nobody out.
   if (leftOut.length === 0) return "the agents have changed meanwhile";
   const groups = LEFT_OUT_BECAUSE.map((why) => ({
     why,

@@ -29,7 +29,6 @@ export type ErrorCode = keyof typeof STATUS;
 
 export const STATUS_OF: Readonly<Record<ErrorCode, (typeof STATUS)[ErrorCode]>> = STATUS;
 
-/** The codes that a signed call can be refused with. */
 export type SignedErrorCode = Exclude<
   ErrorCode,
   "invalid_input" | "unauthorized" | "forbidden" | "not_found" | "conflict"
@@ -65,10 +64,7 @@ export interface ErrorContext {
   violations?: readonly Violation[];
   /** A sentence in place of violations, for operators and the log. English ASCII. It quotes nothing that a caller sent. */
   detail?: string;
-  /**
-   * The appid of an operator's call. Needed because the Worker may have chosen it: without this field the operator could not know
-   * it.
-   */
+  /** The appid of an operator's call. The Worker may have chosen it, and then the operator knows it only from this field. */
   appid?: string;
   /** What is wrong with an operator's input, field by field. Not logged, because the name of an unknown field may be anything. */
   issues?: FieldIssue[];
@@ -78,11 +74,10 @@ export interface ErrorContext {
   role?: string;
   /** The homes without which an operator's question has no answer. */
   homesDown?: string[];
-  /** More members of the answer to an operator, under its names. */
+  /** More members of the answer to an operator, by their names. */
   members?: object;
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
-  /** The header `Allow` of a 405. */
   allow?: string;
   /** The error that caused this one, for the log. Never sent. */
   cause?: unknown;
@@ -101,7 +96,6 @@ export class ServiceError extends Error {
   }
 }
 
-/** The refusal of an operator's input. */
 export const invalidInput = (issues: FieldIssue[]): ServiceError =>
   new ServiceError("invalid_input", { reason: "fields_invalid", issues });
 

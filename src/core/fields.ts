@@ -2,19 +2,18 @@ import * as z from "zod/mini";
 import { describeViolations } from "./describe-violations.ts";
 import type { RuleName, Violation } from "./rules.ts";
 
-/** A violation as a schema tells it. Its field is the path of zod's issue. */
+/** A violation that a schema reports. The path of zod's issue names its field. */
 export type BrokenRule = Omit<Violation, "field">;
 
-/** A violation as zod's message, which must be a string. Schemas of operators alone have messages in English. */
+/** A violation as zod's message, which must be a string. Only the schemas of operators' fields have messages in English. */
 export const asMessage = (brokenText: BrokenRule): string => JSON.stringify(brokenText);
 
-/** The message of a broken rule. */
 export const broken = (rule: RuleName, ...values: (string | number)[]): string =>
   asMessage({ rule, ...(values.length > 0 && { values }) });
 
 const REQUIRED = broken("required");
 
-/** The message of a field: that it is required when it is absent, else `message`. */
+/** The error of a field: `required` when it is absent, otherwise `message`. */
 const orRequired = (message: string) => ({
   error: (issue: { input?: unknown }) => (issue.input === undefined ? REQUIRED : message),
 });
@@ -22,10 +21,10 @@ const orRequired = (message: string) => ({
 /** The error of a field whose rule is broken, or that is absent. */
 export const rule = (name: RuleName, ...values: (string | number)[]) => orRequired(broken(name, ...values));
 
-/** A value in the code's terms, or what it breaks. */
+/** A value in the code's terms, or the rule that it breaks. */
 export type Reading<T> = { value: T } | { broken: BrokenRule };
 
-/** A schema whose values `read` reads. For rules that zod would go on checking after the first fault. */
+/** A schema that reads its values with `read`. For rules that must stop at the first fault; zod's own checks go on. */
 export const readBy = <T>(read: (value: unknown) => Reading<T>) =>
   z.pipe(
     z.unknown(),
@@ -54,16 +53,14 @@ export function text(min: number, max: number, message = broken("text_within", m
 export const isText = (value: unknown, min: number, max: number): value is string =>
   typeof value === "string" && value.isWellFormed() && countWithin(value, min, max);
 
-/** What breaks the rule of {@link positiveId}. */
 export const NOT_POSITIVE: BrokenRule = { rule: "integer_within", values: [1, Number.MAX_SAFE_INTEGER] };
 
-/** Whether a value is what {@link positiveId} takes. */
 export const isPositiveId = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1;
 
 /** A positive integer up to 2^53 − 1, which JSON and SQLite hold exactly. */
 export const positiveId = z.int(orRequired(asMessage(NOT_POSITIVE))).check(z.minimum(1, asMessage(NOT_POSITIVE)));
 
-/** The rule of {@link displayName}. Only operators name things, so it is no rule of signed calls. */
+/** The rule of {@link displayName}. Only operators give names, so the rules of signed calls do not have it. */
 export const NAME_RULE =
   "must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
 
@@ -72,7 +69,7 @@ const INVISIBLE_RANGES = "\\p{Z}\\p{Cc}\\p{DI}\\u2800\\ufff9-\\ufffb";
 
 const VISIBLE_CHARACTER = new RegExp(`[^${INVISIBLE_RANGES}]`, "u");
 
-/** What nobody sees in a text. Of usual blanks only those at its ends: between words a reader sees them. */
+/** The characters of a text that nobody sees. Usual blanks count only at its ends, because between words a reader sees them. */
 export const UNSEEN_CHARACTERS = new RegExp(`^ +|(?<! ) +$|(?! )[${INVISIBLE_RANGES}]`, "gu");
 
 /**
@@ -90,7 +87,7 @@ export const displayName = text(1, 100, NAME_RULE).check(
   z.refine((value) => isVisible(value) && !MISLEADING_CHARACTER.test(value), { error: NAME_RULE }),
 );
 
-/** A customer's `sbs`: the JSON reader makes digits of an integer before. */
+/** A customer's `sbs`. The reader of JSON has already turned an integer into its digits. */
 export const customerId = text(1, 64, broken("text_or_digits", 1, 64));
 
 export interface FieldIssue {
@@ -108,7 +105,7 @@ export function describeIssues(issues: FieldIssue[]): string {
 export const fieldIssues = (error: z.core.$ZodError): FieldIssue[] =>
   firstIssues(error).map(({ field, message }) => ({ field, message: inEnglish(message) }));
 
-/** The violations of a signed call's fields, whose schemas have no other messages. `path`: the field, and the index of its item. */
+/** The violations of a signed call's fields. All messages of their schemas are violations. `path`: the field, and the index of its item. */
 export const brokenRules = (error: z.core.$ZodError): { path: string[]; broken: BrokenRule }[] =>
   firstIssues(error).map(({ field, message }) => ({
     path: field.split("."),

@@ -25,13 +25,13 @@ export function bindingOfHome(home: string): string {
 export const isMisnamed = (binding: string): boolean =>
   binding.startsWith(PREFIX) && homeOfBinding(binding) === undefined;
 
-/** The setting by which the release before this one closed homes: a list of their names. It still closes, and never opens. */
+/** The setting with which the previous release closed homes: a list of their names. This release reads it, but never writes it. */
 export const CLOSED_LIST = "CLOSED_HOMES";
 
-/** The secret of the Worker that closes a home, also with an empty value: CLOSED_EU_WEST for `eu-west`. */
+/** The name of the Worker's secret that closes a home: CLOSED_EU_WEST for `eu-west`. An empty value closes it too. */
 export function closedSecret(home: string): string {
   const name = `CLOSED_${home.toUpperCase().replaceAll("-", "_")}`;
-  // A home `homes` of before, which no deployment adds any more: the list must not be taken for its secret.
+  // An old deployment may have a home with the name `homes`. Its secret must not have the name of the list.
   return name === CLOSED_LIST ? "CLOSED__HOMES" : name;
 }
 
@@ -44,7 +44,7 @@ export function homeOfSecret(name: string): string | undefined {
   return HOME_NAME.test(home) && closedSecret(home) === name ? home : undefined;
 }
 
-/** The homes that settings close. Bound or not: a name may be wrong. */
+/** The homes that settings close, bound or not, because a name may be wrong. */
 export function closedBy(settings: Readonly<Record<string, unknown>>): string[] {
   const texts = Object.entries(settings).filter((entry): entry is [string, string] => typeof entry[1] === "string");
   return [

@@ -3,15 +3,15 @@ export const MAX_BODY_BYTES = 64 * 1024;
 
 const JSON_MEDIA_TYPE = "application/json";
 
-/** Parameters. An open quote goes to the end of the text: so the pattern never looks at a character twice. */
+/** Parameters of a media type. An open quote extends to the end of the text, so the pattern never reads a character twice. */
 const PARAMETERS = /;(?:[^",]|"(?:[^"\\]|\\.?)*(?:"|$))*/gs;
 
-/** A Content-Type without its parameters: they may hold anything. */
+/** A Content-Type without its parameters, because they may hold anything. */
 export const withoutParameters = (contentType: string): string => contentType.replace(PARAMETERS, "").trim();
 
 /**
- * Whether a Content-Type is that of JSON and no other, with or without parameters. A header sent twice is one value with a comma. Empty
- * elements of that list do not count (RFC 9110, 5.6.1).
+ * Whether a Content-Type names JSON and nothing else, with or without parameters. A header that is sent twice is one value with a comma.
+ * Empty elements of that list do not count (RFC 9110, 5.6.1).
  */
 export function isJsonMediaType(contentType: string): boolean {
   const types = withoutParameters(contentType)
@@ -37,12 +37,12 @@ export type JsonMistake = "not_utf8" | "byte_order_mark" | "not_json" | "not_an_
 
 type ParsedJson =
   | { ok: true; object: Record<string, unknown> }
-  /** `value`: what is no object. */
+  /** `value` is the parsed JSON that is not an object. */
   | { ok: false; reason: JsonMistake; value?: unknown };
 
 /**
- * Parses a body that must be one JSON object in strict UTF-8 without BOM. Any error of JSON.parse becomes `not_json`, also its
- * error for nesting that is too deep.
+ * Parses a body that must be one JSON object in strict UTF-8 without BOM. Any error of JSON.parse becomes `not_json`, also the error
+ * for too deep nesting.
  *
  * @param digitsOf a top-level field whose integers are returned as strings of their digits, so that integers beyond 2^53 stay exact
  */

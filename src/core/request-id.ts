@@ -1,14 +1,14 @@
 import type { Runtime } from "./runtime.ts";
 
 /**
- * The id of a call: `x-request-id` of its answer, in the log, in the journal of refused calls, in the audit log, as owner of its nonce,
- * and in the session that it opened. A UUIDv7 (RFC 9562, section 5.7), so ids sort by time.
+ * The id of a call. It stands in `x-request-id`, in the log, in the journal of refused calls, in the audit log, in the nonce (as owner)
+ * and in the session that the call opened. It is a UUIDv7 (RFC 9562, section 5.7), so ids sort by time.
  */
 
 /** A request id as the Worker makes it: lower case. */
 export const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** The random bits are those of {@link Runtime.uuid}, a UUIDv4: 74 of them, so that no caller can guess the owner of a nonce. */
+/** 74 bits are random and come from {@link Runtime.uuid}, a UUIDv4. So no caller can guess the owner of a nonce. */
 export const newRequestId = ({ now, uuid }: Pick<Runtime, "now" | "uuid">): string =>
   `${timeOf(now())}-7${uuid().slice(15)}`;
 
@@ -16,7 +16,7 @@ export const newRequestId = ({ now, uuid }: Pick<Runtime, "now" | "uuid">): stri
 export const timeOfRequest = (requestId: string): number =>
   Math.floor(Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16) / 1000);
 
-/** Lower than every id that is made at or after this time (Unix seconds), and higher than every one that is made before it. */
+/** Separates ids by time: ids from before this time (Unix seconds) are lower, all later ids are higher. */
 export const firstRequestIdAt = (seconds: number): string =>
   `${timeOf(Math.max(0, seconds) * 1000)}-7000-8000-000000000000`;
 

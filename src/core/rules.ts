@@ -1,10 +1,10 @@
 /** A rule in words. `{0}`, `{1}`, … stand for the values of the violation that breaks it. */
 interface Rule {
-  /** The English of `x-error-detail`, in ASCII. Of a violation with agents, `{0}` stands for the agents. */
+  /** The English of `x-error-detail`, in ASCII. In a violation with agents, `{0}` stands for the agents. */
   detail: string;
-  /** The English of the console, after the field, where it is another. */
+  /** The English of the console, after the field. Absent when it is the same as `detail`. */
   words?: string;
-  /** The JSON types that its value may have. A violation says when another was sent. */
+  /** The JSON types that its value may have. A violation says when another type was sent. */
   takes?: readonly SentAs[];
 }
 
@@ -39,7 +39,7 @@ const SENT_AS_TABLE = {
 
 export type SentAs = keyof typeof SENT_AS_TABLE;
 
-/** How a value can have been sent: the end of the English of `x-error-detail`, and a sentence of the console. The journal stores the names. */
+/** How a value may have been sent. `detail` ends the English of `x-error-detail`; `words` is for the console. The journal stores the names. */
 export const SENT_AS: Readonly<Record<SentAs, { detail: string; words: string }>> = SENT_AS_TABLE;
 
 const TABLE = {
@@ -239,14 +239,13 @@ export interface Violation {
   item?: number;
   /** The key of the object in the field, from 1; "one" when its place would mislead. */
   key?: number | "one";
-  /** The values of the rule's words. A list is said with "and". */
+  /** The values of the rule's words. "and" joins a list. */
   values?: readonly (string | number | readonly string[])[];
-  /** How the value was sent, when that is the slip. */
+  /** How the value was sent, when this explains the violation. */
   sentAs?: SentAs;
-  /** In rows of the journal from before `sentAs`: a string was sent. */
+  /** A string was sent. Only older rows of the journal have it, in place of `sentAs`. */
   asString?: true;
   /** The field may be left out, and was sent empty. */
   mayBeLeftOut?: true;
-  /** The agents that the rule is about. */
   agents?: readonly LeftOutAgent[];
 }

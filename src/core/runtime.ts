@@ -36,8 +36,8 @@ export function sleep({ after }: Pick<Runtime, "after">, milliseconds: number): 
 }
 
 /**
- * The call's answer if it comes within `milliseconds`, else what `late` returns or throws. Rejects when the call rejects or throws
- * in time. A late answer or error is dropped.
+ * The call's answer if it comes within `milliseconds`, otherwise the result or the error of `late`. Rejects when the call rejects or
+ * throws in time. A late answer or error is dropped.
  */
 export function withinTime<T, Late>(
   { after }: Pick<Runtime, "after">,

@@ -7,13 +7,13 @@ import { signatureHeaders } from "./sign.ts";
 import { type Attempt, type AttemptResult, FIRST_IN_LINE } from "./store/deliveries.ts";
 import { webhookUrlMistake } from "./url.ts";
 
-/** The answer of a receiver that wants no more events, ever. */
+/** The status with which a receiver says that it wants no more events, ever. */
 const GONE = 410;
 
 export interface EndedAttempt {
   attempt: Attempt;
   result: AttemptResult;
-  /** Why it failed; null when it did not, or when nothing was posted. */
+  /** Why the attempt failed; null when it succeeded, or when nothing was posted. */
   cause: FailureCause | null;
   /** Whether anything was posted. If not, the result says nothing about the receiver. */
   wasPosted: boolean;
@@ -46,7 +46,7 @@ export async function makeAttempt(
     loopback,
   );
   const { status: lastStatus, cause, durationMs, retryAfter, wasPosted } = answer;
-  // Its receiver may name who was erased, and no later erasure would find that.
+  // The receiver's answer may name the erased customer, and no later erasure would find it.
   const keepsWords = type !== SESSION_ERASED || cause !== "status";
   const lastError = keepsWords ? answer.error : causeText("status", lastStatus);
   const ended = { ...base, lastStatus, lastError, durationMs };
@@ -56,7 +56,7 @@ export async function makeAttempt(
     return { attempt, result: { ...ended, status: "failed", againAt: FIRST_IN_LINE }, cause, wasPosted, isGone: false };
   const isGone = lastStatus === GONE;
   const now = unixSeconds(runtime);
-  // 0 when it was sent again before its lease was read, as after a lost answer of D1.
+  // `attempts` is 0 when the delivery was sent again before its lease was read, as after a lost answer of D1.
   const next = isGone ? null : nextAttemptAt(runtime, Math.max(1, attempts), now, retryAfter);
   const againAt = nextAttemptAt(runtime, 1, now, retryAfter);
   const status = next === null ? "failed" : "pending";

@@ -1,5 +1,5 @@
 /**
- * The body of a post: the same bytes at every attempt.
+ * The body of a post. It has the same bytes at every attempt.
  *
  * @param at   the event's time in Unix seconds
  * @param data the event's JSON as stored

@@ -3,17 +3,18 @@ import type { Runtime } from "../core/runtime.ts";
 /** Workers lets six calls of an invocation be in flight, and queues the others. */
 const AT_ONCE = 6;
 
-/** The most homes of an invocation: each home needs a place for its suspect webhooks and one for the others, so that none waits for ever. */
+/** The most homes of an invocation. Each home needs one place for suspect webhooks and one for the others, so that none waits for ever. */
 export const MOST_HOMES = AT_ONCE / 2;
 
-/** The part of a home's places that its suspect webhooks share: two of six, one of three or two. */
+/** The part of a home's places that its suspect webhooks share: two of six places, or one of two or three. */
 const SUSPECT_PART = 1 / 3;
 
 /** The part of a home's places that one site may have while another site waits. */
 const SITE_PART = 1 / 2;
 
 /**
- * Workers Free allows 50 calls per invocation: posts, batches of D1, and messages to the queue. Four are kept for the last calls.
+ * Workers Free allows 50 calls per invocation: posts, batches of D1, and messages to the queue. Four of them are reserved for the last
+ * calls.
  */
 const MOST_CALLS = 46;
 
@@ -27,31 +28,29 @@ const CALLS_OF_AN_ATTEMPT = 3;
 const CALLS_OF_A_TURN = 2;
 
 /**
- * How long an invocation begins attempts. The last attempt must end, and its result be recorded, before Workers stops the work in
- * `waitUntil`.
+ * For how long an invocation begins attempts. The last attempt must end and its result must be recorded before Workers stops the work
+ * in `waitUntil`.
  */
 const BEGINNING_MS = 8_000;
 
-/** What the sharing of places needs to know of a webhook. */
+/** What the sharing of places needs to know about a webhook. */
 export interface PlaceCandidate {
   siteId: number;
   /** How many attempts are in flight here. */
   inFlight: number;
   /**
-   * Whether it may hold its places for long, so that it shares some with all others that may: its newest ended delivery failed, or took over
-   * 10 s, or none was answered yet. Undefined while nothing was read of it.
+   * Whether the webhook may hold its places for long: its newest ended delivery failed or took over 10 s, or none was answered yet.
+   * Suspect webhooks share a few places. Undefined before the webhook's row was read.
    */
   isSuspect: boolean | undefined;
   /** Whether it is suspect only because no delivery was answered yet. */
   isNew: boolean;
-  /** Whether a ping is due. */
   hasPing: boolean;
 }
 
-/** The places that a webhook got. */
 export interface Share {
   wanted: number;
-  /** The most of them that deliveries other than pings may use when the webhook is suspect. */
+  /** The most places for deliveries other than pings when the webhook is suspect. */
   whenSuspect: number;
 }
 
@@ -90,9 +89,9 @@ export class Budget {
   }
 
   /**
-   * Shares the free places between webhooks: those with a ping first, then one that is new, because most receivers are sound, then in the
-   * given order. Takes nothing. So each gets a turn, in this invocation or a later one: those that were served go to the end of the order,
-   * and nothing is in flight when an invocation begins.
+   * Shares the free places between webhooks, but does not take them. Webhooks with a ping come first, then one new webhook, because most
+   * receivers are sound, then all others in the given order. Each webhook gets a turn, in this invocation or a later one, because served
+   * webhooks go to the end of the order, and nothing is in flight when an invocation begins.
    *
    * @param all the webhooks that still need places
    * @returns the share of each of them that gets a place
@@ -111,15 +110,15 @@ export class Budget {
     let freeForSuspects = forSuspects - inFlightOf(suspects);
     // With pings, suspects may have more than their part, but not the last place while others need one.
     let freeForSuspectsAndPings = this.#places - Math.min(1, otherCount) - inFlightOf(suspects);
-    // The others may begin to fail, or be suspect without being known to. Those that are known may take all these places.
+    // The other webhooks may turn out to be suspect too. Known suspects may take all these places.
     let freeForOthers = suspects.length > 0 ? 0 : forSuspects;
     const added = all.filter(({ isNew }) => isNew);
-    // Only one, and where suspects have two places: the others would wait for ever beside some that are added again and again.
+    // Only one new webhook comes first, and only where suspects have two places. Otherwise new webhooks could keep back suspects for ever.
     const first = forSuspects > 1 && inFlightOf(added) === 0 ? added[0] : undefined;
     const rankOf = (each: Each) => (each.hasPing ? 0 : each === first ? 1 : 2);
     for (const each of all.toSorted((a, b) => rankOf(a) - rankOf(b))) {
       const fair = each.isSuspect ? Math.min(ofSuspect - each.inFlight, freeForSuspects) : ofOther - each.inFlight;
-      // Suspects without a place for them wait for each other.
+      // Suspects wait for each other when no place for suspects is free.
       const waiting = all.filter(({ isSuspect, inFlight }) => inFlight === 0 && !(isSuspect && freeForSuspects <= 0));
       const othersWait = waiting.some(({ siteId }) => siteId !== each.siteId);
       const fitting = Math.min(free, othersWait ? this.#freeForSite(each.siteId, all, shares) : this.#places);
@@ -170,8 +169,8 @@ export class Budget {
   }
 
   /**
-   * Frees the place of an attempt that has ended. Its other two calls are given back: they are counted when they are made, once for
-   * several attempts.
+   * Frees the place of an attempt that has ended, and gives back its other two calls. Those calls are counted when they are made, once
+   * for several attempts.
    */
   end(): void {
     this.#free += 1;
@@ -179,7 +178,7 @@ export class Budget {
   }
 }
 
-/** A part of some places: one place at least. */
+/** A part of the places, at least one place. */
 const shareOfPlaces = (places: number, ratio: number): number => Math.max(1, Math.floor(places * ratio));
 
 const inFlightOf = (webhooks: readonly PlaceCandidate[]): number =>

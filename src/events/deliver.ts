@@ -9,10 +9,10 @@ import { notifyQueue } from "./notify-queue.ts";
 const BEGIN_LIMIT_MS = 1_000;
 
 /**
- * Delivers what is due to the webhooks that the messages name. All messages count as handled, because D1 holds what is due: the
- * sweep finds deliveries that were missed, for example because their home is closed or does not answer.
+ * Delivers what is due to the webhooks that the messages name. All messages count as handled, because D1 holds what is due. The sweep
+ * finds missed deliveries, for example those of a home that is closed or does not answer.
  *
- * @returns after the first attempts have begun. The others go on in `waitUntil`, so that a slow receiver delays no other message
+ * @returns after the first attempts have begun. The further attempts run in `waitUntil`, so that a slow receiver delays no other message
  */
 export async function deliver(
   tools: DeliveryTools,
@@ -28,7 +28,7 @@ export async function deliver(
     const db = config.closedHomes.has(home) ? undefined : config.homes.get(home);
     return db === undefined ? [] : [{ home, db, webhooks: [...webhooks.values()] }];
   });
-  // Drawn: otherwise some busy homes, whose messages come first in each batch, would keep back all others.
+  // The first home is drawn at random. Otherwise busy homes, whose messages come first in each batch, would keep back all others.
   const firstHome = Math.floor(runtime.random() * open.length);
   const line = [...open.slice(firstHome), ...open.slice(0, firstHome)];
   const served = line.splice(0, MOST_HOMES);

@@ -1,4 +1,4 @@
-/** What Cloudflare means by the statuses that it answers itself, because the receiver's host did not. */
+/** The meaning of the statuses that Cloudflare sends itself when the receiver's host does not answer. */
 const MEANINGS: Record<number, string> = {
   520: "the host answers no HTTP",
   521: "the host refuses connections",
@@ -9,10 +9,10 @@ const MEANINGS: Record<number, string> = {
   526: "the host's certificate is invalid",
 };
 
-/** What Cloudflare means by the number in the body of its answer 530. */
+/** The meaning of the number in the body of Cloudflare's answer 530. */
 const MEANINGS_OF_530: Record<string, string> = { 1016: "the host name does not resolve" };
 
-/** The whole body of an answer of Cloudflare's to a program. Browsers get a page. */
+/** The whole body of an answer that Cloudflare itself sends to a program. Browsers get a page. */
 const EDGE_BODY = /^error code: (\d+)$/;
 
 /**
@@ -28,7 +28,7 @@ export function failureText(status: number, bodyText: string): string {
   return [`HTTP ${status}`, meaning, meaning === undefined || edge === "" ? bodyText : ""].filter(Boolean).join(": ");
 }
 
-/** All starts that {@link failureText} gives in words of the service. What follows a start is the receiver's own text. */
+/** The starts of {@link failureText} that the service itself writes. The text after such a start is the receiver's. */
 export const FAILURE_WORDS = [
   ...Object.entries(MEANINGS).map(([status, meaning]) => `HTTP ${status}: ${meaning}`),
   ...Object.entries(MEANINGS_OF_530).map(([code, meaning]) => `HTTP 530, error ${code}: ${meaning}`),

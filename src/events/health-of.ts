@@ -2,14 +2,14 @@ import { PING } from "../core/store/event-schema.ts";
 import type { EndedAttempt } from "./attempt.ts";
 import type { WebhookHealth } from "./store/webhook-health.ts";
 
-/** An ended delivery that took longer makes its webhook slow. Most of what a receiver does takes less, and a hanging one takes 15 s. */
+/** A delivery that took longer makes its webhook slow. Most receivers need less time, and a hanging receiver takes 15 s. */
 const LONG_MS = 10_000;
 
 export const tookLong = ({ result }: EndedAttempt): boolean => (result.durationMs ?? 0) > LONG_MS;
 
 /**
- * Whether an attempt tells of its receiver. One that posted nothing, for example because of a wrong MASTER_KEY, is no fault of the receiver; a
- * ping only asks.
+ * Whether an attempt says something about its receiver. A ping is only a test, and an attempt that posted nothing, for example because of
+ * a wrong MASTER_KEY, is no fault of the receiver.
  */
 export const tellsOfReceiver = ({ wasPosted, attempt }: EndedAttempt): boolean => wasPosted && attempt.type !== PING;
 

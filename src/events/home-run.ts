@@ -26,20 +26,19 @@ import {
 } from "./target.ts";
 import { type Lease, type Turn, turnOf } from "./turn.ts";
 
-/** The tools of a delivery. */
 export interface DeliveryTools {
   runtime: Runtime;
   telemetry: Telemetry;
   config: Pick<Config, "homes" | "closedHomes" | "events" | "masterKeys" | "webhookLoopback">;
 }
 
-/** How long an invocation works alone on a backlog. A receiver that answers at once needs no second invocation. */
+/** For how long an invocation works alone on a backlog. A receiver that answers at once needs no second invocation. */
 const ALONE_MS = 1_000;
 
 /**
  * Delivers what is due to some webhooks of one home, with as many attempts at once as there are places. Each turn is one batch of
  * D1: it records the results since the last turn and leases new attempts. So only one call of D1 is in flight, and the results that
- * come meanwhile are recorded together.
+ * arrive during the call are recorded together.
  */
 export class HomeRun {
   readonly counts = { begun: 0, delivered: 0, failed: 0, skipped: 0 };
@@ -74,13 +73,13 @@ export class HomeRun {
 
   /** Begins the first attempts. Never rejects. */
   async begin(): Promise<void> {
-    // With a place for each of them, the first batch leases at once: what it does not use is free again after it.
+    // When there is a place for each webhook, the first batch leases at once. Its unused places are free again afterwards.
     if (this.#targets.size > this.#budget.places) await this.#readDue();
     if (this.#targets.size > 0) await this.#turn();
   }
 
   /**
-   * Goes on until nothing is due or in flight, or the budget is used up. Then waits until the queue was notified. Never rejects.
+   * Works until nothing is due or in flight, or the budget is used up. Then waits until the queue was notified. Never rejects.
    */
   async finish(): Promise<void> {
     while (this.#inFlight > 0 || this.#ended.length > 0 || (this.#targets.size > 0 && this.fault === undefined)) {
@@ -102,7 +101,7 @@ export class HomeRun {
     const { runtime } = this.#tools;
     const helpIn =
       this.#targetsWithoutPlace().length > 0 ? Math.max(0, this.#aloneUntil - runtime.elapsed()) : Infinity;
-    // Rounded up: a timer of a part of a millisecond could end before the time that it waits for.
+    // The time is rounded up, because a timer with a part of a millisecond could end too early.
     const milliseconds = Math.ceil(Math.min(mayBegin ? this.#budget.timeLeft : Infinity, helpIn));
     await (milliseconds === Infinity ? nextEnd() : withinTime(runtime, milliseconds, nextEnd, () => {}));
     this.#askForHelp();
@@ -113,12 +112,12 @@ export class HomeRun {
     return waiting.some((target) => shares.has(target));
   }
 
-  /** The webhooks with more due deliveries than this invocation can begin, for which no other was asked to help. */
+  /** The webhooks with more due deliveries than this invocation can begin, for which no other invocation was asked to help. */
   #targetsWithoutPlace(): Target[] {
     return [...this.#targets].filter(({ hasMore, isHelped, inFlight }) => hasMore && !isHelped && inFlight > 0);
   }
 
-  /** Has other invocations begin what this one cannot, so that a backlog soon has as many attempts in flight as it may have. */
+  /** Asks other invocations to begin what this one cannot, so that a backlog soon has as many attempts in flight as it may have. */
   #askForHelp(): void {
     if (this.#tools.runtime.elapsed() < this.#aloneUntil) return;
     const short = this.#targetsWithoutPlace();
@@ -126,7 +125,7 @@ export class HomeRun {
     this.#notify(short.map((target) => noticeOf(target, 0)));
   }
 
-  /** Reads which webhooks have something due, and leaves the others out: they must take no part of the places. */
+  /** Reads which webhooks have something due, and removes the others, so that they take no places. */
   async #readDue(): Promise<void> {
     const now = unixSeconds(this.#tools.runtime);
     let rows: DueRow[];
@@ -155,7 +154,7 @@ export class HomeRun {
     const shares = isStopped ? new Map<Target, Share>() : this.#budget.share([...this.#targets]);
     const askedTargets = [...this.#targets]
       .map((target) => ({ target, share: shares.get(target) ?? { wanted: 0, whenSuspect: 0 } }))
-      // The other webhooks wait for a place, or have attempts in flight.
+      // The webhooks that are not asked for wait for a place, or have attempts in flight.
       .filter(({ target, share }) => share.wanted > 0 || isUnknown(target) || (isStopped && target.inFlight === 0));
     if (ended.length === 0 && askedTargets.length === 0) return;
     // A served webhook goes to the end of the line.
@@ -195,18 +194,18 @@ export class HomeRun {
       const allowed = target.isSuspect ? share.whenSuspect : share.wanted;
       const isDue = nextDue !== null && nextDue <= now;
       const waits = isDue && allowed === 0 && !isStopped;
-      // An attempt that ended during this batch is not recorded, and `nextDue` does not know its next attempt: a later turn decides.
+      // An attempt that ended during this batch is not recorded yet, so `nextDue` lacks its next attempt. A later turn decides.
       if (target.inFlight === 0 && target.unrecorded === 0 && !waits)
         notices.push(...this.#leave(target, nextDue, isStopped, now));
       else if (target.retries) notices.push(...noticeBeside(target, nextDue, now));
-      // When fewer began than were allowed, the webhook has the most in flight, or nothing more due.
+      // When fewer attempts began than were allowed, the webhook is at its limit in flight, or has nothing more due.
       target.hasMore = allowed > 0 && startedAttempts >= allowed && isDue;
     }
     this.#notify(notices);
     this.#askForHelp();
   }
 
-  /** The queue is not awaited: a slow queue would delay the recording of results. */
+  /** Does not await the queue, because a slow queue would delay the recording of results. */
   #notify(notices: DelayedNotice[]): void {
     if (notices.length === 0) return;
     this.#budget.call();
@@ -221,12 +220,12 @@ export class HomeRun {
     });
   }
 
-  /** @returns notices for the webhooks that are told of another webhook's health */
+  /** @returns notices for the webhooks that get an event about another webhook */
   #noticesOfTold({ judged }: Turn): DelayedNotice[] {
     const disabled = new Map<string, DisabledWebhook>();
     const tellings = judged.flatMap(({ told = [] }) => told);
     for (const row of judged.flatMap(({ disabled = [] }) => disabled)) disabled.set(row.disabled, row);
-    // After a lost answer the second try disables nothing, but the event is there.
+    // After a lost answer the second try disables no webhook, but it finds the event of the first try.
     for (const row of tellings) {
       if (row.type === WEBHOOK_DISABLED) disabled.set(row.about, { ...row, disabled: row.about });
     }
@@ -239,7 +238,6 @@ export class HomeRun {
     );
   }
 
-  /** @returns how many attempts it started */
   #start(target: Target, rows: LeasedRow[]): number {
     const attempts = rows.filter((row): row is Attempt => row.seq !== null);
     const [firstAttempt] = attempts;
@@ -263,7 +261,7 @@ export class HomeRun {
     target.inFlight -= 1;
     target.unrecorded += 1;
     target.retries ||= ended.result.againAt !== null;
-    // The row says so only after this result is recorded, and places are shared before that.
+    // The webhook's row shows this result only after it is recorded, and places are shared before that.
     if (tellsOfReceiver(ended)) {
       target.isSuspect = ended.result.status !== "delivered" || tookLong(ended);
       target.isNew = false;
@@ -274,7 +272,7 @@ export class HomeRun {
     this.#attemptEnded();
   }
 
-  /** Removes a webhook that has nothing in flight here and nothing more to begin here. @returns see {@link noticesOfLeaving} */
+  /** Removes a webhook without attempts in flight and without attempts to begin here. @returns see {@link noticesOfLeaving} */
   #leave(target: Target, nextDue: number | null, isStopped: boolean, now: number): DelayedNotice[] {
     this.#targets.delete(target);
     return noticesOfLeaving(target, nextDue, isStopped, now);

@@ -3,15 +3,15 @@ import type { Notice } from "../core/config.ts";
 import { rootOf } from "../core/store/run-batch.ts";
 import type { Telemetry } from "../core/telemetry/telemetry.ts";
 
-/** A message, and the delay until its deliveries are due, in seconds: 0 by default, at most 43,200. */
+/** A message with a delay in seconds until its deliveries are due: 0 by default, at most 43,200. */
 export type DelayedNotice = Notice & { delaySeconds?: number };
 
 /** The most messages that a queue takes in one call. */
 const MOST_MESSAGES = 100;
 
 /**
- * Notifies the queue which webhooks have something due. Never throws: the sweep finds everything that the queue was not notified
- * of.
+ * Notifies the queue which webhooks have something due. Never throws, because the sweep finds all deliveries of which the queue was not
+ * notified.
  */
 export async function notifyQueue(
   { config, telemetry }: { config: Pick<Config, "events">; telemetry: Telemetry },

@@ -9,19 +9,18 @@ export const POST_LIMIT_MS = 15_000;
 const ERROR_BODY_BYTES = 1_024;
 const ERROR_CHARACTERS = 200;
 
-/** How much of a success's body is read before the connection ends, and for how long. */
+/** How many bytes of a success's body are read, and for how long, before the connection ends. */
 const DRAIN_BYTES = 4_096;
 const DRAIN_LIMIT_MS = 1_000;
 
 const REDIRECTS = [301, 302, 303, 307, 308];
 
-/** The result of a post. */
 export interface Answer {
   /** The HTTP status; null without an answer. */
   status: number | null;
   /** Why the attempt failed; null when it succeeded. Never log it, because it may hold text of the receiver. */
   error: string | null;
-  /** The same in words of the service; null also when nothing was posted. */
+  /** The cause in words of the service. Null also when nothing was posted. */
   cause: FailureCause | null;
   /** Whole milliseconds from the start of the post to the headers of its answer, or to its failure; null when nothing was posted. */
   durationMs: number | null;
@@ -29,7 +28,7 @@ export interface Answer {
   retryAfter?: number | undefined;
 }
 
-/** A failed post in words of the service alone. @param status of the answer; null without one */
+/** A failed post, only in words of the service. @param status of the answer; null without one */
 export function causeText(cause: FailureCause, status: number | null): string {
   if (cause === "no_answer") return `no answer in ${POST_LIMIT_MS / 1000} s`;
   if (cause === "no_connection" || status === null) return "no connection";
@@ -37,8 +36,8 @@ export function causeText(cause: FailureCause, status: number | null): string {
 }
 
 /**
- * Posts JSON. Of the answer it reads the first kilobyte when the post failed. When the post succeeded it reads 4 KB or for a
- * second, whichever ends first, because a receiver that is cut off while it answers may stop its work. Never rejects.
+ * Posts JSON. When the post failed, it reads the first kilobyte of the answer. When the post succeeded, it reads up to 4 KB for up to a
+ * second, because a receiver that is cut off while it answers may stop its work. Never rejects.
  */
 export async function post(
   runtime: Runtime,
@@ -84,8 +83,8 @@ export async function post(
 }
 
 /**
- * The first bytes of an answer's body as text: what has arrived when they are complete, when `left` has passed, or when the
- * connection breaks.
+ * The first bytes of an answer's body as text. Reading ends when they are complete, when `left` has passed, or when the connection
+ * breaks.
  *
  * @param msLeft the milliseconds that are left
  */
@@ -113,8 +112,8 @@ async function readStart(runtime: Runtime, { body }: Response, most: number, msL
 }
 
 /**
- * What a receiver said, without the path and query that it was called by: many quote them in a 404 ("Cannot POST /in/…"), and they may hold
- * a token, which not everybody who reads deliveries may see.
+ * A receiver's text without the path and the query of its URL. Many receivers quote them in a 404 ("Cannot POST /in/…"). They may hold a
+ * token that not every reader of deliveries may see.
  */
 function withoutPath(bodyText: string, url: string): string {
   const { pathname, search } = new URL(url);

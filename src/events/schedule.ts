@@ -30,7 +30,7 @@ export function nextAttemptAt(
   return now + Math.max(jittered, Math.min(retryAfter, LONGEST_WAIT_SECONDS));
 }
 
-/** The three date forms of RFC 9110, 5.6.7. The last form names no zone; it means GMT too. */
+/** The three date forms of RFC 9110, 5.6.7. The last form names no zone, but means GMT too. */
 const HTTP_DATE =
   /^([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 

@@ -2,7 +2,6 @@ import { signingBytes } from "./secret.ts";
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
-/** The signed parts of one attempt. */
 interface SignedParts {
   id: string;
   /** Unix seconds. */

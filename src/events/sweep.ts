@@ -8,7 +8,7 @@ import { endPending, MOST_ENDED } from "./store/pending-deliveries.ts";
 import { removeOrphans, selectWaiting, type WaitingRow } from "./store/waiting-webhooks.ts";
 import { tellFailing } from "./store/webhook-events.ts";
 
-/** A delivery that is overdue for this long was forgotten: its message was lost, or the invocation that held it has ended. */
+/** After this time an overdue delivery counts as forgotten: its message was lost, or the invocation that held it has ended. */
 const OVERDUE_SECONDS = 5;
 
 /** The most webhooks per home that one run handles. */
@@ -17,15 +17,15 @@ const MOST_WEBHOOKS = 1_000;
 /** The number of homes that are swept at the same time. */
 const AT_ONCE = 5;
 
-/** The most webhooks per home of which one run tells the others of their sites. */
+/** The most failing webhooks per home that one run reports to the other webhooks of their sites. */
 const MOST_TOLD = 50;
 
 /** The most statements per run that end deliveries, over all homes. Workers Free allows 50 calls per invocation. */
 const MOST_ENDINGS = 20;
 
 /**
- * Notifies the queue of overdue deliveries in every home that is not closed, tells the other webhooks of a site of one that fails,
- * and ends the pending deliveries of disabled or deleted webhooks. A home that fails stops no other.
+ * Does three things in every home that is not closed: it notifies the queue of overdue deliveries, writes events about failing webhooks,
+ * and ends the pending deliveries of disabled or deleted webhooks. A home that fails does not stop the other homes.
  *
  * @returns the homes that failed, each with the message of its database
  */
@@ -46,7 +46,7 @@ export async function sweep(tools: DeliveryTools): Promise<Record<string, string
           await notifyQueue(tools, notices);
           notified[home] = (notified[home] ?? 0) + notices.length;
         };
-        // A fault of what follows must not keep back what is due.
+        // Due deliveries come first, so that a fault of the later steps does not delay them.
         await wake(waiting.filter(({ isDue }) => isDue === 1));
         ended[home] = await endLeftovers(tools, db, waiting, endings);
         await wake(await tellOfFailing(tools, db, waiting));
@@ -76,7 +76,7 @@ async function listWaiting({ runtime }: DeliveryTools, db: D1Database): Promise<
 }
 
 /**
- * Tells the other webhooks of a site that a webhook fails: 5 minutes after its first failure, once until it is well again.
+ * Writes an event for the other webhooks of a site, 5 minutes after a webhook's first failure. It writes no second one before a success.
  *
  * @returns the webhooks that have such an event due
  */
@@ -95,8 +95,8 @@ async function tellOfFailing({ runtime }: DeliveryTools, db: D1Database, waiting
 }
 
 /**
- * Ends pending deliveries of disabled and deleted webhooks. One statement ends {@link MOST_ENDED} at most: D1 runs one statement at a
- * time, and signed calls come in between.
+ * Ends pending deliveries of disabled and deleted webhooks. One statement ends at most {@link MOST_ENDED}: D1 runs one statement at a
+ * time, so signed calls get their turn between the statements.
  *
  * @param endings how many statements the run may still make
  * @returns how many deliveries were ended

@@ -6,17 +6,17 @@ import { FIRST_IN_LINE } from "./store/deliveries.ts";
 /** The longest delay of a message that the queue accepts. */
 export const LONGEST_DELAY_SECONDS = 43_200;
 
-/** What an operator sends again is due over so many seconds. Its attempts tell the queue of none that come after them. */
+/** Deliveries that an operator sends again are due over this many seconds. Their attempts do not notify the queue of later ones. */
 const SENT_AGAIN_SECONDS = 10;
 
-/** How far the clocks of two isolates may differ. A message that comes too early for its retry is sent once more. */
+/** The most seconds by which the clocks of two isolates differ. A message that comes too early for its retry is sent once more. */
 const CLOCK_SECONDS = 2;
 
 /** A webhook that is being delivered to. */
 export interface Target extends PlaceCandidate {
   home: string;
   id: string;
-  /** How many attempts have ended whose results are not recorded. */
+  /** How many attempts have ended without a recorded result. */
   unrecorded: number;
   /** Whether the queue may need a notice of the next attempt: true after an attempt that failed or was not the first. */
   retries: boolean;
@@ -24,7 +24,6 @@ export interface Target extends PlaceCandidate {
   retryAt: number | null;
   /** Whether more is due than this invocation can begin. */
   hasMore: boolean;
-  /** Whether another invocation was asked to help. */
   isHelped: boolean;
   /** The time of the next attempt that the queue was notified of before this invocation left the webhook, in Unix seconds. */
   notifiedOf: number | null;
@@ -57,12 +56,12 @@ export const isOf =
   (row: Pick<AskedRow, "siteId" | "webhookId">): boolean =>
     row.siteId === siteId && row.webhookId === id;
 
-/** Whether nothing was read of a webhook. */
+/** Whether the row of a webhook was not read yet. */
 export const isUnknown = ({ isSuspect }: Target): boolean => isSuspect === undefined;
 
-/** Takes over what a row says of a webhook. */
+/** Takes over the values of a webhook's row. */
 export function learn(target: Target, row: Pick<AskedRow, "isSuspect" | "isNew" | "nextDue"> | undefined): void {
-  // A row that was read before a result is recorded does not know of it.
+  // A row that was read before a result was recorded does not show that result.
   if (target.unrecorded === 0) {
     target.isSuspect = row?.isSuspect === 1;
     target.isNew = row?.isNew === 1;
@@ -78,9 +77,9 @@ export const noticeOf = ({ home, siteId, id }: Target, delaySeconds: number): De
 });
 
 /**
- * The queue is notified of the next attempt of a webhook that is left, except when it was before, or when other invocations have the
- * most in flight: those go on with the webhook themselves. They may know of no failure, so the queue is also notified of the retry
- * after a failure here.
+ * The notices for a webhook that this invocation stops serving. The queue is notified of its next attempt, unless that was done before,
+ * or other invocations have the most attempts in flight: they go on with the webhook. They may not know of a failure here, so the queue
+ * is also notified of the retry after it.
  *
  * @param isStopped whether the budget is used up or the database failed
  * @returns the notices for the queue
@@ -104,7 +103,7 @@ export function noticesOfLeaving(
 }
 
 /**
- * A receiver may hold an attempt for 15 s, so a webhook with attempts in flight must not wait for their end with its next one.
+ * The notice of the next attempt while others are in flight: a receiver may hold an attempt for 15 s, and the next one must not wait.
  *
  * @returns the notice of that next attempt, unless the queue was notified of it or an earlier one
  */

@@ -8,7 +8,7 @@ import type { WebhookNotice } from "./store/webhook-events.ts";
 import { type DisabledWebhook, judge } from "./store/webhook-health.ts";
 import { namesOf, type Target } from "./target.ts";
 
-/** What one batch reads: the webhooks with new attempts, and what became of webhooks that fail. */
+/** What one batch reads: the webhooks with new attempts, and the changes of the webhooks' health. */
 export interface Turn {
   leased: LeasedRow[];
   judged: readonly { noted: unknown; disabled?: DisabledWebhook[]; told?: WebhookNotice[] }[];
@@ -22,9 +22,9 @@ export interface Lease {
 }
 
 /**
- * The batch of a turn: it records what has ended, judges the webhooks' health, leases what is due, and reads it.
+ * The batch of a turn. It records ended attempts, judges the webhooks' health, leases due deliveries, and reads the leased ones.
  *
- * @returns makes the statements of a try
+ * @returns a function that makes the statements of a try
  */
 export function turnOf(
   runtime: Runtime,

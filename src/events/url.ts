@@ -1,8 +1,8 @@
 export const MOST_URL_CHARACTERS = 2_048;
 
 /**
- * Host names that public DNS does not have, or where no web server is (`arpa`). A name that public DNS gives a private address
- * passes: the network must not reach it, see docs/threat-model.md.
+ * Host names that public DNS does not have, or that have no web server (`arpa`). A public name with a private address passes, so the
+ * network must not reach such an address: see docs/threat-model.md.
  */
 const PRIVATE_NAME =
   /(^|\.)(localhost|local|localdomain|internal|intranet|private|corp|home|lan|svc|consul|alt|arpa|test|invalid|example|onion)$/;
@@ -17,7 +17,7 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
  */
 export function webhookUrlMistake(text: string, { loopback }: { loopback: boolean }): string | undefined {
   if (text.length > MOST_URL_CHARACTERS) return `must have at most ${MOST_URL_CHARACTERS} characters`;
-  // Refused here, because the parser would silently remove blanks, line breaks and tabs.
+  // Blanks, line breaks and tabs are refused here, because the parser would silently remove them.
   const url = /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);
   if (url === null) return "must be an absolute https URL";
   if (url.username !== "" || url.password !== "") return "must hold no user and no password";

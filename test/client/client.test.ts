@@ -13,7 +13,7 @@ const [CONTRACT = ""] = Object.values<string>(
 const CREATE = "http://worker/openapi/chat/create_gd";
 
 describe("createSession", () => {
-  it("stores what it was given and returns the chat id", async () => {
+  it("createSession stores the given values and returns the chat id", async () => {
     const { world, client, sent } = await ownService();
     const result = await client.createSession(newSession({ title: "订单", sender: "customer" }));
     expect(result).toEqual({
@@ -31,7 +31,7 @@ describe("createSession", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("omits title and sender_type when they are undefined", async () => {
+  it("createSession omits title and sender_type when they are undefined", async () => {
     const { world, client, sent } = await ownService();
     await client.createSession(newSession({ title: undefined, sender: undefined }));
     expect(sent[0]?.fields).not.toHaveProperty("title");
@@ -39,7 +39,7 @@ describe("createSession", () => {
     expect((await world.stored()).messages).toMatchObject([{ sender: "agent", sender_uid: 1 }]);
   });
 
-  it("stores metadata, and names what is wrong with it", async () => {
+  it("createSession stores metadata, and names what is wrong with it", async () => {
     const { world, client } = await ownService();
     const { chatId } = await client.createSession(newSession({ metadata: { order_no: "7001" } }));
     const session = await (await world.admin("GET", `/admin/sites/${world.siteId}/sessions/${chatId}`)).json();
@@ -55,7 +55,7 @@ describe("createSession", () => {
     ["customer", "waiting", "visitor", null],
     ["responsible_agent", "replied", "agent", 1],
     ["system", "waiting", "agent", 0],
-  ] as const)("sends as %s", async (sender, status, stored, uid) => {
+  ] as const)("createSession sends as %s", async (sender, status, stored, uid) => {
     const { world, client } = await ownService();
     await client.createSession(newSession({ sender }));
     const { sessions, messages } = await world.stored();
@@ -63,7 +63,7 @@ describe("createSession", () => {
     expect(messages).toMatchObject([{ sender: stored, sender_uid: uid }]);
   });
 
-  it("refuses an unknown sender instead of sending as the default one", async () => {
+  it("createSession refuses an unknown sender instead of sending as the default one", async () => {
     const { client, sent } = await service();
     const session = newSession({ sender: "toString" as "customer" });
     await expect(client.createSession(session)).rejects.toThrow(new TypeError('sender: "toString" is not a sender'));
@@ -75,7 +75,7 @@ describe("createSession", () => {
     [9007199254740991, "9007199254740991"],
     [-7, "-7"],
     [0n, "0"],
-  ])("writes the customer id %s as a JSON integer with these digits", async (id, digits) => {
+  ])("createSession writes the customer id %s as a JSON integer with these digits", async (id, digits) => {
     const { world, client, sent } = await ownService();
     await client.createSession(newSession({ customer: { ...newSession().customer, id } }));
     expect(sent[0]?.text).toContain(`"sbs":${digits},`);
@@ -83,7 +83,7 @@ describe("createSession", () => {
   });
 
   it.each([2 ** 53, -(2 ** 53), 1e21, Number.NaN, Number.POSITIVE_INFINITY])(
-    "refuses the number %s, which does not keep its digits",
+    "createSession refuses the number %s, which does not keep its digits",
     async (id) => {
       const { client, sent } = await service();
       await expect(client.createSession(newSession({ customer: { ...newSession().customer, id } }))).rejects.toThrow(
@@ -96,7 +96,7 @@ describe("createSession", () => {
     },
   );
 
-  it("reports a success without a chat_id as an unexpected answer", async () => {
+  it("createSession reports a success without a chat_id as an unexpected answer", async () => {
     const { client } = await service([() => Response.json({ code: 1, msg: "ok", data: "" })]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({
       code: "unexpected",
@@ -107,7 +107,7 @@ describe("createSession", () => {
 });
 
 describe("addAgents", () => {
-  it("adds agents to a session", async () => {
+  it("addAgents adds agents to a session", async () => {
     const { world, client, sent } = await ownService();
     const { chatId } = await client.createSession(newSession({ agentIds: [1] }));
     expect(await client.addAgents({ chatId, agentIds: [2, 3] })).toEqual({
@@ -119,7 +119,7 @@ describe("addAgents", () => {
     expect((await world.stored()).participants).toMatchObject([{ agent_id: 2 }, { agent_id: 3 }]);
   });
 
-  it("names who was left out and why, also where the service groups them", async () => {
+  it("addAgents names each left-out agent with the reason, even where the service groups them", async () => {
     const { world, client } = await ownService();
     const { chatId } = await client.createSession(newSession({ agentIds: [1] }));
     expect((await client.addAgents({ chatId, agentIds: [1, 3, 4, 1_000] })).ignored).toEqual([
@@ -141,7 +141,7 @@ describe("addAgents", () => {
 });
 
 describe("an idempotency key", () => {
-  it("returns the first answer again, and says so", async () => {
+  it("a call with a used idempotency key returns the first answer, with replayed set to true", async () => {
     const { world, client } = await ownService();
     const first = await client.createSession(newSession(), { idempotencyKey: "order-1" });
     const again = await client.createSession(newSession(), { idempotencyKey: "order-1" });
@@ -153,7 +153,7 @@ describe("an idempotency key", () => {
     expect(added.replayed).toBe(true);
   });
 
-  it("is a new one for each call by default, and none for false", async () => {
+  it("each call has a new idempotency key by default, and none with false", async () => {
     const { world, client, sent } = await ownService();
     await client.createSession(newSession());
     await client.createSession(newSession());
@@ -165,7 +165,7 @@ describe("an idempotency key", () => {
   });
 
   it.each(["", " ", "a b", "é", "x".repeat(256), "a\n"])(
-    "is refused as %j before anything is sent",
+    "the idempotency key %j is refused before anything is sent",
     async (idempotencyKey) => {
       const { client, sent } = await service();
       await expect(client.createSession(newSession(), { idempotencyKey })).rejects.toThrow(TypeError);
@@ -182,7 +182,7 @@ describe("a refusal", () => {
   ] as const;
 
   it.each(["by-cause", "always-200"])(
-    "is an error with its code, message, detail and request id, ERROR_STATUS %s",
+    "a refusal is an error with its code, message, detail and request id, ERROR_STATUS %s",
     async (mode) => {
       const { world, client, sent } = await ownService([], {}, { ERROR_STATUS: mode });
       const first = await client.createSession(newSession(), { idempotencyKey: "used" });
@@ -231,7 +231,7 @@ describe("a refusal", () => {
       "content: must be a string of 1 to 2000 characters; responsibleAgentId: must",
       { content: "", responsibleAgentId: 0 },
     ],
-  ])("names the field and the rule that it broke, in the client's names: %s", async (detail, change) => {
+  ])("a refusal names the field and the broken rule in the client's names: %s", async (detail, change) => {
     const { client } = await service();
     const error = await refused(client.createSession(newSession(change)));
     expect(error.detail?.slice(0, detail.length)).toBe(detail);
@@ -242,21 +242,21 @@ describe("a refusal", () => {
   it.each([
     ["chatId: ", { chatId: 0, agentIds: [3] }],
     ["agentIds: item 2 must be a positive integer", { chatId: 1, agentIds: [1, 0] }],
-  ])("of addAgents has the client's names too: %s", async (detail, request) => {
+  ])("a refusal of addAgents has the client's names too: %s", async (detail, request) => {
     const { client } = await service();
     const error = await refused(client.addAgents(request));
     expect(error.detail?.slice(0, detail.length)).toBe(detail);
     expect(error.message).not.toMatch(WIRE_NAMES);
   });
 
-  it("names the key by its option", async () => {
+  it("a refusal of the Idempotency-Key names the option idempotencyKey", async () => {
     const { client } = await service();
     await client.createSession(newSession(), { idempotencyKey: "used" });
     const error = await refused(client.createSession(newSession({ content: "b" }), { idempotencyKey: "used" }));
     expect(error.detail).toMatch(/^idempotencyKey: was used/);
   });
 
-  it("of input with the wrong shape comes before anything is sent", async () => {
+  it("input with the wrong shape is refused before anything is sent", async () => {
     const { client, sent } = await service();
     const nobody = newSession({ customer: undefined });
     await expect(client.createSession(nobody)).rejects.toThrow(new TypeError("customer: must be an object"));
@@ -279,7 +279,7 @@ describe("a refusal", () => {
     [[1, "2"], "agentIds[1]: must be an integer, not of type string"],
     [[[1]], "agentIds[0]: must be an integer, not an array"],
     [[2 ** 53], "agentIds[0]: must be an integer, not 9007199254740992: it is beyond 2^53 - 1"],
-  ])("of the agents %j comes before anything is sent, in both calls", async (list, says) => {
+  ])("the agents %j are refused before anything is sent, in both calls", async (list, says) => {
     const { world, client, sent } = await ownService();
     const agentIds = list as number[];
     await expect(client.createSession(newSession({ agentIds }))).rejects.toThrow(TypeError);
@@ -303,20 +303,20 @@ describe("a refusal", () => {
     ["metadata.order: must be a string, not of type number", { metadata: { order: 7001 } }],
     ["metadata.order: must be a string, not an array", { metadata: { order: [] } }],
     ["title: is not a finite number", { title: Number.NaN }],
-  ])("of an argument of the wrong type comes before anything is sent: %s", async (says, change) => {
+  ])("an argument of the wrong type is refused before anything is sent: %s", async (says, change) => {
     const { client, sent } = await service();
     await expect(client.createSession(newSession(change))).rejects.toThrow(new TypeError(says));
     expect(sent).toHaveLength(0);
   });
 
-  it.each([1.5, Number.NaN, "1", undefined])("of the chatId %s comes before anything is sent", async (chatId) => {
+  it.each([1.5, Number.NaN, "1", undefined])("the chatId %s is refused before anything is sent", async (chatId) => {
     const { client, sent } = await service();
     const call = client.addAgents({ chatId: chatId as number, agentIds: [3] });
     await expect(call).rejects.toThrow(/^chatId: must be an integer, not /);
     expect(sent).toHaveLength(0);
   });
 
-  it("does not happen for metadata whose object has no prototype, nor for bigints", async () => {
+  it("metadata without a prototype, and bigints, are accepted", async () => {
     const { world, client } = await ownService();
     const metadata = Object.assign(Object.create(null), { order: "7001" });
     const session = newSession({ metadata, agentIds: [1n, 2], responsibleAgentId: 1n });
@@ -325,7 +325,7 @@ describe("a refusal", () => {
     expect((await world.stored()).participants).toMatchObject([{ agent_id: 2 }, { agent_id: 3 }]);
   });
 
-  it("explains each message of the service in English, as the page on the contract does", async () => {
+  it("the client explains each message of the service in the English of the contract's page", async () => {
     const [, section = ""] = CONTRACT.split("\n## 7. Errors\n");
     const text = section.split("\n## ")[0]?.replaceAll(/\s+/g, " ") ?? "";
     const rows = [...text.matchAll(/`([^`]*\p{Script=Han}[^`]*)`(?:, ([^:,]+):| \(([^)]+)\))/gu)].map(
@@ -339,7 +339,7 @@ describe("a refusal", () => {
     }
   });
 
-  it("with a message that the client does not know is classified by its status", async () => {
+  it("a refusal with an unknown message is classified by its status", async () => {
     for (const msg of ["新的错误", "constructor"]) {
       const { client } = await service([() => refusal(400, msg)]);
       const error = await refused(client.createSession(newSession()));
@@ -347,7 +347,7 @@ describe("a refusal", () => {
     }
   });
 
-  it("has the code token_invalid and no detail for a wrong secret", async () => {
+  it("a wrong secret gives the code token_invalid and no detail", async () => {
     const { client } = await service([], { secret: "another secret" });
     expect(await refused(client.createSession(newSession()))).toMatchObject({
       code: "token_invalid",
@@ -357,7 +357,7 @@ describe("a refusal", () => {
     });
   });
 
-  it("is unexpected where the base URL points elsewhere in the service", async () => {
+  it("a base URL that points elsewhere in the service gives the code unexpected", async () => {
     const { client, sent } = await service([], { baseUrl: "http://worker/wrong/" });
     expect(await refused(client.createSession(newSession()))).toMatchObject({
       code: "unexpected",
@@ -370,7 +370,7 @@ describe("a refusal", () => {
 });
 
 describe("send", () => {
-  it("returns a refusal whole, with fields in wire names, and adds no key", async () => {
+  it("send returns a refusal whole, with fields in wire names, and adds no key", async () => {
     const { client, world, sent } = await ownService();
     const answer = await client.send("create_gd", { sbs: 1n });
     expect(answer).toMatchObject({ status: 400, envelope: { code: -1, msg: "参数错误", data: "" } });
@@ -380,7 +380,7 @@ describe("send", () => {
     expect(sent[0]?.fields).toMatchObject({ appid: world.appid, sbs: 1 });
   });
 
-  it("refuses an operation that it does not know, and sends nothing", async () => {
+  it("send refuses an operation that it does not know, and sends nothing", async () => {
     const { client, sent } = await service();
     for (const name of ["no_such_gd", "toString", "../../admin"]) {
       await expect(client.send(name as "create_gd", {})).rejects.toThrow(
@@ -390,7 +390,7 @@ describe("send", () => {
     expect(sent).toHaveLength(0);
   });
 
-  it("leaves the given body unchanged, also its timestamp, ranstr and key", async () => {
+  it("send leaves the given body unchanged, with its timestamp, ranstr and key", async () => {
     const { client, sent } = await service();
     const fields = { appid: "x", timestamp: 5, ranstr: "r" };
     expect((await client.send("add_kf", fields, { idempotencyKey: "k" })).status).toBe(401);
@@ -398,7 +398,7 @@ describe("send", () => {
     expect(sent[0]?.headers.get("idempotency-key")).toBe("k");
   });
 
-  it("never retries", async () => {
+  it("send never retries", async () => {
     const { client, sent } = await service([new Error("down")]);
     await expect(client.send("create_gd", {})).rejects.toMatchObject({ code: "network" });
     expect(sent).toHaveLength(1);
@@ -422,12 +422,12 @@ describe("a client", () => {
     ["timeoutMs", { timeoutMs: 2 ** 31 }],
     ["maxTries", { maxTries: 0 }],
     ["maxTries", { maxTries: 1.5 }],
-  ])("cannot be made with a bad %s: %o", (option, change) => {
+  ])("a client cannot be made with a bad %s: %o", (option, change) => {
     expect(() => new AgentSessionClient({ ...good, ...change })).toThrow(TypeError);
     expect(() => new AgentSessionClient({ ...good, ...change })).toThrow(new RegExp(`^${option}: `));
   });
 
-  it("hides its secret when it is printed", () => {
+  it("a client hides its secret when it is printed", () => {
     const client = new AgentSessionClient({ ...good, secret: "keep-me-hidden" });
     expect(JSON.stringify(client) + Object.keys(client)).not.toContain("keep-me-hidden");
   });

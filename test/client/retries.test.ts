@@ -11,7 +11,7 @@ beforeEach(() => {
   backoffs.asked = [];
   const original = globalThis.setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((callback: () => void, milliseconds: number) => {
-    // Only the client's backOff() may be cut short: the service and the time limit of a try set timers too.
+    // Only the client's backOff() may be cut short, because the service and the time limit of a try set timers too.
     const isBackoff = new Error().stack?.includes("at backOff ") ?? false;
     if (isBackoff) backoffs.asked.push(milliseconds);
     return original(callback, isBackoff ? 1 : milliseconds);
@@ -45,7 +45,7 @@ const endless = (status: number, cancel = () => {}) =>
   new Response(new ReadableStream({ pull: (c) => c.enqueue(new Uint8Array(65_536).fill(32)), cancel }), { status });
 
 describe("a failed try", () => {
-  it("opens exactly one session when the answer was lost, and returns its chat id", async () => {
+  it("a retried call opens exactly one session when the answer was lost, and returns its chat id", async () => {
     const { world, client, sent } = await ownService(["drop_answer"]);
     const { chatId, replayed } = await client.createSession(newSession());
     expect(replayed).toBe(true);
@@ -56,14 +56,14 @@ describe("a failed try", () => {
     expect(customers).toHaveLength(1);
   });
 
-  it("adds agents once when the answer was lost", async () => {
+  it("a retried call adds agents once when the answer was lost", async () => {
     const { world, client } = await ownService([undefined, "drop_answer", "drop_answer"]);
     const { chatId } = await client.createSession(newSession({ agentIds: [1] }));
     expect(await client.addAgents({ chatId, agentIds: [2] })).toMatchObject({ replayed: true });
     expect((await world.stored()).participants).toMatchObject([{ agent_id: 2 }]);
   });
 
-  it("is signed again with a new timestamp and ranstr, under the same key", async () => {
+  it("each retry is signed again with a new timestamp and ranstr, under the same key", async () => {
     const { world, client, sent } = await ownService([LOST, away(), "drop_answer"]);
     await client.createSession(newSession());
     expect(sent).toHaveLength(4);
@@ -75,7 +75,7 @@ describe("a failed try", () => {
     for (const other of others) expect(other).toEqual(first);
   });
 
-  it("reads the clock again: a try after a long backoff is not stale", async () => {
+  it("each retry reads the clock again, so a try after a long backoff is not stale", async () => {
     const start = Date.now();
     const clock = vi.spyOn(Date, "now").mockReturnValue(start);
     const { world, client, sent } = await ownService([
@@ -106,7 +106,7 @@ describe("a failed try", () => {
     ["a proxy's rate limit", "too_many_requests", 429, html(429)],
     ["an unavailable service that answers 200 always", "unavailable", 200, () => refusal(200, "服务暂时不可用")],
     ["a rate limit that answers 200 always", "too_many_requests", 200, () => refusal(200, "请求过于频繁")],
-  ])("because of %s is tried again, four tries in all", async (_, code, status, mishap) => {
+  ])("a call that fails because of %s is tried again, four tries in all", async (_, code, status, mishap) => {
     const once = await service([mishap]);
     expect(await once.client.createSession(newSession())).toMatchObject({ chatId: expect.any(Number) });
     const ever = await service([mishap, mishap, mishap, mishap, mishap]);
@@ -114,7 +114,7 @@ describe("a failed try", () => {
     expect(ever.sent).toHaveLength(4);
   });
 
-  it("counts towards maxTries, the first one too", async () => {
+  it("every failed try counts towards maxTries, also the first one", async () => {
     const { client, sent } = await service([LOST, LOST], { maxTries: 1 });
     await expect(client.createSession(newSession())).rejects.toMatchObject({
       code: "network",
@@ -133,13 +133,13 @@ describe("a failed try", () => {
     ["JSON that is no envelope", "unexpected", json(200, [1, "msg"])],
     ["an envelope with another code", "unexpected", json(200, { code: 0, msg: "ok", data: "" })],
     ["an endless answer", "unexpected", () => endless(200)],
-  ])("because of %s is not tried again", async (_, code, mishap) => {
+  ])("a call that fails because of %s is not tried again", async (_, code, mishap) => {
     const { client, sent } = await service([mishap]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({ code });
     expect(sent).toHaveLength(1);
   });
 
-  it("does not follow a redirect, and names its target", async () => {
+  it("the client does not follow a redirect, and its error names the target", async () => {
     const { client, sent } = await service([html(301, { location: "https://elsewhere.example/" })]);
     await expect(client.createSession(newSession())).rejects.toThrow(
       `${CREATE} did not get an answer of this service: HTTP 301 with a redirect to https://elsewhere.example/`,
@@ -155,14 +155,17 @@ describe("without an idempotency key", () => {
     ["a 503", "unavailable", away(1)],
     ["a proxy's 502", "unavailable", html(502)],
     ["a gateway's 502 in JSON", "unavailable", json(502, { code: 502, msg: "Bad Gateway" })],
-  ] as const)("%s is final, because the call may have been done", async (_, code, mishap) => {
-    const { world, client, sent } = await ownService([mishap]);
-    await expect(client.createSession(newSession(), { idempotencyKey: false })).rejects.toMatchObject({ code });
-    expect(sent).toHaveLength(1);
-    expect((await world.stored()).sessions).toHaveLength(mishap === "drop_answer" ? 1 : 0);
-  });
+  ] as const)(
+    "without an idempotency key %s is final, because the call may have been done",
+    async (_, code, mishap) => {
+      const { world, client, sent } = await ownService([mishap]);
+      await expect(client.createSession(newSession(), { idempotencyKey: false })).rejects.toMatchObject({ code });
+      expect(sent).toHaveLength(1);
+      expect((await world.stored()).sessions).toHaveLength(mishap === "drop_answer" ? 1 : 0);
+    },
+  );
 
-  it("a 429 is tried again, because it stored nothing", async () => {
+  it("without an idempotency key a 429 is tried again, because it stored nothing", async () => {
     const { world, client, sent } = await ownService([busy(1)]);
     await client.createSession(newSession(), { idempotencyKey: false });
     expect(sent).toHaveLength(2);
@@ -171,7 +174,7 @@ describe("without an idempotency key", () => {
 });
 
 describe("retries of a call", () => {
-  it("are that call's, more or fewer than the client's, and the client keeps its own", async () => {
+  it("the option retries replaces the client's limit for one call only, upwards or downwards", async () => {
     const { client, sent } = await service(Array(9).fill(LOST), { maxTries: 2 });
     await expect(client.createSession(newSession(), { retries: 0 })).rejects.toMatchObject({ code: "network" });
     expect(sent).toHaveLength(1);
@@ -193,7 +196,7 @@ it("an AbortSignal that outlives the call holds no reference to it", async () =>
 });
 
 describe("the backoff", () => {
-  it("doubles, with jitter", async () => {
+  it("the backoff doubles with each try, with jitter", async () => {
     const { client } = await service([LOST, LOST, LOST, LOST, LOST, LOST, LOST], { maxTries: 8 });
     await client.createSession(newSession());
     expect(backoffs.asked).toHaveLength(7);
@@ -210,7 +213,7 @@ describe("the backoff", () => {
     ["429", busy(7)],
     ["503", away(7)],
     ["proxy's 503", html(503, { "retry-after": "7" })],
-  ])("is never shorter than the Retry-After of a %s", async (_, mishap) => {
+  ])("the backoff is never shorter than the Retry-After of a %s", async (_, mishap) => {
     const { client } = await service([mishap]);
     await client.createSession(newSession());
     expect(backoffs.asked).toHaveLength(1);
@@ -218,7 +221,7 @@ describe("the backoff", () => {
     expect(backoffs.asked[0]).toBeLessThanOrEqual(7250);
   });
 
-  it("ends the call when the service asks for more than a minute: the error says how long", async () => {
+  it("a call ends when the service asks for a wait of more than a minute, and the error says how long", async () => {
     const { client, sent } = await service([busy(61)]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({
       code: "too_many_requests",
@@ -232,7 +235,7 @@ describe("the backoff", () => {
     ["of today's form", "Sun, 06 Nov 1994 08:49:37 GMT"],
     ["of the old form", "Sunday, 06-Nov-94 08:49:37 GMT"],
     ["of the oldest form", "Sun Nov  6 08:49:37 1994"],
-  ])("uses the answer's own clock for a Retry-After with a date %s", async (_, until) => {
+  ])("the backoff uses the answer's own clock for a Retry-After with a date %s", async (_, until) => {
     const headers = { date: "Sun, 06 Nov 1994 08:49:30 GMT", "retry-after": until };
     const { client } = await service([html(503, headers)]);
     await client.createSession(newSession());
@@ -240,7 +243,7 @@ describe("the backoff", () => {
     expect(backoffs.asked[0]).toBeLessThanOrEqual(7250);
   });
 
-  it("is counted by this machine's clock where the answer has no Date", async () => {
+  it("a Retry-After with a date is compared with this machine's clock when the answer has no Date", async () => {
     const now = Date.UTC(2026, 10, 21);
     vi.spyOn(Date, "now").mockReturnValue(now);
     const { client } = await service([html(503, { "retry-after": new Date(now + 9000).toUTCString() })]);
@@ -249,7 +252,7 @@ describe("the backoff", () => {
     expect(backoffs.asked[0]).toBeLessThanOrEqual(9250);
   });
 
-  it("ends the call for a date that is more than a minute away", async () => {
+  it("a call ends when its Retry-After has a date that is more than a minute away", async () => {
     const headers = { date: "Sun, 06 Nov 1994 08:49:30 GMT", "retry-after": "Sun, 06 Nov 1994 08:50:31 GMT" };
     const { client, sent } = await service([html(503, headers)]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "unavailable", retryAfter: 61 });
@@ -279,7 +282,7 @@ describe("the backoff", () => {
     ["a date as JavaScript prints it", "Sun Nov 06 1994 00:49:37 GMT-0800 (Pacific Standard Time)", 7],
     ["seconds, while Date came twice", "7", 7, `${AT_30}, ${AT_30}`],
     ["a date, while Date came twice", AT_37, 8, `${AT_30}, Sun, 06 Nov 1994 08:49:29 GMT`],
-  ])("waits as long as a Retry-After asks that is written oddly: %s", async (_, value, seconds, date = AT_30) => {
+  ])("the backoff obeys an oddly written Retry-After: %s", async (_, value, seconds, date = AT_30) => {
     const { client } = await service([html(503, { date, "retry-after": value })]);
     await client.createSession(newSession());
     expect(backoffs.asked[0]).toBeGreaterThan(seconds * 1000);
@@ -287,7 +290,7 @@ describe("the backoff", () => {
   });
 
   it.each(["30, 61", "60.1", "1e3", "9999999999", "9".repeat(400), "2099-01-01", `${AT_37}, Sun Nov  6 08:50:31 1994`])(
-    "ends the call when an oddly written Retry-After asks for more than a minute: %s",
+    "a call ends when an oddly written Retry-After asks for more than a minute: %s",
     async (value) => {
       const { client, sent } = await service([html(503, { date: AT_30, "retry-after": value })]);
       const error = await client.createSession(newSession()).catch((thrown: unknown) => thrown);
@@ -298,7 +301,7 @@ describe("the backoff", () => {
   );
 
   it.each(["1m", "1 minute", "1h", "00:02:00", "2 12:00:00", "PT1M", '"30"; x=1', "7, 1m", "1,000"])(
-    "ends the call when a Retry-After has a digit and cannot be read: %s",
+    "a call ends when its Retry-After has a digit and cannot be read: %s",
     async (value) => {
       const { client, sent } = await service([html(503, { "retry-after": value })]);
       await expect(client.createSession(newSession())).rejects.toMatchObject({ retryAfter: Infinity });
@@ -306,7 +309,7 @@ describe("the backoff", () => {
     },
   );
 
-  it("is not shorter when the body behind the Retry-After breaks or never ends, or when the clock is corrected", async () => {
+  it("a Retry-After counts even before a broken or endless body, and beside a corrected clock", async () => {
     const broken = (fails: boolean) => () =>
       new Response(new ReadableStream({ start: (c) => (fails ? c.error(new Error("cut off")) : undefined) }), {
         status: 503,
@@ -323,7 +326,7 @@ describe("the backoff", () => {
   });
 
   it.each(["Sun, 06 Nov 1994 08:49:37 GMT", "soon", "-5", "0", "", "Sunday"])(
-    "ignores a Retry-After that is past or cannot be read: %s",
+    "the backoff ignores a Retry-After that is past or cannot be read: %s",
     async (value) => {
       const { client } = await service([html(503, { "retry-after": value })]);
       await client.createSession(newSession());
@@ -341,22 +344,25 @@ describe("a machine whose clock is off", () => {
     [-1000, "by-cause", false],
     [86_400, "always-200", "a-key"],
     [-301, "always-200", false],
-  ] as const)("by %i s is corrected at once, with one more try: ERROR_STATUS %s, key %s", async (off, mode, key) => {
-    const { world, client, sent } = await ownService([], {}, { ERROR_STATUS: mode });
-    world.clock.now += off;
-    const result = await client.createSession(newSession(), { idempotencyKey: key });
-    expect(result.replayed).toBe(false);
-    expect(sent).toHaveLength(2);
-    expect(Math.abs(Number(sent[1]?.fields.timestamp) - world.clock.now)).toBeLessThan(60);
-    expect(sent[1]?.fields.ranstr).not.toBe(sent[0]?.fields.ranstr);
-    expect(sent[1]?.headers.get("idempotency-key")).toBe(sent[0]?.headers.get("idempotency-key"));
-    expect(backoffs.asked).toEqual([]);
-    const { sessions, nonces } = await world.stored();
-    expect(sessions).toMatchObject([{ id: result.chatId }]);
-    expect(nonces).toHaveLength(1);
-  });
+  ] as const)(
+    "a machine clock that is off by %i s is corrected with one more try: ERROR_STATUS %s, key %s",
+    async (off, mode, key) => {
+      const { world, client, sent } = await ownService([], {}, { ERROR_STATUS: mode });
+      world.clock.now += off;
+      const result = await client.createSession(newSession(), { idempotencyKey: key });
+      expect(result.replayed).toBe(false);
+      expect(sent).toHaveLength(2);
+      expect(Math.abs(Number(sent[1]?.fields.timestamp) - world.clock.now)).toBeLessThan(60);
+      expect(sent[1]?.fields.ranstr).not.toBe(sent[0]?.fields.ranstr);
+      expect(sent[1]?.headers.get("idempotency-key")).toBe(sent[0]?.headers.get("idempotency-key"));
+      expect(backoffs.asked).toEqual([]);
+      const { sessions, nonces } = await world.stored();
+      expect(sessions).toMatchObject([{ id: result.chatId }]);
+      expect(nonces).toHaveLength(1);
+    },
+  );
 
-  it("is remembered for later calls", async () => {
+  it("the client remembers a corrected clock for later calls", async () => {
     const { world, client, sent } = await ownService();
     world.clock.now -= 1000;
     const { chatId } = await client.createSession(newSession());
@@ -365,7 +371,7 @@ describe("a machine whose clock is off", () => {
     expect(sent).toHaveLength(4);
   });
 
-  it("is corrected again once the machine's clock was set right", async () => {
+  it("the client corrects its clock again after the machine's clock was set right", async () => {
     const { world, client, sent } = await ownService();
     world.clock.now -= 1000;
     await client.createSession(newSession());
@@ -375,7 +381,7 @@ describe("a machine whose clock is off", () => {
     expect((await world.stored()).sessions).toHaveLength(2);
   });
 
-  it("is corrected for each of the calls made at the same moment", async () => {
+  it("the clock is corrected for each of several simultaneous calls", async () => {
     const { world, client, sent } = await ownService();
     world.clock.now += 1000;
     await Promise.all([1, 2, 3].map(() => client.createSession(newSession())));
@@ -383,7 +389,7 @@ describe("a machine whose clock is off", () => {
     expect((await world.stored()).sessions).toHaveLength(3);
   });
 
-  it("is learned from the Date header when the detail holds no time", async () => {
+  it("the service's time is read from the Date header when the detail holds no time", async () => {
     const date = new Date((Math.floor(Date.now() / 1000) - 5000) * 1000).toUTCString();
     const { world, client, sent } = await ownService([() => stale("timestamp: is stale", { date })]);
     world.clock.now -= 5000;
@@ -391,7 +397,7 @@ describe("a machine whose clock is off", () => {
     expect(sent).toHaveLength(2);
   });
 
-  it("is corrected once in a call: a second refusal is final", async () => {
+  it("the clock is corrected once in a call, and a second refusal is final", async () => {
     const told = Math.floor(Date.now() / 1000) + 5000;
     const again = () => stale(`timestamp: must be within 300 s of ${told}, Unix seconds`);
     const { client, sent } = await service([again, again, again]);
@@ -403,7 +409,7 @@ describe("a machine whose clock is off", () => {
     expect(sent).toHaveLength(2);
   });
 
-  it("is corrected again in a call when another call was refused for its token meanwhile", async () => {
+  it("the clock is corrected again in a call after another call's token was refused meanwhile", async () => {
     const refused = () => refusal(401, "token验证失败!");
     const { world, client, sent } = await ownService([
       undefined,
@@ -418,7 +424,7 @@ describe("a machine whose clock is off", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
-  it("gets no more than maxTries, and the next call has the right time", async () => {
+  it("a call with a wrong clock makes no more than maxTries tries, and the next call has the right time", async () => {
     const { world, client, sent } = await ownService([], { maxTries: 1 });
     world.clock.now += 1000;
     await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
@@ -431,7 +437,7 @@ describe("a machine whose clock is off", () => {
     ["a used ranstr", () => stale("ranstr: was already used")],
     ["a bad timestamp", () => refusal(400, "参数错误", { "x-error-detail": "timestamp: must be an integer" })],
     ["a stale timestamp, without a time", () => stale("timestamp: is stale")],
-  ])("is not assumed for %s, which is final", async (_, mishap) => {
+  ])("the client does not blame the clock for %s, which is final", async (_, mishap) => {
     const { client, sent } = await service([mishap]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({ name: "AgentSessionError" });
     expect(sent).toHaveLength(1);
@@ -440,11 +446,11 @@ describe("a machine whose clock is off", () => {
 
 describe("a forged answer with a wrong time", () => {
   const NOW = 1_795_000_000;
-  /** A forged refusal that wants the client to sign another time. */
+  /** A forged refusal with another time for the client to sign. */
   const forged = (time: number | string) => () =>
     refusal(401, "token验证失败!", { "x-error-detail": `timestamp: must be within 300 s of ${time}, Unix seconds` });
 
-  /** The service and this machine with the same clock, which stands still. */
+  /** A service and a machine with the same clock, which stands still. */
   const atNow = async (mishaps: Parameters<typeof service>[0], options = {}) => {
     vi.spyOn(Date, "now").mockReturnValue(NOW * 1000);
     const made = await ownService(mishaps, options);
@@ -453,7 +459,7 @@ describe("a forged answer with a wrong time", () => {
   };
 
   it.each([999_999_999_999, NOW + 86_401, NOW - 86_401, 0])(
-    "more than a day away, %i, is not believed: the call fails, and later calls use this machine's time",
+    "a forged time more than a day away, %i, is not believed, and later calls use this machine's time",
     async (time) => {
       const { world, client, stamps } = await atNow([forged(time)]);
       await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
@@ -465,7 +471,7 @@ describe("a forged answer with a wrong time", () => {
   );
 
   it.each(["Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT"])(
-    "in its Date header, %s, is not believed either",
+    "a forged time more than a day away in the Date header, %s, is not believed",
     async (date) => {
       const { client, stamps } = await atNow([
         () => refusal(401, "token验证失败!", { "x-error-detail": "timestamp: is stale", date }),
@@ -476,13 +482,16 @@ describe("a forged answer with a wrong time", () => {
     },
   );
 
-  it.each([86_400, -86_400])("%i s away is tried, and forgotten when the service refuses it", async (off) => {
-    const { world, client, stamps } = await atNow([forged(NOW + off)]);
-    await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
-    await client.createSession(newSession());
-    expect(stamps()).toEqual([0, off, 0]);
-    expect((await world.stored()).sessions).toHaveLength(1);
-  });
+  it.each([86_400, -86_400])(
+    "a forged time %i s away is tried, and forgotten when the service refuses it",
+    async (off) => {
+      const { world, client, stamps } = await atNow([forged(NOW + off)]);
+      await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
+      await client.createSession(newSession());
+      expect(stamps()).toEqual([0, off, 0]);
+      expect((await world.stored()).sessions).toHaveLength(1);
+    },
+  );
 
   it.each([
     ["a refused signature", () => refusal(401, "token验证失败!")],
@@ -491,7 +500,7 @@ describe("a forged answer with a wrong time", () => {
       () => refusal(400, "参数错误", { "x-error-detail": "timestamp: must be an integer from 1 to 9999999999" }),
     ],
     ["a time that is far away", forged(999_999_999_999)],
-  ])("is forgotten after %s of a call that used it, also in a call with one try", async (_, mishap) => {
+  ])("a forged time is forgotten after %s of a call that used it, also in a call with one try", async (_, mishap) => {
     const told = forged(NOW + 5000);
     const { client, stamps } = await atNow([told, undefined, told, mishap, undefined, told, mishap], { maxTries: 1 });
     const fails = () => expect(client.createSession(newSession())).rejects.toMatchObject({ name: "AgentSessionError" });
@@ -507,7 +516,7 @@ describe("a forged answer with a wrong time", () => {
     expect(stamps()).toEqual([0, 5000, 0, 5000, 0, 0, 5000, 0]);
   });
 
-  it("is kept after a used ranstr, which the service checks only when the time is right, and after a lost answer", async () => {
+  it("a learned time is kept after a used ranstr and after a lost answer", async () => {
     const used = () => refusal(401, "token验证失败!", { "x-error-detail": "ranstr: was already used" });
     const { client, stamps } = await atNow([forged(NOW + 200), used, LOST]);
     await expect(client.createSession(newSession())).rejects.toThrow("ranstr");
@@ -517,7 +526,7 @@ describe("a forged answer with a wrong time", () => {
 });
 
 describe("an answer", () => {
-  it("longer than 1 MiB is cut off, and the error says so", async () => {
+  it("an answer longer than 1 MiB is cut off, and the error says so", async () => {
     let cancelled = false;
     const { client } = await service([
       () =>
@@ -533,7 +542,7 @@ describe("an answer", () => {
     expect(cancelled).toBe(true);
   });
 
-  it("of 1 MiB is read", async () => {
+  it("an answer of 1 MiB is read", async () => {
     const text = JSON.stringify({ code: 1, msg: "ok", data: { chat_id: 5 } }).padEnd(1024 * 1024);
     const { client } = await service([() => new Response(text)]);
     expect(await client.createSession(newSession())).toMatchObject({ chatId: 5 });
@@ -541,7 +550,7 @@ describe("an answer", () => {
     await expect(longer.client.createSession(newSession())).rejects.toMatchObject({ code: "unexpected" });
   });
 
-  it("in chunks that cut a character in two is read whole", async () => {
+  it("an answer in chunks that cut a character in two is read whole", async () => {
     const bytes = new TextEncoder().encode('{"code":-1,"msg":"参数错误","data":""}');
     const pieces = () =>
       new ReadableStream({
@@ -556,18 +565,18 @@ describe("an answer", () => {
     });
   });
 
-  it("without a body does not come from the service", async () => {
+  it("an answer without a body does not come from the service", async () => {
     const { client } = await service([() => new Response(null, { status: 204 })]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "unexpected", status: 204 });
   });
 });
 
 describe("the real rate limit", () => {
-  it("makes the client wait as long as the service asks, and the call is done once", async () => {
+  it("the client waits as long as the real rate limit asks, and the call is done once", async () => {
     let asked = 0;
     const APP_LIMIT = { limit: async () => ({ success: ++asked > 1 }) };
     const { world, client } = await ownService([], {}, { APP_LIMIT });
-    // This call is the one that exceeds the limit.
+    // This call exceeds the limit.
     await client.createSession(newSession());
     const statuses: number[] = [];
     const fetch = async (...given: Parameters<typeof globalThis.fetch>) => {

@@ -2,7 +2,6 @@ import { beforeAll } from "vitest";
 import { AgentSessionClient, type ClientOptions } from "../../src/client/client.ts";
 import { World } from "../support/world.ts";
 
-/** One request as the client sent it. */
 interface Sent {
   url: string;
   headers: Headers;
@@ -12,17 +11,17 @@ interface Sent {
 }
 
 /**
- * What the network does to one try: it answers without asking the service, or loses the answer of a request that did reach
- * the service. undefined means that nothing goes wrong.
+ * A fault of the network in one try: it answers in place of the service, or loses the answer of a request that reached the service.
+ * undefined means that nothing goes wrong.
  */
 type Mishap = "drop_answer" | "never" | Error | (() => Response) | undefined;
 
-/** The real service behind a faulty network, with a site of its own. The first mishap befalls the first try, and so on. */
+/** The real service behind a faulty network, with a site of its own. The nth mishap is for the nth try. */
 export async function ownService(mishaps: Mishap[] = [], options: Partial<ClientOptions> = {}, bindings = {}) {
   return serviceOf(await World.create(bindings), mishaps, options);
 }
 
-/** Makes services that share one site in a file: for tests that look at the client alone. @returns what makes one for a test */
+/** Makes services that share one site in a file, for tests of the client alone. @returns a function that makes one service for a test */
 export function sharedService() {
   let shared: World;
   beforeAll(async () => {

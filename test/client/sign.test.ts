@@ -7,7 +7,7 @@ const sparse = [1, , 2];
 const APP = { appid: "app", secret: "secret" };
 
 describe("sign", () => {
-  it("makes the signature of the contract's public documentation", async () => {
+  it("sign makes the signature of the contract's public documentation", async () => {
     const body =
       '{"appid":"1b621280becdb0fa3d3e041ff69e1e1f","sbs":"1001","timestamp":1767772879,"ranstr":"4ad0faec14a58112","kefu_id":"10078","ip":""}';
     const expected = "3fe1d90717d63866edb34f803e33d72bcee7aa197e380bf79f4fd674aedb6f0c";
@@ -15,34 +15,34 @@ describe("sign", () => {
     expect(await sign("YOUR_APP_SECRET", new TextEncoder().encode(body))).toBe(expected);
   });
 
-  it("makes the signature of RFC 4231, test case 2", async () => {
+  it("sign makes the signature of RFC 4231, test case 2", async () => {
     expect(await sign("Jefe", "what do ya want for nothing?")).toBe(
       "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
     );
   });
 
-  it("takes a secret longer than HMAC's block", async () => {
+  it("sign takes a secret longer than HMAC's block", async () => {
     const secret = "a".repeat(131);
     expect(await sign(secret, "body")).toBe(await hmac(secret, "body"));
   });
 
-  it("signs only the view's bytes, not the whole buffer", async () => {
+  it("sign signs only the view's bytes, not the whole buffer", async () => {
     const view = new TextEncoder().encode("xxJefe's bodyxx").subarray(2, 13);
     expect(await sign("Jefe", view)).toBe(await hmac("Jefe", "Jefe's body"));
   });
 
-  it("takes text as UTF-8 and refuses text that UTF-8 cannot carry", async () => {
+  it("sign takes text as UTF-8 and refuses text that UTF-8 cannot carry", async () => {
     expect(await sign("密钥", "王伟")).toBe(await hmac("密钥", "王伟"));
     await expect(sign("secret", "a\ud800b")).rejects.toThrow(TypeError);
   });
 
-  it("refuses an empty secret", async () => {
+  it("sign refuses an empty secret", async () => {
     await expect(sign("", "body")).rejects.toThrow(TypeError);
   });
 });
 
 describe("prepare", () => {
-  it("fills in appid, timestamp and ranstr, and signs exactly the text that it returns", async () => {
+  it("prepare fills in appid, timestamp and ranstr, and signs exactly the text that it returns", async () => {
     const before = Math.floor(Date.now() / 1000);
     const { body, signature } = await prepare(APP, { sbs_mc: "王伟" });
     expect(signature).toBe(await hmac("secret", body));
@@ -54,12 +54,12 @@ describe("prepare", () => {
     expect(JSON.parse((await prepare(APP, {})).body).ranstr).not.toBe(ranstr);
   });
 
-  it("keeps a given timestamp and ranstr, and omits a field given as undefined", async () => {
+  it("prepare keeps a given timestamp and ranstr, and omits a field given as undefined", async () => {
     const { body } = await prepare(APP, { ranstr: "r", timestamp: undefined, appid: "other", a: undefined, b: null });
     expect(body).toBe('{"appid":"other","ranstr":"r","b":null}');
   });
 
-  it("serialises as JSON.stringify does", async () => {
+  it("prepare serialises as JSON.stringify does", async () => {
     const fields = {
       text: 'a"\\\n\u2028\ud800😀',
       list: [1, -0, 1.5, 1e-7, [], {}, true, null],
@@ -70,7 +70,7 @@ describe("prepare", () => {
     expect((await prepare(APP, { ...required, ...fields })).body).toBe(JSON.stringify({ ...required, ...fields }));
   });
 
-  it("writes a bigint digit by digit, in lists too", async () => {
+  it("prepare writes a bigint digit by digit, in lists too", async () => {
     const { body } = await prepare(APP, { sbs: 123456789012345678901234567890n, ids: [2n ** 64n] });
     expect(body).toContain('"sbs":123456789012345678901234567890,"ids":[18446744073709551616]}');
   });
@@ -83,7 +83,7 @@ describe("prepare", () => {
     ["a[0]", { a: [undefined] }],
     ["a[1]", { a: sparse }],
     ["a.b[0]", { a: { b: new Array(3) } }],
-  ])("refuses at %s what JSON cannot carry exactly", async (path, fields) => {
+  ])("prepare refuses at %s a value that JSON cannot carry exactly", async (path, fields) => {
     await expect(prepare(APP, fields)).rejects.toThrow(TypeError);
     await expect(prepare(APP, fields)).rejects.toThrow(`${path}: `);
   });

@@ -7,14 +7,14 @@ const service = sharedService();
 const busy = (seconds: number) => () => refusal(429, "请求过于频繁", { "retry-after": String(seconds) });
 
 describe("a time limit", () => {
-  it("ends a try that gets no answer, and the next try follows", async () => {
+  it("a try without an answer ends after the time limit, and the next try follows", async () => {
     const accepts = () => Response.json({ code: 1, msg: "ok", data: { chat_id: 7 } });
     const { client, sent } = await service(["never", accepts], { timeoutMs: 100 });
     expect(await client.createSession(newSession())).toMatchObject({ chatId: 7 });
     expect(sent).toHaveLength(2);
   });
 
-  it("covers the body of the answer, which a dying server never ends", async () => {
+  it("the time limit covers the body of the answer, which a dying server never ends", async () => {
     const endless = () => new Response(new ReadableStream({ start: (c) => c.enqueue(new Uint8Array([123])) }));
     const { client } = await service([endless], { timeoutMs: 60, maxTries: 1 });
     await expect(client.createSession(newSession())).rejects.toMatchObject({
@@ -24,7 +24,7 @@ describe("a time limit", () => {
     });
   });
 
-  it("without an idempotency key is final", async () => {
+  it("a time limit without an idempotency key is final", async () => {
     const { client, sent } = await service(["never"], { timeoutMs: 60 });
     const call = client.createSession(newSession(), { idempotencyKey: false });
     await expect(call).rejects.toMatchObject({ code: "timeout" });
@@ -33,7 +33,7 @@ describe("a time limit", () => {
 });
 
 describe("timeoutMs of a call", () => {
-  it("is that call's, longer or shorter than the client's, and the client keeps its own", async () => {
+  it("the option timeoutMs replaces the client's time limit for one call only, longer or shorter", async () => {
     const { client, sent } = await service(["never", "never", undefined], { timeoutMs: 80, maxTries: 1 });
     const shorter = client.createSession(newSession(), { timeoutMs: 40 });
     await expect(shorter).rejects.toMatchObject({ code: "timeout", message: expect.stringMatching(/ in 40 ms$/) });
@@ -42,7 +42,7 @@ describe("timeoutMs of a call", () => {
     expect(sent).toHaveLength(3);
   });
 
-  it("applies to addAgents and send too", async () => {
+  it("timeoutMs of a call applies to addAgents and send too", async () => {
     const { client } = await service(["never", "never"], { maxTries: 1 });
     const added = client.addAgents({ chatId: 1, agentIds: [1] }, { timeoutMs: 40 });
     await expect(added).rejects.toThrow(/ in 40 ms$/);
@@ -60,7 +60,7 @@ describe("an unusable option of a call", () => {
     ["retries", { retries: 1.5 }],
     ["retries", { retries: 100 }],
     ["retries", { retries: Number.POSITIVE_INFINITY }],
-  ])("is named before anything is sent: %s %j", async (option, options) => {
+  ])("an unusable option of a call is named before anything is sent: %s %j", async (option, options) => {
     const { client, sent } = await service();
     const says = new RegExp(`^${option}: must be a whole number from [01] to `);
     await expect(client.createSession(newSession(), options)).rejects.toThrow(TypeError);
@@ -78,14 +78,14 @@ describe("an AbortSignal", () => {
     ["send", (client, signal) => client.send("create_gd", {}, { signal })],
   ];
 
-  it.each(operations)("aborted before keeps %s from sending anything", async (_, call) => {
+  it.each(operations)("a signal that was aborted before the call keeps %s from sending anything", async (_, call) => {
     const { client, sent } = await service();
     const reason = new Error("changed my mind");
     await expect(call(client, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(sent).toHaveLength(0);
   });
 
-  it.each(operations)("ends %s in the middle of a try, even if fetch ignores it", async (_, call) => {
+  it.each(operations)("an abort ends %s in the middle of a try, even if fetch ignores it", async (_, call) => {
     const controller = new AbortController();
     const reason = new Error("changed my mind");
     const { client, sent } = await service(["never"]);
@@ -96,12 +96,12 @@ describe("an AbortSignal", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("ends a backoff, and no further try is made", async () => {
+  it("an abort ends a backoff, and no further try is made", async () => {
     const controller = new AbortController();
     const reason = new Error("changed my mind");
     const { client, sent } = await service([
       () => {
-        // Aborts once the answer is read and the backoff of a minute has begun.
+        // The abort comes after the answer was read and the backoff of a minute has begun.
         setTimeout(() => controller.abort(reason), 30);
         return busy(60)();
       },
@@ -110,7 +110,7 @@ describe("an AbortSignal", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("aborted between the answer and the backoff ends the call, and no backoff begins", async () => {
+  it("an abort between the answer and the backoff ends the call, and no backoff begins", async () => {
     const controller = new AbortController();
     const reason = new Error("changed my mind");
     const headers = {
@@ -131,7 +131,7 @@ describe("an AbortSignal", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it.each(operations)("must be a real one: %s refuses any other object before anything is sent", async (_, call) => {
+  it.each(operations)("%s refuses a signal that is no AbortSignal before anything is sent", async (_, call) => {
     const { client, sent } = await service();
     const deaf = { aborted: false, addEventListener: () => {} };
     for (const signal of [{}, "signal", 5, new AbortController(), deaf]) {
@@ -143,7 +143,7 @@ describe("an AbortSignal", () => {
   });
 
   it.each([true, false])(
-    "may lack throwIfAborted and reason, as on older platforms and in polyfills: aborted before %s",
+    "a signal may lack throwIfAborted and reason, as on older platforms: aborted before %s",
     async (before) => {
       const signal = Object.assign(new EventTarget(), { aborted: before });
       const { client, sent } = await service(["never"]);
@@ -157,7 +157,7 @@ describe("an AbortSignal", () => {
     },
   );
 
-  it("that is no more than an event target is ended in a backoff too, and a call that ends in time ignores it", async () => {
+  it("a signal that is only an event target ends a backoff, and is ignored after the call has ended", async () => {
     const signal = Object.assign(new EventTarget(), { aborted: false });
     const { client, sent } = await service([undefined, busy(60)]);
     await client.createSession(newSession(), { signal });
@@ -166,7 +166,7 @@ describe("an AbortSignal", () => {
     expect(sent).toHaveLength(2);
   });
 
-  it("is passed on to fetch", async () => {
+  it("the signal is passed on to fetch", async () => {
     const controller = new AbortController();
     let seen: AbortSignal | null | undefined;
     const fetch = (_: unknown, init?: RequestInit) => {

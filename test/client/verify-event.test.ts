@@ -35,7 +35,6 @@ const verify = (
   options: VerifyEventOptions = {},
 ) => verifyEvent(headers, body, secret, { now: NOW, ...options });
 
-/** The code and the message of a refusal. */
 async function refusalOf(verified: Promise<WebhookEvent>): Promise<{ code: string; message: string }> {
   const error = await verified.then(() => expect.unreachable("it was accepted")).catch((thrown: unknown) => thrown);
   if (!(error instanceof EventVerificationError)) throw error;
@@ -45,18 +44,18 @@ async function refusalOf(verified: Promise<WebhookEvent>): Promise<{ code: strin
 const codeOf = async (verified: Promise<WebhookEvent>) => (await refusalOf(verified)).code;
 
 describe("verifyEvent", () => {
-  it("returns the event with the id of its header", async () => {
+  it("verifyEvent returns the event with the id of its header", async () => {
     const { type, timestamp, data } = JSON.parse(BODY);
     expect(await verify()).toEqual({ id: ID, type, timestamp, data });
   });
 
-  it("returns events of a type that it does not know", async () => {
+  it("verifyEvent returns events of a type that it does not know", async () => {
     const body = '{"type":"session.no_such_event","timestamp":"2027-01-15T08:00:00Z","data":{"seq":8,"by":1},"more":1}';
     const event = await verify(headersOf({ "webhook-signature": signature(body) }), body);
     expect(event).toMatchObject({ type: "session.no_such_event", data: { seq: 8, by: 1 } });
   });
 
-  it("accepts the vector of the public specification, which is no event of this service", async () => {
+  it("verifyEvent accepts the vector of the public specification, which is no event of this service", async () => {
     const headers = {
       "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
       "webhook-timestamp": "1614265330",
@@ -68,7 +67,7 @@ describe("verifyEvent", () => {
     expect(await codeOf(verifyEvent(headers, '{"test": 2432232315}', secret, options))).toBe("signature_wrong");
   });
 
-  it("accepts a known event: secret, bytes and signature", async () => {
+  it("verifyEvent accepts a known event: secret, bytes and signature", async () => {
     const body = '{"type":"ping","timestamp":"2027-01-15T08:00:00Z","data":{"seq":1,"webhook_id":"wh_1"}}';
     const headers = headersOf({ "webhook-signature": "v1,jnicZ2FcbdF5XYcz+VfqNZKVNctkVmoe1Bl+7lpQUNE=" });
     expect(await verify(headers, body, "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")).toMatchObject({
@@ -77,7 +76,7 @@ describe("verifyEvent", () => {
     });
   });
 
-  it("takes headers in the form of every platform", async () => {
+  it("verifyEvent takes headers in the form of every platform", async () => {
     const lower = headersOf();
     const upper = Object.fromEntries(Object.entries(lower).map(([name, value]) => [name.toUpperCase(), value]));
     const listed = Object.fromEntries(Object.entries(lower).map(([name, value]) => [name, [value]]));
@@ -87,7 +86,7 @@ describe("verifyEvent", () => {
     }
   });
 
-  it("takes a body as text or as bytes, and reads only a view's own bytes", async () => {
+  it("verifyEvent takes a body as text or as bytes, and reads only a view's own bytes", async () => {
     const bytes = new TextEncoder().encode(BODY);
     const wider = new Uint8Array(bytes.length + 20).fill(120);
     wider.set(bytes, 10);
@@ -97,7 +96,7 @@ describe("verifyEvent", () => {
     }
   });
 
-  /** A body whose bytes fill every kind of view: blanks at its end make their number a multiple of eight. */
+  /** A body for every kind of view: blanks at its end make the number of its bytes a multiple of eight. */
   const PADDED = BODY.padEnd(BODY.length + 8 - (new TextEncoder().encode(BODY).length % 8));
   const VIEWS = [
     "Int8Array",
@@ -115,7 +114,7 @@ describe("verifyEvent", () => {
   ] as const;
 
   it.each(["this realm", "another realm"])(
-    "takes every kind of view and buffer of %s, and reads its own bytes",
+    "verifyEvent takes every kind of view and buffer of %s, and reads its own bytes",
     async (realm) => {
       const classes = realm === "this realm" ? globalThis : runInContext("globalThis", createContext({}));
       const headers = headersOf({ "webhook-signature": signature(PADDED) });
@@ -138,7 +137,7 @@ describe("verifyEvent", () => {
     },
   );
 
-  it("takes shared memory, and reads once: what is written to it meanwhile is not believed", async () => {
+  it("verifyEvent reads shared memory once, and does not believe later writes to it", async () => {
     const bytes = new TextEncoder().encode(BODY);
     const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
     shared.set(bytes);
@@ -147,7 +146,7 @@ describe("verifyEvent", () => {
     expect((await verified).data).toEqual(JSON.parse(BODY).data);
   });
 
-  it("accepts one right signature among several, in any order, also beside those of other versions", async () => {
+  it("verifyEvent accepts one right signature among several, in any order, beside those of other versions", async () => {
     const right = signature(BODY);
     const wrong = signature(BODY, { secret: OTHER });
     for (const several of [
@@ -160,7 +159,7 @@ describe("verifyEvent", () => {
     }
   });
 
-  it("accepts any secret of a list, so that a receiver can change secrets without a gap", async () => {
+  it("verifyEvent accepts any secret of a list, so that a receiver can change secrets without a gap", async () => {
     for (const list of [[SECRET], [OTHER, SECRET], [SECRET, OTHER]]) {
       expect((await verify(headersOf(), BODY, list)).id).toBe(ID);
     }
@@ -170,7 +169,7 @@ describe("verifyEvent", () => {
 
 describe("verifyEvent refuses", () => {
   it.each(["webhook-id", "webhook-timestamp", "webhook-signature"])(
-    "a request without %s, or an empty one",
+    "verifyEvent refuses a request without %s, or with an empty one",
     async (name) => {
       const { [name]: _, ...rest } = headersOf();
       for (const headers of [rest, { ...rest, [name]: "" }, { ...rest, [name]: undefined }, new Headers(rest)]) {
@@ -179,7 +178,7 @@ describe("verifyEvent refuses", () => {
     },
   );
 
-  it("an event that was sent more than 300 s ago, or will be in more than 300 s", async () => {
+  it("verifyEvent refuses an event that was sent more than 300 s ago, or more than 300 s in the future", async () => {
     for (const away of [-300, 0, 300])
       expect((await verify(headersOf(), BODY, SECRET, { now: NOW + away })).id).toBe(ID);
     expect(await refusalOf(verify(headersOf(), BODY, SECRET, { now: NOW + 301 }))).toEqual({
@@ -192,7 +191,7 @@ describe("verifyEvent refuses", () => {
     });
   });
 
-  it("an event by the caller's own tolerance", async () => {
+  it("verifyEvent refuses an event by the caller's own tolerance", async () => {
     const at = (toleranceSeconds: number, away: number) =>
       verify(headersOf(), BODY, SECRET, { toleranceSeconds, now: NOW + away });
     expect((await at(10, 10)).id).toBe(ID);
@@ -210,7 +209,7 @@ describe("verifyEvent refuses", () => {
     }
   });
 
-  it("an event by this machine's clock, or by the time that the caller gives", async () => {
+  it("verifyEvent refuses an event by this machine's clock, or by the time that the caller gives", async () => {
     expect(await codeOf(verifyEvent(headersOf({ "webhook-timestamp": "1614265330" }), BODY, SECRET))).toBe(
       "timestamp_out_of_range",
     );
@@ -219,11 +218,14 @@ describe("verifyEvent refuses", () => {
     expect((await verifyEvent(headers, BODY, SECRET)).id).toBe(ID);
   });
 
-  it.each(["soon", "-1", "1.8e9", " 1800000000", "1800000000.0", "0x6b49d200"])("the timestamp %j", async (text) => {
-    expect(await codeOf(verify(headersOf({ "webhook-timestamp": text })))).toBe("timestamp_out_of_range");
-  });
+  it.each(["soon", "-1", "1.8e9", " 1800000000", "1800000000.0", "0x6b49d200"])(
+    "verifyEvent refuses the timestamp %j",
+    async (text) => {
+      expect(await codeOf(verify(headersOf({ "webhook-timestamp": text })))).toBe("timestamp_out_of_range");
+    },
+  );
 
-  it("a body, an id, a time or a secret other than the signed one", async () => {
+  it("verifyEvent refuses a body, an id, a time or a secret other than the signed one", async () => {
     const wrong: Promise<WebhookEvent>[] = [
       verify(headersOf(), `${BODY}\n`),
       verify(headersOf(), JSON.stringify(JSON.parse(BODY), null, 1)),
@@ -235,7 +237,7 @@ describe("verifyEvent refuses", () => {
     expect(await Promise.all(wrong.map(codeOf))).toEqual(wrong.map(() => "signature_wrong"));
   });
 
-  it("a signature that is cut, longer, of another version, or missing", async () => {
+  it("verifyEvent refuses a signature that is cut, longer, of another version, or missing", async () => {
     const right = signature(BODY);
     const texts = [
       right.slice(0, -1),
@@ -275,14 +277,14 @@ describe("verifyEvent refuses", () => {
       [""],
       [SECRET, ""],
     ].map((secret) => ({ secret })),
-  )("the secret $secret, and does not repeat it", async ({ secret }) => {
+  )("verifyEvent refuses the secret $secret, and does not repeat it", async ({ secret }) => {
     expect(await refusalOf(verifyEvent(headersOf(), BODY, secret as string, { now: NOW }))).toEqual({
       code: "secret_malformed",
       message: expect.stringMatching(/^(a secret is whsec_ and base64|the list holds no secret)$/),
     });
   });
 
-  it("a body that was parsed before, and text that bytes cannot give", async () => {
+  it("verifyEvent refuses a body that was parsed before, and text that bytes cannot give", async () => {
     const gone = new TextEncoder().encode(BODY);
     structuredClone(gone.buffer, { transfer: [gone.buffer] });
     for (const body of [JSON.parse(BODY), undefined, null, 7, [1], "a\ud800b", gone, gone.buffer]) {
@@ -294,14 +296,14 @@ describe("verifyEvent refuses", () => {
   });
 
   it.each(["", "no JSON", "null", "7", "[]", "{}", '{"type":"ping","timestamp":"t","data":null}', `\ufeff${BODY}`])(
-    "a signed body that is not an event: %j",
+    "verifyEvent refuses a signed body that is not an event: %j",
     async (body) => {
       const headers = headersOf({ "webhook-signature": signature(body) });
       expect(await codeOf(verify(headers, body))).toBe("body_malformed");
     },
   );
 
-  it("without repeating anything of secret, body or signature", async () => {
+  it("verifyEvent repeats no part of secret, body or signature in its refusals", async () => {
     const { message } = await refusalOf(verify(headersOf(), BODY, OTHER));
     for (const part of [OTHER.slice(6), BODY.slice(2, 20), signature(BODY).slice(3)])
       expect(message).not.toContain(part);
@@ -320,7 +322,7 @@ describe("verifyEvent and the public package", () => {
     .map((event) => JSON.stringify(event))
     .filter((text) => text.isWellFormed());
 
-  it("accept the same events, whatever their text", async () => {
+  it("verifyEvent and the public package accept the same events, whatever their text", async () => {
     await fc.assert(
       fc.asyncProperty(secrets, ids, events, async (secret, id, body) => {
         const at = Math.floor(Date.now() / 1000);
@@ -337,7 +339,7 @@ describe("verifyEvent and the public package", () => {
     );
   });
 
-  it("refuse the same requests, when any one character of the request changed", async () => {
+  it("verifyEvent and the public package refuse the same requests, when any one character changed", async () => {
     const places = ["body", "webhook-id", "webhook-timestamp", "webhook-signature"] as const;
     const change = fc.record({ place: fc.constantFrom(...places), at: fc.nat(), by: fc.integer({ min: 1, max: 9 }) });
     await fc.assert(
@@ -363,7 +365,7 @@ describe("verifyEvent and the public package", () => {
     );
   });
 
-  it("agree on what is text in the header of signatures", async () => {
+  it("verifyEvent and the public package agree on what is text in the header of signatures", async () => {
     const at = Math.floor(Date.now() / 1000);
     const right = signature(BODY, { at });
     const parts = fc.constantFrom(right, "v1,", "v2,x", "v1,AAAA", right.slice(3), "");

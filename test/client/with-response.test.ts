@@ -4,7 +4,7 @@ import { newSession, ownService, sharedService } from "./service.ts";
 const service = sharedService();
 
 describe("withResponse", () => {
-  it("returns status, headers and envelope of createSession beside its data, with one call", async () => {
+  it("withResponse returns status, headers and envelope of createSession beside its data, with one call", async () => {
     const { world, client, sent } = await ownService();
     const { data, response } = await client.createSession(newSession(), { idempotencyKey: "k" }).withResponse();
     expect(response.status).toBe(200);
@@ -18,7 +18,7 @@ describe("withResponse", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
-  it("returns the answer of addAgents, its ignored agents in a header", async () => {
+  it("withResponse returns the answer of addAgents, with its ignored agents in a header", async () => {
     const { client } = await service();
     const { chatId } = await client.createSession(newSession({ agentIds: [1] }));
     const { data, response } = await client.addAgents({ chatId, agentIds: [2, 777] }).withResponse();
@@ -27,14 +27,14 @@ describe("withResponse", () => {
     expect(response.requestId).toBe(response.headers.get("x-request-id"));
   });
 
-  it("returns the answer of the last try", async () => {
+  it("withResponse returns the answer of the last try", async () => {
     const { client, sent } = await service(["drop_answer"]);
     const { response } = await client.createSession(newSession()).withResponse();
     expect(sent).toHaveLength(2);
     expect(response.headers.get("idempotency-replayed")).toBe("true");
   });
 
-  it("sends nothing more when the same call is awaited too", async () => {
+  it("withResponse sends nothing more when the same call is awaited too", async () => {
     const { world, client, sent } = await ownService();
     const call = client.createSession(newSession());
     const { chatId } = await call;
@@ -44,7 +44,7 @@ describe("withResponse", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
-  it("fails as the call does, and leaves no unhandled rejection", async () => {
+  it("withResponse fails as the call does, and leaves no unhandled rejection", async () => {
     const unhandled = vi.fn((event: PromiseRejectionEvent) => event.preventDefault());
     addEventListener("unhandledrejection", unhandled);
     const { client } = await service([], { secret: "another secret" });

@@ -1,4 +1,4 @@
-/** The two calls as a Worker of their own. Everything that it imports is in src/core: alone.test.ts looks. */
+/** A Worker with only the two calls. All its imports are in src/core, as alone.test.ts checks. */
 import { type Bindings, readCore } from "../../src/core/config.ts";
 import { CredentialResolver } from "../../src/core/credentials/resolve-credentials.ts";
 import { importKeyring, seal } from "../../src/core/credentials/sealed-secret.ts";
@@ -22,7 +22,6 @@ const app = rootApp({
 });
 addCalls(app);
 
-/** A sealed secret for the row of an app. */
 app.post("/seal", async (c) => {
   const { owner, secret } = await c.req.json();
   const keyring = await importKeyring(readCore(c.env).masterKeys);

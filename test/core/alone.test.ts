@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => miniflare?.dispose());
 
-/** A site with three agents and an app, as operators would have made them. */
+/** Makes a site with three agents and an app, as operators would. */
 async function storeApp(): Promise<void> {
   const { appid, secret } = APP;
   const owner = { siteId: SITE, version: "v1", appid };
@@ -81,12 +81,12 @@ async function call(name: string, body: Body): Promise<unknown> {
 const countOf = (table: string) =>
   db.prepare(`SELECT count(*) AS rows FROM ${table} WHERE site_id = ${SITE}`).first<number>("rows");
 
-it("needs no file from outside of core", () => {
+it("the core needs no file from outside of src/core", () => {
   expect(files.length).toBeGreaterThan(50);
   expect(files.filter((path) => !path.startsWith("src/core/"))).toEqual([]);
 });
 
-it("opens a session, adds an agent to it, and does neither twice", async () => {
+it("the core alone opens a session and adds an agent to it, each once", async () => {
   const signer = { appid: APP.appid, timestamp: Math.floor(Date.now() / 1000) };
   const created = createBody(signer, { fzr_uid: 1, kefu_id: [1] });
   expect(await call("create_gd", created)).toEqual({ code: 1, msg: "ok", data: { chat_id: 1 } });

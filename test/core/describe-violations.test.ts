@@ -3,7 +3,7 @@ import { describeLeftOut, describeViolations } from "../../src/core/describe-vio
 import { RULES, SENT_AS } from "../../src/core/rules.ts";
 
 describe("the agents left out", () => {
-  it("are listed with those first that a caller can correct", () => {
+  it("the left-out agents are listed with those first that a caller can correct", () => {
     const leftOut = [
       { id: 1, why: "already on the session" },
       { id: 2, why: "disabled" },
@@ -12,11 +12,11 @@ describe("the agents left out", () => {
     expect(describeLeftOut(leftOut)).toBe("3 unknown, 2 disabled, 1 already on the session");
   });
 
-  it("are described as changed when a second try, after a lost answer, finds none of them", () => {
+  it("the agents are described as changed when a second try, after a lost answer, finds none left out", () => {
     expect(describeLeftOut([])).toBe("the agents have changed meanwhile");
   });
 
-  it("stand behind their reason where each with its own would be longer than a header of 3,000 characters", () => {
+  it("left-out agents are grouped by reason when the text would be longer than 3,000 characters", () => {
     const agents = (count: number, first: number, why: "unknown" | "disabled" | "already on the session") =>
       Array.from({ length: count }, (_, i) => ({ id: first + i, why }));
     const fits = agents(100, 10_000, "already on the session");
@@ -45,7 +45,7 @@ describe("the agents left out", () => {
 });
 
 describe("violations in one line", () => {
-  it("name the field, the item or the key, the rule with its values, and the usual slips", () => {
+  it("a violation in one line names the field, the item or key, the rule with its values, and the usual mistake", () => {
     expect(
       describeViolations([
         { field: "fzr_uid", rule: "required" },
@@ -69,7 +69,7 @@ describe("violations in one line", () => {
     ]);
   });
 
-  it("are parted by what no rule has in its words, and are ASCII, because a header has them", () => {
+  it("violations in one line are ASCII, and no rule has the separator between them in its words", () => {
     for (const { detail } of [RULES, SENT_AS].flatMap((table) => Object.values(table)))
       expect(detail).toMatch(/^(?!.*; )[\x20-\x7e]+$/);
   });

@@ -15,7 +15,7 @@ describe("a home's binding", () => {
     ["apac", "HOME_APAC"],
     ["eu-west-2", "HOME_EU_WEST_2"],
     [`a${"b".repeat(30)}`, `HOME_A${"B".repeat(30)}`],
-  ])("of %j is %j, and the name follows from the binding", (home, binding) => {
+  ])("the binding of the home %j is %j, and the name follows from the binding", (home, binding) => {
     expect(HOME_NAME.test(home)).toBe(true);
     expect([bindingOfHome(home), homeOfBinding(binding)]).toEqual([binding, home]);
     expect(isMisnamed(binding)).toBe(false);
@@ -32,12 +32,12 @@ describe("a home's binding", () => {
     "HOME_É",
     "HOME_\u212A",
     `HOME_A${"B".repeat(31)}`,
-  ])("is not %j, which only begins like one", (binding) => {
+  ])("%j is no home's binding, although it begins like one", (binding) => {
     expect([homeOfBinding(binding), isMisnamed(binding)]).toEqual([undefined, true]);
   });
 
   it.each(["", "OTHER", "OTHERAPAC", "db", "HOME", "home_apac", "MY_HOME_APAC"])(
-    "is not %j, which does not count as misspelled either",
+    "%j is no home's binding, and does not count as misspelled",
     (binding) => {
       expect([homeOfBinding(binding), isMisnamed(binding)]).toEqual([undefined, false]);
     },
@@ -48,14 +48,14 @@ describe("the secret that closes a home", () => {
   it.each([
     ["main", "CLOSED_MAIN"],
     ["eu-west", "CLOSED_EU_WEST"],
-    // Never CLOSED_HOMES, which is the list of the release before.
+    // The secret is not CLOSED_HOMES, because that is the list of the previous release.
     ["homes", "CLOSED__HOMES"],
-  ])("of %j is %j, and the name follows from the secret", (home, secret) => {
+  ])("the secret that closes the home %j is %j, and the name follows from the secret", (home, secret) => {
     expect([closedSecret(home), homeOfSecret(secret)]).toEqual([secret, home]);
   });
 
   it.each(["CLOSED_HOMES", "CLOSED_", "CLOSED_1A", "CLOSED__APAC", "CLOSED_apac", "CLOSED", "HOME_APAC", "MASTER_KEY"])(
-    "is not %j",
+    "%j is not the secret of a home",
     (name) => expect(homeOfSecret(name)).toBe(undefined),
   );
 });
@@ -66,7 +66,7 @@ describe("the homes that settings close", () => {
     [{ CLOSED_APAC: "", CLOSED_HOMES: "" }, ["apac"]],
     [{ CLOSED_APAC: "x", CLOSED_EU_WEST: {}, MASTER_KEY: "x" }, ["apac"]],
     [{ CLOSED_HOMES: " apac, Eu-West ,,\tapac,", CLOSED_MAIN: "0" }, ["apac", "eu-west", "main"]],
-  ])("%j are %j: by secrets of any value, and by the list of the release before", (settings, homes) => {
+  ])("the settings %j close %j: secrets with any value, and the list of the previous release", (settings, homes) => {
     expect(closedBy(settings)).toEqual(homes);
   });
 });

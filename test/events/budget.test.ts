@@ -14,7 +14,7 @@ const suspect = (siteId: number) => candidate(siteId, { isSuspect: true });
 const added = (siteId: number) => candidate(siteId, { isSuspect: true, isNew: true });
 const unknown = (siteId: number) => candidate(siteId, { isSuspect: undefined });
 
-/** `wanted/whenSuspect` of each webhook; `-` for one that gets no place. */
+/** The share of each webhook as `wanted/whenSuspect`, or `-` for a webhook without a place. */
 function shares(...all: PlaceCandidate[]): string[] {
   const shared = new Budget({ elapsed: () => 0 }, 1).share(all);
   return all.map((each) => {
@@ -24,17 +24,17 @@ function shares(...all: PlaceCandidate[]): string[] {
 }
 
 describe("the six places of a home", () => {
-  it("are shared evenly between sound webhooks, in their order", () => {
+  it("sound webhooks share the six places of a home evenly, in their order", () => {
     expect(shares(sound(1), sound(2)).map((share) => share[0])).toEqual(["3", "3"]);
     expect(shares(...[1, 2, 3, 4, 5, 6, 7].map(sound)).map((share) => share[0])).toEqual([..."111111-"]);
   });
 
-  it("are kept for suspect webhooks while sound ones want all, one for one, two for more", () => {
+  it("while sound webhooks want all six places, one suspect webhook has one place, and several have two", () => {
     expect(shares(sound(1), sound(2), suspect(3))).toEqual(["2/0", "2/0", "2/2"]);
     expect(shares(sound(1), sound(2), suspect(3), suspect(4), suspect(5))).toEqual(["2/0", "2/0", "1/1", "1/1", "-"]);
   });
 
-  it("are two at most for webhooks that may be suspect, whatever is known of them", () => {
+  it("webhooks that may be suspect have at most two of six places, whatever is known of them", () => {
     expect(shares(...[1, 2, 3].map(unknown))).toEqual(["2/1", "2/1", "2/0"]);
     expect(shares(unknown(1))).toEqual(["6/2"]);
     expect(shares(candidate(1, { isSuspect: true, inFlight: 2 }), sound(2))).toEqual(["-", "5/0"]);
@@ -46,22 +46,22 @@ describe("the six places of a home", () => {
     expect(Math.max(...most)).toBe(2);
   });
 
-  it("are three at most for one site while another waits", () => {
+  it("one site has at most three of six places while another site waits", () => {
     expect(shares(sound(1), sound(1), sound(1), sound(1), sound(2)).map((share) => share[0])).toEqual([..."111-1"]);
   });
 
-  it("go to a ping first, also of a suspect webhook whose places are taken", () => {
+  it("a ping gets a place first, even of a suspect webhook whose places are taken", () => {
     const pinged = candidate(9, { isSuspect: true, inFlight: 2, hasPing: true });
     expect(shares(...[1, 2, 3, 4, 5, 6].map(sound), pinged).map((share) => share[0])).toEqual([..."11111-1"]);
   });
 
-  it("go to pings of suspect webhooks but for one, where another webhook has something due", () => {
+  it("pings of suspect webhooks get all places except one when another webhook has something due", () => {
     const pinged = [1, 2, 3, 4, 5, 6, 7].map((site) => candidate(site, { isSuspect: true, hasPing: true }));
     expect(shares(...pinged, sound(8)).map((share) => share[0])).toEqual([..."11111--1"]);
     expect(shares(...pinged).map((share) => share[0])).toEqual([..."111111-"]);
   });
 
-  it("go to a new webhook before the others that are suspect", () => {
+  it("a new webhook gets a place before the other suspect webhooks", () => {
     expect(shares(...[1, 2, 3].map(suspect), added(9))).toEqual(["1/1", "-", "-", "1/1"]);
   });
 });
@@ -71,7 +71,7 @@ describe("the places of a home that shares an invocation", () => {
     ...new Budget({ elapsed: () => 0 }, homes).share(all).keys(),
   ];
 
-  it("are for a suspect webhook and a sound one at once, also with the most homes", () => {
+  it("a suspect webhook and a sound webhook get places at once, even with the most homes", () => {
     for (const other of [suspect, added]) {
       const both = [other(1), sound(2)];
       expect(sharesAmong(MOST_HOMES, both)).toEqual(both);
@@ -81,7 +81,7 @@ describe("the places of a home that shares an invocation", () => {
   it.each([
     ["", false],
     [", also beside some that are added anew each time", true],
-  ])("come to each webhook in turn, when those that were served go to the end%s", (_, staysNew) => {
+  ])("each webhook gets a place in turn when the served ones go to the end%s", (_, staysNew) => {
     const kinds = [sound, suspect, added];
     const fours = kinds.flatMap((a) => kinds.flatMap((b) => kinds.flatMap((c) => kinds.map((d) => [a, b, c, d]))));
     for (const homes of Array.from({ length: MOST_HOMES }, (_, i) => i + 1)) {

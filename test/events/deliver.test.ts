@@ -16,12 +16,12 @@ import { NOW, World } from "../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** The public package reads the machine's clock, and the event's timestamp is the test's own. */
+/** The signature that the public package makes at the test's time. */
 const signatureOf = (secret: string, id: string, body: string, at = NOW) =>
   new Webhook(secret).sign(id, new Date(at * 1000), body);
 
 describe("an event that is due", () => {
-  it("is posted as Standard Webhooks requires, and delivered", async () => {
+  it("a due event is posted as Standard Webhooks requires, and counts as delivered", async () => {
     const world = await World.create();
     const webhook = await newWebhook(world);
     const chatId = await world.chatId({ content: '王伟 🙂 "</script>' });
@@ -58,7 +58,7 @@ describe("an event that is due", () => {
     expect(worker.notices).toEqual([]);
   });
 
-  it("is signed by both secrets during an overlap, and by the current one after it", async () => {
+  it("a due event is signed with both secrets during an overlap, and with the current one after it", async () => {
     const world = await World.create();
     const previous = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     const webhook = await newWebhook(world);
@@ -81,7 +81,7 @@ describe("an event that is due", () => {
     );
   });
 
-  it("is not posted when MASTER_KEY does not open the secret, and its delivery fails", async () => {
+  it("a due event is not posted when MASTER_KEY does not open the secret, and its delivery fails", async () => {
     const webhook = await newWebhook(await World.create(), { version: "another" });
     await fillDeliveries(webhook, 2);
     const worker = new DeliveringWorker();
@@ -97,11 +97,11 @@ describe("an event that is due", () => {
     expect(worker.kept.warnings).toMatchObject([
       { warning: "the secret of a webhook does not open: MASTER_KEY", home: "main", webhook: webhook.id },
     ]);
-    // The receiver has no part in this, so it does not count towards the days after which a webhook is disabled.
+    // This is no fault of the receiver, so it does not count towards the days after which a webhook is disabled.
     expect((await readWebhook(webhook)).failing_since).toBeNull();
   });
 
-  it("is not posted to a URL that no webhook may have, even if the database has it", async () => {
+  it("a due event is not posted to a URL that no webhook may have, even if the database has it", async () => {
     const webhook = await newWebhook(await World.create(), { url: "http://127.0.0.1/" });
     await fillDeliveries(webhook, 1);
     const worker = new DeliveringWorker();
@@ -112,14 +112,14 @@ describe("an event that is due", () => {
     expect(delivery?.last_error).toMatch(/^the URL must /);
   });
 
-  it("is posted to this machine where WEBHOOK_LOOPBACK allows it", async () => {
+  it("a due event is posted to this machine where WEBHOOK_LOOPBACK allows it", async () => {
     const webhook = await newWebhook(await World.create(), { url: "http://127.0.0.1:9/" });
     await fillDeliveries(webhook, 1);
     await new DeliveringWorker({ WEBHOOK_LOOPBACK: "allow" }).deliver(webhook);
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
   });
 
-  it("is skipped when the event was erased or no longer exists", async () => {
+  it("a delivery is skipped when its event was erased or no longer exists", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 3);
     const { siteId } = webhook;
@@ -135,7 +135,7 @@ describe("an event that is due", () => {
     expect(await readWebhook(webhook)).toMatchObject({ failing_since: null });
   });
 
-  it("is posted when it is due, although the message came a little too early", async () => {
+  it("an event is posted when it is due, although the message came a little too early", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 1);
     await setDeliveries(webhook, `next_attempt_at = ${NOW + 2}`);
@@ -145,7 +145,7 @@ describe("an event that is due", () => {
     expect(worker.notices).toEqual([{ home: "main", site: webhook.siteId, webhook: webhook.id, delay: 2 }]);
   });
 
-  it("is not posted to a disabled webhook, nor before it is due", async () => {
+  it("an event is not posted to a disabled webhook, nor before it is due", async () => {
     const world = await World.create();
     const [disabled, early] = [await newWebhook(world, { status: "disabled" }), await newWebhook(world)];
     for (const webhook of [disabled, early]) await fillDeliveries(webhook, 1);
@@ -160,7 +160,7 @@ describe("an event that is due", () => {
 });
 
 describe("an attempt that ends late", () => {
-  it("counts as a success although the delivery has failed meanwhile", async () => {
+  it("a late success counts although the delivery has failed meanwhile", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 1);
     const worker = new DeliveringWorker();
@@ -172,7 +172,7 @@ describe("an attempt that ends late", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered", last_status: 200, last_error: null }]);
   });
 
-  it("counts as a success although another attempt is in flight, whose failure then changes nothing", async () => {
+  it("a late success counts although another attempt is in flight, whose failure then changes nothing", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 1);
     const worker = new DeliveringWorker();
@@ -195,7 +195,7 @@ describe("an attempt that ends late", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered", attempts: 2, last_error: null }]);
   });
 
-  it("does not count as a failure of another attempt that was begun since", async () => {
+  it("a late failure does not count against another attempt that began meanwhile", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 1);
     const worker = new DeliveringWorker();
@@ -211,7 +211,7 @@ describe("an attempt that ends late", () => {
 });
 
 describe("a message of the queue", () => {
-  it("that the service did not make is dropped with a warning", async () => {
+  it("a message of the queue that the service did not make is dropped with a warning", async () => {
     const bodies = [
       null,
       "text",
@@ -236,7 +236,7 @@ describe("a message of the queue", () => {
     }
   });
 
-  it("for a home that is closed, unbound or down is dropped, and the other homes are served", async () => {
+  it("a message for a home that is closed, unbound or down is dropped, and the other homes are served", async () => {
     const down = await newWebhook(await World.create({}, "apac"));
     const up = await newWebhook(await World.create());
     for (const webhook of [down, up]) await fillDeliveries(webhook, 1);
@@ -258,7 +258,7 @@ describe("a message of the queue", () => {
     expect(Object.keys(worker.kept.jobs[0]?.homes as object).sort()).toEqual(["apac", "main"]);
   });
 
-  it("may name a webhook twice, or one that does not exist", async () => {
+  it("the messages of the queue may name a webhook twice, or a webhook that does not exist", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 2);
     const worker = new DeliveringWorker();
@@ -269,7 +269,7 @@ describe("a message of the queue", () => {
     ]);
   });
 
-  it("makes one log record: counts, homes and ids, nothing of the event, the URL or the answer", async () => {
+  it("a batch of messages makes one log record, with nothing of the event, the URL or the answer", async () => {
     const world = await World.create();
     const webhook = await newWebhook(world, { url: "https://hooks.example.com/token-in-the-path" });
     await world.chatId({ content: "customer text", sbs_mc: "customer name" });

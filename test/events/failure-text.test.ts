@@ -11,12 +11,12 @@ describe("a failed post in words", () => {
     [524, "error code: 524", "HTTP 524: the host takes the request and does not answer"],
     [525, "error code: 525", "HTTP 525: the TLS handshake failed"],
     [526, "error code: 526", "HTTP 526: the host's certificate is invalid"],
-  ])("says what the platform means by %i %j", (status, said, text) => {
+  ])("a failed post with the platform's answer %i %j is described by its meaning", (status, said, text) => {
     expect(failureText(status, said)).toBe(text);
     expect(FAILURE_WORDS).toContain(text);
   });
 
-  it("says it of an empty answer too, and keeps after it what the receiver says itself", () => {
+  it("a failed post is described by the platform's meaning even without a body, and keeps the receiver's words", () => {
     expect(failureText(521, "")).toBe("HTTP 521: the host refuses connections");
     expect(failureText(521, "down for an hour")).toBe("HTTP 521: the host refuses connections: down for an hour");
     expect(failureText(521, "error code: 521 and more")).toBe(
@@ -32,7 +32,7 @@ describe("a failed post in words", () => {
     [530, "", "HTTP 530"],
     [527, "error code: 527", "HTTP 527: error code: 527"],
     [530, "error code: __proto__", "HTTP 530: error code: __proto__"],
-  ])("is the status and what was said of %i %j", (status, said, text) => {
+  ])("a failed post is described by the status and the receiver's words: %i %j", (status, said, text) => {
     expect(failureText(status, said)).toBe(text);
   });
 });

@@ -15,7 +15,7 @@ import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
-/** Receivers that hang until the test lets them answer, and others that answer at once. */
+/** Some receivers hang until the test lets them answer, and the others answer at once. */
 class Receivers {
   readonly #hanging: { url: string; end: (status: number) => void }[] = [];
 
@@ -37,7 +37,7 @@ class Receivers {
   }
 }
 
-/** A Worker whose first lease is made, and its answer lost. @param meanwhile what happens before its second try */
+/** A Worker whose first lease is made, but the answer is lost. @param meanwhile runs before the second try */
 function workerOfTwoTries(meanwhile: () => Promise<unknown>): DeliveringWorker {
   let batches = 0;
   const batch = async (statements: D1PreparedStatement[]) => {
@@ -77,7 +77,7 @@ async function finish(delivering: Promise<unknown>, receivers: Receivers, status
 const FAILING = { failing_since: NOW - 60 };
 
 describe("the places of an invocation", () => {
-  it("are half for one site while another site waits", async () => {
+  it("one site gets half of the places of an invocation while another site waits", async () => {
     const [greedy, modest] = [await webhooksOf(10, 3), await webhooksOf(4, 3)];
     const worker = new DeliveringWorker();
     const receivers = new Receivers(worker, (url) => greedy.some((each) => each.url === url));
@@ -85,13 +85,13 @@ describe("the places of an invocation", () => {
     await areDelivered(modest);
     const begunFor = (webhooks: TestWebhook[]) => (url: string) => webhooks.some((each) => each.url === url);
     const urls = worker.posted.map(({ url }) => url);
-    // Until the other site had its last post, one site began three.
+    // Before the last post of the modest site, the greedy site began three posts.
     const lastOfModest = urls.findLastIndex(begunFor(modest));
     expect(urls.slice(0, lastOfModest).filter(begunFor(greedy))).toHaveLength(3);
     await finish(delivering, receivers, 200);
   });
 
-  it("are not more than three for the first site, however long the other waits", async () => {
+  it("the first site gets at most three places, however long the other site waits", async () => {
     const [greedy, hanging] = [await webhooksOf(10, 3), await webhooksOf(4, 3)];
     const worker = new DeliveringWorker();
     const receivers = new Receivers(worker, () => true);
@@ -101,8 +101,8 @@ describe("the places of an invocation", () => {
     await finish(delivering, receivers, 200);
   });
 
-  it("are two for all failing webhooks together, also of one site, and also of one webhook", async () => {
-    // The first batch for six or fewer does not know yet that they fail.
+  it("all failing webhooks together get two places, whether they are many or one", async () => {
+    // With six or fewer webhooks, the first batch does not know yet that they fail.
     for (const [count, due] of [
       [10, 3],
       [6, 3],
@@ -120,7 +120,7 @@ describe("the places of an invocation", () => {
     }
   });
 
-  it("are two for webhooks that begin to fail during the invocation", async () => {
+  it("webhooks that begin to fail during an invocation get two places", async () => {
     for (const failing of [await webhooksOf(6, 3), [...(await webhooksOf(5, 3)), ...(await webhooksOf(5, 3))]]) {
       const worker = new DeliveringWorker();
       const met = new Set<string>();
@@ -140,7 +140,7 @@ describe("the places of an invocation", () => {
     }
   });
 
-  it("leave four to healthy webhooks while ten others hang", async () => {
+  it("healthy webhooks get four places while ten other webhooks hang", async () => {
     const [failing, healthy] = [await webhooksOf(10, 5, FAILING), await webhooksOf(9, 3)];
     const worker = new DeliveringWorker();
     const receivers = new Receivers(worker, (url) => failing.some((each) => each.url === url));
@@ -149,7 +149,7 @@ describe("the places of an invocation", () => {
     expect(receivers.inFlight(...failing)).toBe(2);
     worker.elapsedMore = 9_000;
     await finish(delivering, receivers, 503);
-    // Each webhook that still has something due is notified of.
+    // There is a notice for each webhook that still has due deliveries.
     const waiting = await Promise.all(
       [...failing, ...healthy].map(async (webhook) => ({
         id: webhook.id,
@@ -166,7 +166,7 @@ describe("the places of an invocation", () => {
     ["have not answered yet", { slow: null }],
     ["answered their newest delivery after 14 s", { slow: 1 }],
   ])(
-    "leave a sound webhook's events without delay to ten webhooks of each of six sites that %s",
+    "a sound webhook's events are posted without delay beside ten webhooks of each of six sites that %s",
     async (_, columns) => {
       const hanging = (await Promise.all([1, 2, 3, 4, 5, 6].map(() => webhooksOf(10, 3, columns)))).flat();
       const sound = await webhooksOf(1, 12);
@@ -180,7 +180,7 @@ describe("the places of an invocation", () => {
     },
   );
 
-  it("go to the other failing webhooks before one that was new until an attempt failed here", async () => {
+  it("failing webhooks get places before a new webhook whose attempt has just failed", async () => {
     const [failing, added] = [await webhooksOf(7, 1, FAILING), await webhooksOf(1, 3, { slow: null })];
     const worker = new DeliveringWorker();
     const receivers = new Receivers(worker, (url) => failing.some((each) => each.url === url));
@@ -194,13 +194,13 @@ describe("the places of an invocation", () => {
     await finish(delivering, receivers, 503);
   });
 
-  it("are shared by what an attempt here told of a webhook, not by a row that was read before its result was recorded", () => {
+  it("the share of places follows the result of an attempt here, not a row that was read before it", () => {
     const target = { ...newTarget("main", 1, "wh_1"), isSuspect: false, isNew: false, unrecorded: 1 };
     learn(target, { isSuspect: 1, isNew: 1, nextDue: NOW });
     expect(target).toMatchObject({ isSuspect: false, isNew: false });
   });
 
-  it("may all be held by webhooks that were quick until now: another invocation serves a sound one after 8 s", async () => {
+  it("webhooks that were quick until now may hold all places, and another invocation serves the others after 8 s", async () => {
     const hanging = (await Promise.all([1, 2, 3, 4, 5, 6].map(() => webhooksOf(10, 3)))).flat();
     const sound = await webhooksOf(1, 12);
     const worker = new DeliveringWorker();
@@ -214,7 +214,7 @@ describe("the places of an invocation", () => {
     expect(worker.notices).toContainEqual(expect.objectContaining({ webhook: sound[0]?.id, delay: 0 }));
   });
 
-  it("are two for a webhook until it has answered within 10 s, and again after an answer that took longer", async () => {
+  it("a webhook gets two places until it answers within 10 s, and again after a slower answer", async () => {
     const [webhook] = (await webhooksOf(1, 40, { slow: null })) as [TestWebhook];
     const worker = new DeliveringWorker();
     const receivers = new Receivers(worker, () => true);
@@ -231,14 +231,14 @@ describe("the places of an invocation", () => {
     expect((await deliveriesOf(webhook)).filter(({ status }) => status === "delivered")).toHaveLength(16);
   });
 
-  it("go to the failing webhooks that the first batch left out, as soon as others are free", async () => {
+  it("failing webhooks that the first batch left out get places as soon as some are free", async () => {
     const failing = await webhooksOf(6, 1, FAILING);
     const worker = new DeliveringWorker();
     await worker.deliver(...failing);
     await areDelivered(failing);
   });
 
-  it("are not kept for webhooks that have nothing due", async () => {
+  it("webhooks without due deliveries hold no places", async () => {
     const [idle, busy] = [await webhooksOf(20, 1), await webhooksOf(1, 6)];
     for (const webhook of idle) await setDeliveries(webhook, "status = 'delivered', next_attempt_at = NULL");
     const statements: number[] = [];
@@ -250,12 +250,12 @@ describe("the places of an invocation", () => {
     const receivers = new Receivers(worker, () => true);
     const delivering = worker.deliver(...idle, ...busy);
     await eventually(() => expect(receivers.inFlight(...busy)).toBe(6));
-    // One lease, and what it leased.
+    // The batch has one lease, and the read of the leased deliveries.
     expect(statements).toEqual([2]);
     await finish(delivering, receivers, 200);
   });
 
-  it("are taken after one trip to the database, when there is one for each webhook", async () => {
+  it("an invocation with a place for each webhook takes the places after one trip to the database", async () => {
     const webhooks = [...(await webhooksOf(3, 1)), ...(await webhooksOf(3, 1))];
     const asked = { batches: 0, inBatches: 0, prepared: 0 };
     const DB = replacing(env.DB, {
@@ -279,7 +279,7 @@ describe("the places of an invocation", () => {
     await areDelivered(webhooks);
   });
 
-  it("asks the database no more than needed while failing webhooks wait for a place", async () => {
+  it("an invocation makes no needless batch while failing webhooks wait for a place", async () => {
     const [failing, healthy] = [await webhooksOf(4, 1, FAILING), await webhooksOf(1, 1)];
     let batches = 0;
     const batch = (statements: D1PreparedStatement[]) => {
@@ -298,7 +298,7 @@ describe("the places of an invocation", () => {
 });
 
 describe("a backlog", () => {
-  it("has 20 attempts in flight within seconds, by messages that ask other invocations to help", async () => {
+  it("a backlog has 20 attempts in flight within seconds, because messages ask other invocations for help", async () => {
     const [backlog] = (await webhooksOf(1, 40)) as [TestWebhook];
     const worker = new DeliveringWorker();
     worker.haste = 20;
@@ -318,7 +318,7 @@ describe("a backlog", () => {
     await finish(Promise.all(delivering), receivers, 200);
   });
 
-  it("asks nobody for help when the receiver answers at once", async () => {
+  it("a backlog causes no message for help when the receiver answers at once", async () => {
     const [backlog] = (await webhooksOf(1, 18)) as [TestWebhook];
     const worker = new DeliveringWorker();
     await worker.deliver(backlog);
@@ -326,7 +326,7 @@ describe("a backlog", () => {
     expect(worker.notices).toEqual([]);
   });
 
-  it("of a failing webhook asks for help too, which begins what was never tried", async () => {
+  it("a failing webhook's backlog causes a message for help too, and the help begins untried deliveries", async () => {
     const [backlog] = (await webhooksOf(1, 50, FAILING)) as [TestWebhook];
     const worker = new DeliveringWorker();
     worker.haste = 20;
@@ -343,7 +343,7 @@ describe("a backlog", () => {
 });
 
 describe("of the three places of a failing webhook", () => {
-  it("one is for an event that was never tried, however many retries are due", async () => {
+  it("one of the three places of a failing webhook is for an untried event, however many retries are due", async () => {
     // Retries are due long before the newest event.
     const [webhook] = (await webhooksOf(1, 50, FAILING)) as [TestWebhook];
     await setDeliveries(
@@ -366,7 +366,7 @@ describe("of the three places of a failing webhook", () => {
 });
 
 describe("a retry", () => {
-  it("is notified of also when its attempt ends while another webhook's batch is in D1", async () => {
+  it("the queue is notified of a retry even when its attempt ends during another webhook's batch", async () => {
     const world = await World.create();
     const [failing, other] = [await newWebhook(world), await newWebhook(world)];
     await fillDeliveries(failing, 1);
@@ -375,7 +375,7 @@ describe("a retry", () => {
     let fail = () => {};
     const batch = async (statements: D1PreparedStatement[]) => {
       const results = await env.DB.batch(statements);
-      // The failure comes after this batch has read when its webhook is due next, and before its answer.
+      // The failure comes after this batch has read the webhook's next due time, and before the batch's answer.
       if (isSlow) {
         isSlow = false;
         fail();
@@ -392,7 +392,7 @@ describe("a retry", () => {
       if (++others === 1) isSlow = true;
       return new Response();
     };
-    // One place for each: the failing webhook is asked for again in the very batch during which its attempt ends.
+    // There is a place for each webhook. So the batch during which the failing attempt ends asks for the failing webhook again.
     await worker.deliver(failing, other);
     expect(await deliveriesOf(failing)).toMatchObject([{ status: "pending", next_attempt_at: NOW + 5 }]);
     expect(worker.notices).toEqual([{ home: "main", site: world.siteId, webhook: failing.id, delay: 5 }]);
@@ -400,7 +400,7 @@ describe("a retry", () => {
 });
 
 describe("a ping", () => {
-  /** A failing webhook with a backlog, all of whose places are taken by attempts that hang. */
+  /** A failing webhook with a backlog. Hanging attempts have taken all its places. */
   async function hanging() {
     const [webhook] = (await webhooksOf(1, 60, FAILING)) as [TestWebhook];
     await setDeliveries(
@@ -421,7 +421,7 @@ describe("a ping", () => {
     ]);
   };
 
-  it("goes first, also when the webhook has as many attempts in flight as it may have", async () => {
+  it("a ping is posted first, even when the webhook has the most attempts in flight", async () => {
     const webhook = await hanging();
     const worker = new DeliveringWorker();
     await worker.deliver(webhook);
@@ -431,7 +431,7 @@ describe("a ping", () => {
     expect(worker.posted.map(({ headers }) => headers.get("webhook-id"))).toEqual(["evt_99"]);
   });
 
-  it("goes before the webhooks that wait for a place", async () => {
+  it("a ping is posted before the events of webhooks that wait for a place", async () => {
     const [failing, healthy, webhook] = [await webhooksOf(5, 3, FAILING), await webhooksOf(12, 3), await hanging()];
     await addPing(webhook);
     const worker = new DeliveringWorker();
@@ -444,7 +444,7 @@ describe("a ping", () => {
     await finish(delivering, receivers, 503);
   });
 
-  it("that is sent again while it is in flight is tried once more when it fails", async () => {
+  it("a ping that is sent again while it is in flight is tried once more when it fails", async () => {
     const webhook = await hanging();
     await addPing(webhook);
     const worker = new DeliveringWorker();
@@ -457,7 +457,7 @@ describe("a ping", () => {
     expect((await deliveriesOf(webhook)).at(-1)).toMatchObject({ seq: 99, status: "failed", attempts: 1 });
   });
 
-  it("that is sent again between two tries of its lease is tried once more when it fails", async () => {
+  it("a ping that is sent again between two tries of its lease is tried once more when it fails", async () => {
     const webhook = await hanging();
     await addPing(webhook);
     const worker = workerOfTwoTries(() => setDeliveries(webhook, "attempts = iif(seq = 99, 0, attempts)"));
@@ -468,7 +468,7 @@ describe("a ping", () => {
   });
 
   it.each([200, 410, 500])(
-    "that is answered %i is tried once and says nothing of the webhook's health",
+    "a ping that is answered %i is tried once and does not change the webhook's health",
     async (status) => {
       const webhook = await hanging();
       await addPing(webhook);
@@ -491,13 +491,13 @@ describe("a ping", () => {
 
 describe("a delivery that is sent again while its attempt is in flight", () => {
   it.each([503, 410])(
-    "is tried again as the first of eight also when it was sent again between two tries of the lease, answered %i",
+    "a delivery that is sent again between two tries of its lease, and answered %i, starts a new series of attempts",
     async (status) => {
       const [webhook] = (await webhooksOf(1, 1)) as [TestWebhook];
       await setDeliveries(webhook, "attempts = 3");
       const worker = workerOfTwoTries(() => setDeliveries(webhook, "attempts = 0"));
       worker.receiver = async () => {
-        // What a 410 says of the old URL does not count for a new one.
+        // A 410 from the old URL does not count for a new URL.
         await setWebhook(webhook, "url = 'https://hooks.example.com/new'");
         return new Response(null, { status });
       };
@@ -507,24 +507,29 @@ describe("a delivery that is sent again while its attempt is in flight", () => {
     },
   );
 
-  it.each([503, 410])("is tried again as the first of eight when that attempt is answered %i", async (status) => {
-    const [webhook] = (await webhooksOf(1, 1)) as [TestWebhook];
-    await setDeliveries(webhook, "attempts = 7");
-    const worker = new DeliveringWorker();
-    worker.receiver = async () => {
-      // What sending it again sets, and a corrected URL too.
-      await setDeliveries(webhook, "attempts = 0");
-      await setWebhook(webhook, "url = 'https://hooks.example.com/new'");
-      return new Response(null, { status });
-    };
-    await worker.deliver(webhook);
-    expect(await deliveriesOf(webhook)).toMatchObject([
-      { status: "pending", attempts: 0, next_attempt_at: NOW + 5, claim: null, last_status: status },
-    ]);
-    expect(worker.notices).toMatchObject([{ webhook: webhook.id, delay: 5 }]);
-    worker.clock.now += 5;
-    worker.receiver = () => new Response(null, { status: 500 });
-    await worker.deliver(webhook);
-    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", attempts: 1, next_attempt_at: NOW + 10 }]);
-  });
+  it.each([503, 410])(
+    "a delivery that is sent again during its attempt, and answered %i, starts a new series of attempts",
+    async (status) => {
+      const [webhook] = (await webhooksOf(1, 1)) as [TestWebhook];
+      await setDeliveries(webhook, "attempts = 7");
+      const worker = new DeliveringWorker();
+      worker.receiver = async () => {
+        // Does what sending again does, and corrects the URL.
+        await setDeliveries(webhook, "attempts = 0");
+        await setWebhook(webhook, "url = 'https://hooks.example.com/new'");
+        return new Response(null, { status });
+      };
+      await worker.deliver(webhook);
+      expect(await deliveriesOf(webhook)).toMatchObject([
+        { status: "pending", attempts: 0, next_attempt_at: NOW + 5, claim: null, last_status: status },
+      ]);
+      expect(worker.notices).toMatchObject([{ webhook: webhook.id, delay: 5 }]);
+      worker.clock.now += 5;
+      worker.receiver = () => new Response(null, { status: 500 });
+      await worker.deliver(webhook);
+      expect(await deliveriesOf(webhook)).toMatchObject([
+        { status: "pending", attempts: 1, next_attempt_at: NOW + 10 },
+      ]);
+    },
+  );
 });

@@ -27,7 +27,7 @@ async function deliveringThrough(plan: (batch: number) => Fault | undefined) {
   await fillDeliveries(webhook, COUNT);
   const faults = new Faults(({ nth }) => plan(nth));
   const worker = new DeliveringWorker({ DB: faultyD1(env.DB, faults) });
-  // Time limits of seconds end in a fortieth of the time.
+  // Time limits of seconds end forty times earlier.
   worker.haste = 40;
   return { webhook, faults, worker };
 }
@@ -35,19 +35,22 @@ async function deliveringThrough(plan: (batch: number) => Fault | undefined) {
 const idsOf = (worker: DeliveringWorker) => worker.posted.map(({ headers }) => headers.get("webhook-id"));
 
 describe.each(BATCHES.map((name, nth) => [name, nth] as const))("when the answer of %s is lost", (_, nth) => {
-  it.each(FAULTS)("(%s) the batch runs again, and each event is posted once", async (fault) => {
-    const { webhook, faults, worker } = await deliveringThrough((batch) => (batch === nth ? fault : undefined));
-    await worker.deliver(webhook);
-    await faults.end();
-    expect(idsOf(worker).sort()).toEqual(Array.from({ length: COUNT }, (__, i) => `evt_${i + 1}`));
-    const delivered = { status: "delivered", attempts: 1, claim: null };
-    expect(await deliveriesOf(webhook)).toMatchObject(Array.from({ length: COUNT }, () => delivered));
-  });
+  it.each(FAULTS)(
+    "when the answer of a batch is lost (%s), the batch runs again, and each event is posted once",
+    async (fault) => {
+      const { webhook, faults, worker } = await deliveringThrough((batch) => (batch === nth ? fault : undefined));
+      await worker.deliver(webhook);
+      await faults.end();
+      expect(idsOf(worker).sort()).toEqual(Array.from({ length: COUNT }, (__, i) => `evt_${i + 1}`));
+      const delivered = { status: "delivered", attempts: 1, claim: null };
+      expect(await deliveriesOf(webhook)).toMatchObject(Array.from({ length: COUNT }, () => delivered));
+    },
+  );
 });
 
 describe("a webhook that an operator enables between two tries of the batch that disabled it", () => {
   it.each([true, false])(
-    "stays enabled, and its disabling is told and logged once (another webhook: %s)",
+    "a webhook that was enabled between two tries of its disabling stays enabled, with one event (another webhook: %s)",
     async (hasOther) => {
       const world = await World.create();
       const webhook = await newWebhook(world);
@@ -74,7 +77,7 @@ describe("a webhook that an operator enables between two tries of the batch that
     },
   );
 
-  it("is disabled by the next 410, also within the same second", async () => {
+  it("a webhook that was enabled again is disabled by the next 410, also within the same second", async () => {
     const webhook = await newWebhook(await World.create());
     const worker = new DeliveringWorker();
     worker.receiver = () => new Response(null, { status: 410 });
@@ -90,7 +93,7 @@ describe("a webhook that an operator enables between two tries of the batch that
 
 describe("when the database stops answering", () => {
   it.each(FAULTS)(
-    "(%s) after the lease, the events are posted again once the attempts count as lost",
+    "events whose results the database did not record are posted again under the same ids (%s)",
     async (fault) => {
       const { webhook, faults, worker } = await deliveringThrough((batch) => (batch >= 1 ? fault : undefined));
       await worker.deliver(webhook);
@@ -105,13 +108,12 @@ describe("when the database stops answering", () => {
       expect((await deliveriesOf(webhook)).map(({ status }) => status)).toEqual(
         Array.from({ length: COUNT }, () => "delivered"),
       );
-      // The same events, under the same ids.
       expect(new Set(idsOf(worker)).size).toBe(COUNT);
       expect(new Set(worker.posted.map(({ body }) => body)).size).toBe(COUNT);
     },
   );
 
-  it("at the lease, nothing is posted, and another home is served meanwhile", async () => {
+  it("when the database stops answering at the lease, nothing is posted, and another home is served", async () => {
     const { webhook, faults, worker } = await deliveringThrough(() => "never done");
     const other = await newWebhook(await World.create({}, "apac"));
     await fillDeliveries(other, COUNT);

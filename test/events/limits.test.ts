@@ -49,7 +49,7 @@ const statusesOf = async (webhook: Parameters<typeof deliveriesOf>[0]) =>
   );
 
 describe("an invocation", () => {
-  it("makes at most 50 calls, posts and batches together, six posts at a time, then notifies the queue for the rest", async () => {
+  it("an invocation makes at most 50 calls, six posts at a time, and then notifies the queue for the rest", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 50);
     const { db, trips } = countingDb(env.DB);
@@ -71,7 +71,7 @@ describe("an invocation", () => {
     expect(seqs.slice(0, 6)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(seqs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: posts }, (_, i) => i + 1));
     expect(await statusesOf(webhook)).toEqual([`${posts} delivered`, `${50 - posts} pending`]);
-    // On a slow machine another invocation was asked to help too.
+    // On a slow machine a message may ask another invocation for help too.
     const notice = { home: "main", site: webhook.siteId, webhook: webhook.id, delay: 0 };
     expect(worker.notices.slice(-1)).toEqual([notice]);
     expect(worker.notices.slice(0, -1)).toEqual(worker.notices.length > 1 ? [notice] : []);
@@ -80,7 +80,7 @@ describe("an invocation", () => {
   it.each([
     ["each attempt ends alone", Number.POSITIVE_INFINITY],
     ["each third batch needs another try", 3],
-  ])("makes at most 50 calls, also where %s", async (_, failing) => {
+  ])("an invocation makes at most 50 calls, even when %s", async (_, failing) => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 50);
     let asked = 0;
@@ -101,7 +101,7 @@ describe("an invocation", () => {
     expect(worker.kept.jobs).toMatchObject([{ outcome: "ok" }]);
   });
 
-  it("makes at most 50 calls, also where each attempt ends alone and the queue is notified for each webhook", async () => {
+  it("an invocation makes at most 50 calls, even when each attempt ends alone and causes a notice to the queue", async () => {
     const world = await World.create();
     const webhooks = await Promise.all(Array.from({ length: 20 }, () => newWebhook(world)));
     await Promise.all(webhooks.map((webhook) => fillDeliveries(webhook, 2)));
@@ -113,7 +113,7 @@ describe("an invocation", () => {
     expect(worker.posted.length + trips.batches + trips.single + worker.tellings).toBeLessThanOrEqual(50);
   });
 
-  it("begins nothing more after 8 seconds, and notifies the queue for the rest", async () => {
+  it("an invocation begins no attempt after 8 seconds, and notifies the queue for the rest", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 10);
     const worker = new DeliveringWorker();
@@ -127,7 +127,7 @@ describe("an invocation", () => {
     expect(worker.notices.at(-1)).toMatchObject({ delay: 0 });
   });
 
-  it("gives each webhook its share: one that hangs holds up no other", async () => {
+  it("an invocation gives each webhook its share, so that one that hangs delays no other", async () => {
     const worlds = [await World.create(), await World.create({}, "apac"), await World.create()];
     const [hanging, ...others] = await Promise.all(worlds.map((world) => newWebhook(world)));
     for (const webhook of [hanging, ...others]) await fillDeliveries(webhook as (typeof others)[0], 4);
@@ -139,7 +139,7 @@ describe("an invocation", () => {
     await eventually(async () => {
       for (const other of others) expect(await statusesOf(other)).toEqual(["4 delivered"]);
     });
-    // Two homes have three places each, and two webhooks share those of main.
+    // Each of the two homes has three places, and two webhooks share the places of main.
     expect(receiver.waiting()).toBe(1);
     worker.receiver = () => new Response();
     receiver.answer();
@@ -147,7 +147,7 @@ describe("an invocation", () => {
     expect(await statusesOf(hanging as (typeof others)[0])).toEqual(["4 delivered"]);
   });
 
-  it("serves more webhooks than it has places, six attempts at once, while one hangs", async () => {
+  it("an invocation serves more webhooks than it has places, six attempts at once, while one hangs", async () => {
     const webhooks: TestWebhook[] = [];
     for (let i = 0; i < 2; i++) {
       const world = await World.create();
@@ -178,7 +178,7 @@ describe("an invocation", () => {
     expect(worker.notices).toEqual([]);
   });
 
-  it("serves the webhooks of a home in turn: one with much to deliver does not keep its place", async () => {
+  it("an invocation serves the webhooks of a home in turn, even beside one with many deliveries", async () => {
     const webhooks: TestWebhook[] = [];
     for (const world of [await World.create(), await World.create()]) {
       for (let i = 0; i < 4; i++) webhooks.push(await newWebhook(world));
@@ -197,7 +197,7 @@ describe("an invocation", () => {
     [0.5, "cde", "ab"],
     [0.99, "eab", "cd"],
   ])(
-    "serves three homes, and gives the others back to the queue: chance %d draws %s of abcde",
+    "an invocation serves three homes and gives the others back to the queue: chance %d draws %s of abcde",
     async (chance, served, left) => {
       const webhook = await newWebhook(await World.create({}, "apac"));
       await fillDeliveries(webhook, 1);
@@ -213,7 +213,7 @@ describe("an invocation", () => {
     },
   );
 
-  it("asks a failing database once for each attempt that ends, and no more", async () => {
+  it("an invocation asks a failing database once for each attempt that ends", async () => {
     const webhook = await newWebhook(await World.create({}, "apac"));
     await fillDeliveries(webhook, 3);
     let isDown = false;
@@ -237,11 +237,11 @@ describe("an invocation", () => {
     answers.at(-1)?.();
     await delivered;
     expect(asked).toBe(4);
-    // Results from the time when the database was down are recorded too.
+    // The results from the time of the database's fault are recorded too.
     expect(await statusesOf(webhook)).toEqual(["3 delivered"]);
   });
 
-  it("records results while the queue does not answer", async () => {
+  it("an invocation records results while the queue does not answer", async () => {
     const world = await World.create();
     const [failing, other] = [await newWebhook(world), await newWebhook(world)];
     for (const webhook of [failing, other]) await fillDeliveries(webhook, 2);
@@ -259,7 +259,7 @@ describe("an invocation", () => {
     expect(await deliveriesOf(failing)).toMatchObject([{ last_status: 500 }, { last_status: 500 }]);
   });
 
-  it("answers the queue once its first attempts have begun, whatever a receiver does", async () => {
+  it("an invocation answers the queue once its first attempts have begun, whatever a receiver does", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 1);
     const worker = new DeliveringWorker();
@@ -278,7 +278,7 @@ describe("a webhook", () => {
   it.each([
     ["20 attempts", "failing_since = NULL", 20],
     ["3 attempts while it fails", `failing_since = ${NOW - 1}`, 3],
-  ])("has at most %s in flight, over all invocations", async (_, health, most) => {
+  ])("a webhook has at most %s in flight, over all invocations", async (_, health, most) => {
     const webhook = await newWebhook(await World.create());
     await setWebhook(webhook, health);
     await fillDeliveries(webhook, 30);
@@ -288,7 +288,7 @@ describe("a webhook", () => {
     await until(() => receiver.waiting() === most);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(receiver.waiting()).toBe(most);
-    // Messages that met a full webhook are forgotten; those whose attempts are in flight go on.
+    // Invocations that find the webhook at its limit stop; invocations with attempts in flight continue.
     const answering = setInterval(() => receiver.answer(), 5);
     await delivered;
     clearInterval(answering);
@@ -297,7 +297,7 @@ describe("a webhook", () => {
     expect(worker.posted).toHaveLength(30);
   });
 
-  it("counts lost attempts as in flight until their lease is over, also those of a holder whose clock was ahead", async () => {
+  it("lost attempts count as in flight until their lease ends, even when their holder's clock was ahead", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 21);
     await setDeliveries(webhook, `claim = 'lost', attempts = 1, next_attempt_at = ${NOW + 60} + 30 * (seq % 2)`);
@@ -309,7 +309,7 @@ describe("a webhook", () => {
     const worker = new DeliveringWorker();
     await worker.deliver(webhook);
     expect(worker.posted).toEqual([]);
-    // No notice is sent: the attempts in flight go on, and the sweep comes after them.
+    // No notice is sent, because the holders of the attempts in flight continue, and the sweep comes later.
     expect(worker.notices).toEqual([]);
     worker.clock.now += 90;
     await worker.deliver(webhook);

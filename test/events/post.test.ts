@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.close());
 
-/** Posts to a receiver with this behaviour. `ms` is how long the whole post took, `fired` which limits of time ended. */
+/** Posts to a receiver with this behaviour. `ms` is the duration of the whole post; `fired` lists the time limits that ended. */
 async function posted(
   answer: (response: ServerResponse) => void,
   runtime = systemRuntime,
@@ -31,17 +31,17 @@ async function posted(
   return { answer: result, ms: performance.now() - began, path, fired };
 }
 
-/** Time runs ten times faster than the machine's. */
+/** A runtime whose time runs ten times faster than the machine's time. */
 const HASTY: Runtime = {
   ...systemRuntime,
   elapsed: () => systemRuntime.elapsed() * 10,
   after: (ms, callback) => systemRuntime.after(ms / 10, callback),
 };
 
-/** No limit ends, however slow the machine is. */
+/** A runtime in which no time limit ends, however slow the machine is. */
 const UNHURRIED: Runtime = { ...systemRuntime, after: () => () => {} };
 
-/** Writes one chunk after another, with a pause between them. Without a count it never ends. */
+/** Writes one chunk after another, with a pause between them. Without a count the chunks never end. */
 function write(response: ServerResponse, { bytes, every, count }: { bytes: number; every: number; count?: number }) {
   let left = count ?? Number.POSITIVE_INFINITY;
   const timer = setInterval(() => {
@@ -54,7 +54,7 @@ function write(response: ServerResponse, { bytes, every, count }: { bytes: numbe
 const SUCCESS = { status: 200, error: null, cause: null, durationMs: expect.any(Number) };
 
 describe("the answer to a post that succeeds", () => {
-  it("is read to its end: 3 KB over some time after the headers see no broken connection", async () => {
+  it("a success's answer is read to its end, so a slow answer of 3 KB sees no broken connection", async () => {
     const { answer, ms, path } = await posted((response) => {
       response.writeHead(200).flushHeaders();
       write(response, { bytes: 300, every: 5, count: 10 });
@@ -68,7 +68,7 @@ describe("the answer to a post that succeeds", () => {
   it.each([
     ["says nothing more", () => {}],
     ["never ends", (response: ServerResponse) => write(response, { bytes: 1, every: 10 })],
-  ])("is cut off after a second when it %s", async (_, goOn) => {
+  ])("a success's answer is cut off after a second when it %s", async (_, goOn) => {
     const { answer, ms, path, fired } = await posted((response) => {
       response.writeHead(200).flushHeaders();
       goOn(response);
@@ -80,7 +80,7 @@ describe("the answer to a post that succeeds", () => {
     await eventually(() => expect(receiver.cut[path]).toBe(1));
   });
 
-  it("is cut off at once after 4 KB", async () => {
+  it("a success's answer is cut off at once after 4 KB", async () => {
     let written = 0;
     const { answer, path } = await posted((response) => {
       const more = () => {
@@ -91,7 +91,7 @@ describe("the answer to a post that succeeds", () => {
     }, UNHURRIED);
     expect(answer).toEqual(SUCCESS);
     await eventually(() => expect(receiver.cut[path]).toBe(1));
-    // What the sockets hold of it, not an endless body.
+    // Only what fits into the sockets' buffers was written, not an endless body.
     expect(written).toBeLessThan(20 * 1024 ** 2);
   });
 
@@ -106,12 +106,12 @@ describe("the answer to a post that succeeds", () => {
     ["is no text", (response) => void response.writeHead(200).end(Buffer.from([0xff, 0xfe, 0x00, 0xc3]))],
     ["says that it failed", (response) => void response.writeHead(200).end("error code: 1016")],
     ["is empty", (response) => void response.writeHead(200).end()],
-  ])("makes no failure of it when it %s", async (_, answer) => {
+  ])("a success stays a success when its answer %s", async (_, answer) => {
     expect((await posted(answer)).answer).toEqual(SUCCESS);
   });
 
-  it("is not waited for beyond the time of the post", async () => {
-    // Half a second of the post's 15 is left when the headers come.
+  it("the answer of a success is not awaited beyond the time limit of the post", async () => {
+    // When the headers come, half a second of the post's 15 s is left.
     let late = 0;
     const runtime = { ...HASTY, elapsed: () => HASTY.elapsed() + late };
     const { answer, fired } = await posted((response) => {
@@ -125,7 +125,7 @@ describe("the answer to a post that succeeds", () => {
 });
 
 describe("the answer to a post that fails", () => {
-  it("is in words when the platform gave it, because the host could not be reached", async () => {
+  it("a failed post is described in words of the service when the platform could not reach the host", async () => {
     const answered = async (status: number, body: string) =>
       (await posted((response) => response.writeHead(status).end(body))).answer;
     expect(await answered(530, "error code: 1016")).toMatchObject({
@@ -140,7 +140,7 @@ describe("the answer to a post that fails", () => {
     expect(error).toBe(`HTTP 521: the host refuses connections: ${`<h1>down</h1>${"x".repeat(400)}`.slice(0, 200)}`);
   });
 
-  it("has the time until its headers, not until the end of its body", async () => {
+  it("the duration of a failed post ends with the headers of its answer, not with the body", async () => {
     const { answer, ms } = await posted((response) => {
       setTimeout(() => {
         response.writeHead(500).flushHeaders();
@@ -153,7 +153,7 @@ describe("the answer to a post that fails", () => {
     expect(ms - Number(answer.durationMs)).toBeGreaterThan(95);
   });
 
-  it("has the time until the connection broke, or until nobody waited any more", async () => {
+  it("the duration of a post without an answer ends when the connection breaks or the time limit is over", async () => {
     const broken = await posted((response) => void setTimeout(() => response.socket?.destroy(), 30));
     const unanswered = { status: null, durationMs: expect.any(Number) };
     expect(broken.answer).toEqual({ ...unanswered, error: "no connection", cause: "no_connection" });
@@ -174,7 +174,7 @@ describe("what a receiver says of a post that it refuses", () => {
     ["/in/a-token?t=1&u=2", "Cannot POST /in/a-token?t=1&amp;u=2 nor /in/a-token", "Cannot POST … nor …"],
     ["/in/%61-token", "/in/a-token is unknown", "… is unknown"],
     ["/", "Cannot POST /", "Cannot POST /"],
-  ])("is kept without the path and query of its URL: %s", async (path, says, kept) => {
+  ])("a receiver's text is stored without the path and query of its URL: %s", async (path, says, kept) => {
     receiver.answer = (response) => response.writeHead(404).end(says);
     const answer = await post(systemRuntime, `${receiver.url}${path}`, {}, "{}");
     expect(answer).toMatchObject({ status: 404, error: `HTTP 404: ${kept}` });

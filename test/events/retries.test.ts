@@ -16,7 +16,7 @@ afterEach(() => vi.unstubAllGlobals());
 
 const DAY = 86_400;
 
-/** What the audit log says of a webhook that the Worker has disabled. */
+/** The details in the audit log of a webhook that the Worker has disabled. */
 const detailsOf = (reason: string) =>
   new RegExp(
     `^{"origin":"https://hooks.example.com","reason":"${reason}","from":"enabled","to":"disabled","event_id":"evt_[0-9a-f]{32}"}$`,
@@ -33,8 +33,8 @@ async function failing(status: number, headers: Record<string, string> = {}, del
 }
 
 describe("a delivery whose attempts fail", () => {
-  it("is tried eight times with growing backoffs, and then fails for good", async () => {
-    // Other random numbers are for test/events/schedule.test.ts; this one shows a backoff beyond the longest delay of a message.
+  it("a delivery is tried eight times with growing backoffs, and then fails for good", async () => {
+    // This random number makes a backoff that is longer than the longest delay of a message. schedule.test.ts tests other random numbers.
     const pauses = [6, 330, 1_980, 7_920, 19_800, 39_600, 47_520];
     const { webhook, worker } = await failing(500);
     worker.chance = 1;
@@ -69,18 +69,18 @@ describe("a delivery whose attempts fail", () => {
         last_error: "HTTP 500",
       },
     ]);
-    // The same event each time, newly signed for the time of each attempt.
+    // Each attempt posts the same event, with a new signature for its own time.
     expect(new Set(worker.posted.map(({ body }) => body)).size).toBe(1);
     expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-id")))).toEqual(new Set(["evt_1"]));
     expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-timestamp"))).size).toBe(8);
-    // A message that comes too early finds nothing due; the sweep finds the delivery later.
+    // A message that comes too early finds nothing due, and the sweep finds the delivery later.
     const [, ...delays] = [0, ...pauses].map((pause) => Math.min(pause, 43_200));
     expect(worker.notices).toEqual(
       delays.map((delay) => ({ home: "main", site: webhook.siteId, webhook: webhook.id, delay })),
     );
   });
 
-  // How the header is read is for test/events/schedule.test.ts.
+  // test/events/schedule.test.ts tests how the header is read.
   it.each<[string, number, string, number]>([
     ["in seconds", 429, "120", 120],
     ["as an HTTP date", 503, "Fri, 15 Jan 2027 08:02:00 GMT", 120],
@@ -90,14 +90,14 @@ describe("a delivery whose attempts fail", () => {
     ["longer than 12 hours", 503, "900000", 43_200],
     ["as a date in years", 503, "Fri, 15 Jan 2038 08:02:00 GMT", 43_200],
     ["in no known form", 503, "soon", 5],
-  ])("waits as the receiver asks by Retry-After %s", async (_, status, value, pause) => {
+  ])("a delivery waits as the receiver asks by a Retry-After %s", async (_, status, value, pause) => {
     const { webhook, worker } = await failing(status, { "retry-after": value });
     await worker.deliver(webhook);
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", next_attempt_at: NOW + pause }]);
     expect(worker.notices).toMatchObject([{ delay: pause }]);
   });
 
-  it("ends with the first attempt that succeeds", async () => {
+  it("a delivery ends with the first attempt that succeeds", async () => {
     const { webhook, worker } = await failing(500);
     await worker.deliver(webhook);
     worker.clock.now += 5;
@@ -108,7 +108,7 @@ describe("a delivery whose attempts fail", () => {
     ]);
   });
 
-  it("has its last error on one line of at most 200 characters", async () => {
+  it("a delivery has its last error on one line of at most 200 characters", async () => {
     const { webhook, worker } = await failing(500);
     worker.receiver = () => new Response(`\u0000\r\n a\u202e\u001b[31m${"🙂".repeat(400)}`, { status: 500 });
     await worker.deliver(webhook);
@@ -117,7 +117,7 @@ describe("a delivery whose attempts fail", () => {
     expect([...(delivery?.last_error ?? "").slice("HTTP 500: ".length)]).toHaveLength(200);
   });
 
-  it("is tried again when its attempt was lost, and the lost attempt counts", async () => {
+  it("a delivery is tried again when its attempt was lost, and the lost attempt counts", async () => {
     const { webhook, worker } = await failing(500);
     await setDeliveries(webhook, `attempts = 3, claim = 'lost', next_attempt_at = ${NOW}`);
     worker.receiver = () => new Response();
@@ -125,14 +125,14 @@ describe("a delivery whose attempts fail", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered", attempts: 4, claim: null }]);
   });
 
-  it("notifies the queue for the time when the earliest remaining delivery is due", async () => {
+  it("the queue is notified of the time when the earliest remaining delivery is due", async () => {
     const { webhook, worker } = await failing(500);
     await setDeliveries(webhook, "attempts = 3");
     const other = { ...webhook, seq: 2 };
     await fillMore(other, NOW + 100);
     await worker.deliver(webhook);
     expect(worker.notices).toMatchObject([{ delay: 100 }]);
-    // The later message finds the due delivery, and sends a notice for the rest, although nothing failed.
+    // The later message finds the due delivery. Although nothing failed, it causes a notice for the remaining deliveries.
     worker.notices.length = 0;
     worker.clock.now += 100;
     await setDeliveries(webhook, "attempts = 1");
@@ -156,17 +156,17 @@ describe("the next attempt of a delivery", () => {
     return { webhook, worker, end: () => end() };
   }
 
-  it("is notified of at once, also while another attempt of the webhook hangs", async () => {
+  it("the queue is notified of a next attempt at once, even while another attempt of the webhook hangs", async () => {
     const { webhook, worker, end } = await besideOneThatHangs();
     const delivering = worker.deliver(webhook);
     await eventually(() => expect(worker.notices).toMatchObject([{ webhook: webhook.id, delay: 5 }]));
     end();
     await delivering;
-    // And once.
+    // There is only this one notice.
     expect(worker.notices).toHaveLength(1);
   });
 
-  it("is notified of also when its invocation leaves what is due now to another one", async () => {
+  it("the queue is notified of a next attempt even when its invocation leaves due deliveries to another one", async () => {
     const { webhook, worker } = await failing(503);
     await fillMore(webhook, NOW + 1);
     worker.receiver = () => {
@@ -177,7 +177,7 @@ describe("the next attempt of a delivery", () => {
     await worker.deliver(webhook);
     expect(worker.posted).toHaveLength(1);
     expect(worker.notices).toMatchObject([{ delay: 0 }, { delay: 5 }]);
-    // The other one knows only of what it delivers itself.
+    // The other invocation knows only its own deliveries.
     await setWebhook(webhook, "failing_since = NULL");
     worker.notices.length = 0;
     worker.receiver = () => new Response();
@@ -190,7 +190,7 @@ describe("the next attempt of a delivery", () => {
     ]);
   });
 
-  it("is notified of by the attempt of one that was sent again while it was in flight", async () => {
+  it("the queue is notified of the next attempt of a delivery that was sent again while it was in flight", async () => {
     const { webhook, worker } = await failing(200);
     await setDeliveries(webhook, "attempts = 0, last_error = 'HTTP 500'");
     await fillMore(webhook, NOW + 300);
@@ -198,14 +198,14 @@ describe("the next attempt of a delivery", () => {
     expect(worker.notices).toMatchObject([{ delay: 300 }]);
   });
 
-  it("is notified of also when others that were sent again are due within seconds before it", async () => {
+  it("the queue is notified of a next attempt even when deliveries that were sent again are due shortly before", async () => {
     const { webhook, worker } = await failing(503);
     await fillMore(webhook, NOW + 3);
     await worker.deliver(webhook);
     expect(worker.notices).toMatchObject([{ delay: 3 }, { delay: 5 }]);
   });
 
-  it("begins when it is due, also while another attempt of the webhook hangs", async () => {
+  it("a next attempt begins when it is due, even while another attempt of the webhook hangs", async () => {
     const { webhook, worker, end } = await besideOneThatHangs();
     const hanging = worker.deliver(webhook);
     await eventually(() => expect(worker.notices).toHaveLength(1));
@@ -234,7 +234,7 @@ async function fillMore({ siteId, id }: { siteId: number; id: string }, at: numb
 }
 
 describe("a webhook", () => {
-  it("is failing from its first failure until a success", async () => {
+  it("a webhook is failing from its first failure until a success", async () => {
     const { webhook, worker } = await failing(500);
     await worker.deliver(webhook);
     expect(await readWebhook(webhook)).toEqual({ status: "enabled", disabled_reason: null, failing_since: NOW });
@@ -247,7 +247,7 @@ describe("a webhook", () => {
     expect(await readWebhook(webhook)).toMatchObject({ failing_since: null });
   });
 
-  it("is not failing while one of several attempts succeeds", async () => {
+  it("a webhook is not failing while one of several attempts succeeds", async () => {
     const { webhook, worker } = await failing(500);
     await fillMore(webhook, NOW);
     worker.receiver = ({ headers }) =>
@@ -257,7 +257,7 @@ describe("a webhook", () => {
     expect((await deliveriesOf(webhook)).map(({ status }) => status)).toEqual(["pending", "delivered"]);
   });
 
-  it("is disabled by a 410, and all its pending deliveries end", async () => {
+  it("a webhook is disabled by a 410, and all its pending deliveries end", async () => {
     const { world, webhook, worker } = await failing(410);
     await fillMore(webhook, NOW + 1_000);
     const other = await newWebhook(world);
@@ -289,7 +289,7 @@ describe("a webhook", () => {
     expect(await deliveriesOf(other)).toMatchObject([{ status: "pending" }, { status: "pending" }]);
   });
 
-  it("is not disabled by a 410 from its previous URL", async () => {
+  it("a webhook is not disabled by a 410 from its previous URL", async () => {
     const { webhook, worker } = await failing(410);
     worker.receiver = async () => {
       await setWebhook(webhook, "url = 'https://hooks.example.com/new'");
@@ -308,8 +308,8 @@ describe("a webhook", () => {
     ["the longest due is due for less", `next_attempt_at = ${NOW - DAY + 1}`, 9 * DAY, "enabled"],
     ["a lease ended a day ago", `claim = 'lost', next_attempt_at = ${NOW - DAY}`, 5 * DAY, "disabled"],
     ["only pings are due", "next_attempt_at = CASE seq WHEN 1 THEN next_attempt_at ELSE 0 END", 9 * DAY, "enabled"],
-  ])("when %s (%s), after %i s without a success, is %s", async (_, columns, seconds, status) => {
-    // More than it may have in flight.
+  ])("when %s (%s), a webhook that fails for %i s without a success is %s", async (_, columns, seconds, status) => {
+    // The webhook has more due deliveries than it may have in flight.
     const { world, webhook, worker } = await failing(500, {}, 5);
     await setDeliveries(webhook, columns);
     await setWebhook(webhook, `failing_since = ${NOW - seconds}`);
@@ -327,14 +327,14 @@ describe("a webhook", () => {
     );
     const stored = await deliveriesOf(webhook);
     if (isDisabled) expect(stored.filter((each) => each.status === "pending")).toEqual([]);
-    // What was tried keeps its cause.
+    // The deliveries that were tried keep their last error.
     expect(
       stored.filter(({ last_status }) => last_status === 500).every((each) => each.last_error === "HTTP 500"),
     ).toBe(true);
     expect(stored.filter(({ last_status }) => last_status === 500)).not.toEqual([]);
   });
 
-  it("that was quiet for days after one failure is tried again when its next event fails", async () => {
+  it("a webhook without events for days after one failure is tried again when its next event fails", async () => {
     const { webhook, worker } = await failing(500);
     await setWebhook(webhook, `failing_since = ${NOW - 6 * DAY}`);
     await worker.deliver(webhook);
@@ -347,7 +347,7 @@ describe("a webhook", () => {
     expect(await readWebhook(webhook)).toEqual({ status: "enabled", disabled_reason: null, failing_since: null });
   });
 
-  it("stays enabled when it succeeds after five days of failures", async () => {
+  it("a webhook that succeeds after five days of failures stays enabled", async () => {
     const { webhook, worker } = await failing(200);
     await setWebhook(webhook, `failing_since = ${NOW - 9 * DAY}`);
     await worker.deliver(webhook);

@@ -4,7 +4,7 @@ import { nextAttemptAt, readRetryAfter } from "../../src/events/schedule.ts";
 const NOW = 1_800_000_000;
 
 describe("the next attempt", () => {
-  it("comes within a tenth of its backoff, with any random number", () => {
+  it("the next attempt comes within a tenth of its backoff, with any random number", () => {
     for (const chance of [0, 0.1, 0.5, 0.9, 1 - Number.EPSILON]) {
       for (const [i, pause] of [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200].entries()) {
         const waits = (nextAttemptAt({ random: () => chance }, i + 1, NOW) ?? 0) - NOW;
@@ -15,7 +15,7 @@ describe("the next attempt", () => {
     }
   });
 
-  it.each([8, 9, 100])("does not come after %i attempts, whatever the receiver asks for", (attempts) => {
+  it.each([8, 9, 100])("no attempt comes after %i attempts, whatever the receiver asks for", (attempts) => {
     expect(nextAttemptAt({ random: () => 0.5 }, attempts, NOW, 60)).toBeNull();
   });
 });
@@ -39,7 +39,7 @@ describe("a Retry-After header", () => {
     ["2027", 2_027],
     ["2027-01-15T08:02:00Z", undefined],
     ["never GMT", undefined],
-  ])("%j asks for %s seconds", (header, seconds) => {
+  ])("the Retry-After header %j asks for %s seconds", (header, seconds) => {
     expect(readRetryAfter(header, NOW)).toBe(seconds);
   });
 });

@@ -19,7 +19,7 @@ async function webhookWith(deliveries: string, home = "main"): Promise<TestWebho
   return webhook;
 }
 
-/** Those of the given webhooks for which one run of the sweep notifies the queue. */
+/** The given webhooks for which one run of the sweep notifies the queue. */
 async function notified(webhooks: TestWebhook[], worker = new DeliveringWorker()): Promise<TestWebhook[]> {
   await worker.scheduled(SWEEP);
   return webhooks.filter(({ home, siteId, id }) => {
@@ -32,7 +32,7 @@ async function notified(webhooks: TestWebhook[], worker = new DeliveringWorker()
 }
 
 describe("the sweep", () => {
-  it("notifies the queue, once for each webhook of all homes with a delivery due for 5 seconds", async () => {
+  it("the sweep notifies the queue once for each webhook with a delivery due for 5 seconds, in all homes", async () => {
     const never = await webhookWith(`next_attempt_at = ${NOW - 5}`);
     const lost = await webhookWith(`claim = 'lost', next_attempt_at = ${NOW - 5}`, "apac");
     const soon = await webhookWith(`next_attempt_at = ${NOW - 4}`);
@@ -41,7 +41,7 @@ describe("the sweep", () => {
     expect(await notified([never, lost, soon, inFlight, done])).toEqual([never, lost]);
   });
 
-  it("delivers an event whose message was lost", async () => {
+  it("the sweep delivers an event whose message was lost", async () => {
     const world = await World.create({ EVENTS: undefined });
     const webhook = await newWebhook(world);
     await world.chatId();
@@ -52,7 +52,7 @@ describe("the sweep", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
   });
 
-  it("notifies the queue of what is due, also when the database fails while others are told of a webhook that fails", async () => {
+  it("the sweep notifies the queue of due deliveries even when the database fails in a later step", async () => {
     const [failing, due] = [await webhookWith("attempts = 1"), await webhookWith(`next_attempt_at = ${NOW - 5}`)];
     await setWebhook(failing, `failing_since = ${NOW - 400}`);
     const batch = () => Promise.reject(new Error("D1_ERROR: D1 DB is overloaded"));
@@ -61,7 +61,7 @@ describe("the sweep", () => {
     expect(worker.notices.map(({ webhook }) => webhook)).toContain(due.id);
   });
 
-  it("goes on when a home fails, and reports the fault", async () => {
+  it("the sweep continues when a home fails, and reports the fault", async () => {
     const [down, up] = [await webhookWith("attempts = 0", "apac"), await webhookWith("attempts = 0")];
     const worker = new DeliveringWorker({ HOME_APAC: downDb(env.HOME_APAC) });
     worker.clock.now += 5;
@@ -71,14 +71,14 @@ describe("the sweep", () => {
     expect(worker.kept.jobs).toMatchObject([{ job: "sweep", outcome: "failed", faults: { apac: expect.any(String) } }]);
   });
 
-  it("does not touch a closed home", async () => {
+  it("the sweep does not touch a closed home", async () => {
     const webhook = await webhookWith("attempts = 0", "apac");
     const worker = new DeliveringWorker(closing("apac"));
     worker.clock.now += 5;
     expect(await notified([webhook], worker)).toEqual([]);
   });
 
-  it("ends pending deliveries of a disabled webhook, and removes those of a deleted one", async () => {
+  it("the sweep ends pending deliveries of a disabled webhook, and removes those of a deleted one", async () => {
     const disabled = await webhookWith(`next_attempt_at = ${NOW + 9_000}`, "apac");
     await setWebhook(disabled, "status = 'disabled'");
     const deleted = await webhookWith("claim = 'held'", "apac");
@@ -92,7 +92,7 @@ describe("the sweep", () => {
     expect(worker.kept.jobs).toMatchObject([{ ended: { apac: 4 } }]);
   });
 
-  it("logs a record of counts", async () => {
+  it("the sweep logs a record of counts", async () => {
     const worker = new DeliveringWorker();
     await worker.scheduled(SWEEP);
     const counts = { main: expect.any(Number), apac: expect.any(Number) };
@@ -107,7 +107,7 @@ describe("a cron", () => {
     [SWEEP, ["sweep"]],
     ["*/5 * * * *", ["prune"]],
     ["0 0 * * *", ["sweep", "prune"]],
-  ])("%j runs %j", async (cron, jobs) => {
+  ])("the cron %j runs %j", async (cron, jobs) => {
     const worker = new DeliveringWorker();
     await worker.scheduled(cron);
     expect(worker.kept.jobs.map(({ job }) => job)).toEqual(jobs);

@@ -5,12 +5,12 @@ import { newWebhook } from "../support/new-webhook.ts";
 import { runtimeAt } from "../support/test-runtime.ts";
 import { NOW, World } from "../support/world.ts";
 
-/** The claims of the threat model (docs/threat-model.md) about webhooks that no other test shows. */
+/** Tests the claims of the threat model (docs/threat-model.md) about webhooks that no other test shows. */
 
 afterEach(() => vi.unstubAllGlobals());
 
 describe("the events of a site", () => {
-  it("go to its own webhooks only", async () => {
+  it("a site's events go to its own webhooks only", async () => {
     const world = await World.create();
     const [own, foreign] = [await newWebhook(world), await newWebhook(await World.create())];
     await world.chatId();
@@ -24,9 +24,9 @@ const [WRANGLER = ""] = Object.values<string>(
 );
 
 describe("an event", () => {
-  it("is posted to a public name whatever it resolves to: the configuration asks the platform for public addresses only", async () => {
+  it("an event is posted to any public name, and the platform is configured to reach public addresses only", async () => {
     const world = await World.create();
-    // Public DNS has 127.0.0.1 and 10.0.0.1 for them.
+    // Public DNS gives these names the addresses 127.0.0.1 and 10.0.0.1.
     const urls = ["https://localtest.me/", "https://10.0.0.1.nip.io/"];
     const webhooks = await Promise.all(urls.map((url) => newWebhook(world, { url })));
     await world.chatId();
@@ -44,7 +44,7 @@ describe("a receiver that misbehaves", () => {
     return post(runtime, "https://hooks.example.com/", {}, "{}");
   };
 
-  it("redirects no event to another address", async () => {
+  it("a receiver cannot redirect an event to another address", async () => {
     let mode: string | undefined;
     for (const status of [301, 302, 303, 307, 308]) {
       const headers = { location: "http://169.254.169.254/" };
@@ -56,7 +56,7 @@ describe("a receiver that misbehaves", () => {
     }
   });
 
-  it("cannot keep the Worker busy with an endless answer: of a failure a kilobyte is read, of a success four", async () => {
+  it("a receiver's endless answer is read up to a kilobyte after a failure, and up to four after a success", async () => {
     for (const [status, most] of [
       [500, 3],
       [200, 6],
@@ -85,7 +85,7 @@ describe("a receiver that misbehaves", () => {
     }
   });
 
-  it("writes no line of its own into what operators read, and nothing into the log", async () => {
+  it("a receiver cannot add a line to what operators read, and writes nothing into the log", async () => {
     const world = await World.create();
     const webhook = await newWebhook(world);
     await world.chatId({ content: "a customer's text" });

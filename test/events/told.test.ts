@@ -21,7 +21,7 @@ function losingAnswer(of: number): D1Database {
 
 const NO_TEXT = "王伟: where is my order?";
 
-/** A site with a webhook whose receiver fails with a customer's text, and others; the event of each is due. */
+/** A site with several webhooks, each with a due event. The receiver of one webhook fails with a customer's text. */
 async function failingSite(status: number, home = "main") {
   const world = await World.create({}, home);
   const failing = await newWebhook(world);
@@ -48,7 +48,7 @@ const eventsAbout = async (world: World, { id }: TestWebhook) => {
 };
 
 describe("when the Worker disables a webhook", () => {
-  it("the site's other webhooks that want it are told, without a receiver's or a customer's text, and posted to", async () => {
+  it("the other webhooks get an event about a disabled webhook, without texts of receivers or customers", async () => {
     const home = "apac";
     const { world, failing, other, worker } = await failingSite(410, home);
     await worker.deliver(failing);
@@ -69,7 +69,7 @@ describe("when the Worker disables a webhook", () => {
     expect(JSON.parse(worker.posted.at(-1)?.body ?? "")).toMatchObject({ type: "webhook.disabled" });
   });
 
-  it("its row says when and why, with the last failure in words of the service alone", async () => {
+  it("the row of a disabled webhook says when and why, with the last failure in words of the service", async () => {
     const { world, failing, worker } = await failingSite(410);
     await worker.deliver(failing);
     const { webhooks } = await eventStore(world);
@@ -87,19 +87,19 @@ describe("when the Worker disables a webhook", () => {
     });
   });
 
-  it("the event is written once, also when D1's answer is lost", async () => {
+  it("the event about a disabled webhook is written once, even when D1's answer is lost", async () => {
     const { world, failing, other } = await failingSite(410);
     const worker = new DeliveringWorker({ DB: losingAnswer(2) });
     worker.receiver = () => new Response(null, { status: 410 });
     await worker.deliver(failing);
     expect(await eventsAbout(world, failing)).toMatchObject([{ type: "webhook.disabled", to: [other.id] }]);
     expect(await readWebhook(failing)).toMatchObject({ status: "disabled" });
-    // The second try changes nothing, and still wakes and warns.
+    // The second try changes nothing, but still sends the notices and the warning.
     expect(worker.notices).toMatchObject([{ webhook: other.id, delay: 0 }]);
     expect(worker.kept.warnings).toMatchObject([{ webhook: failing.id, reason: "gone" }]);
   });
 
-  it("nothing is told on a site whose events are off", async () => {
+  it("a site without events gets no event about a disabled webhook", async () => {
     const { world, failing, worker } = await failingSite(410);
     await env.DB.prepare("UPDATE home_sites SET events = 0 WHERE site_id = ?").bind(world.siteId).run();
     await worker.deliver(failing);
@@ -111,7 +111,7 @@ describe("when the Worker disables a webhook", () => {
 describe("a webhook that fails", () => {
   const sweep = (worker: DeliveringWorker) => worker.scheduled("* * * * *");
 
-  it("is told 5 minutes after its first failure, once until it is well again", async () => {
+  it("an event about a failing webhook is written 5 minutes after its first failure, once until it recovers", async () => {
     const { world, failing, other, worker } = await failingSite(503);
     await worker.deliver(failing);
     worker.clock.now = NOW + 299;
@@ -144,7 +144,7 @@ describe("a webhook that fails", () => {
     expect(await eventsAbout(world, failing)).toMatchObject([told, { data: { failing_since: NOW + 4_000 } }]);
   });
 
-  it("is told once, also when D1's answer is lost", async () => {
+  it("the event about a failing webhook is written once, even when D1's answer is lost", async () => {
     const { world, failing, other, worker } = await failingSite(503);
     await worker.deliver(failing);
     const losing = new DeliveringWorker({ DB: losingAnswer(1) });
@@ -153,7 +153,7 @@ describe("a webhook that fails", () => {
     expect(await eventsAbout(world, failing)).toMatchObject([{ type: "webhook.failing", to: [other.id] }]);
   });
 
-  it("is not told when it was disabled, or became well, before the sweep", async () => {
+  it("no event is written about a failing webhook that was disabled or recovered before the sweep", async () => {
     const { world, failing, other, worker } = await failingSite(503);
     await fillDeliveries(other, 1);
     await worker.deliver(failing);

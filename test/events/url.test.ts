@@ -23,7 +23,7 @@ describe("a webhook's URL", () => {
     "https://consul.io/",
     "https://asphalt.com/",
     `https://example.com/${"a".repeat(2_048 - "https://example.com/".length)}`,
-  ])("may be %s", (url) => {
+  ])("a webhook's URL may be %s", (url) => {
     expect(fault(url)).toBeUndefined();
   });
 
@@ -48,7 +48,7 @@ describe("a webhook's URL", () => {
     ["https://example.com:8443/", "must use port 443"],
     ["https://example.com:80/", "must use port 443"],
     [`https://example.com/${"a".repeat(2_049 - "https://example.com/".length)}`, "must have at most 2048 characters"],
-  ])("may not be %j: it %s", (url, rule) => {
+  ])("a webhook's URL may not be %j: it %s", (url, rule) => {
     expect(fault(url)).toBe(rule);
   });
 
@@ -81,7 +81,7 @@ describe("a webhook's URL", () => {
     "intranet",
     "a..example.com",
     "example.com..",
-  ])("may not have the host %s", (host) => {
+  ])("a webhook's URL may not have the host %s", (host) => {
     expect(fault(`https://${host}/`)).toBe(PUBLIC);
   });
 
@@ -98,7 +98,7 @@ describe("a webhook's URL", () => {
     "[::1]",
     "[::ffff:127.0.0.1]",
     "[2606:4700:4700::1111]",
-  ])("may not have the address %s", (address) => {
+  ])("a webhook's URL may not have the address %s", (address) => {
     expect(fault(`https://${address}/`)).toBe(HOST);
   });
 });
@@ -112,7 +112,7 @@ describe("with loopback allowed, a webhook's URL", () => {
     "http://127.9.8.7/",
     "http://[::1]:3000/",
     "https://127.1:8443/",
-  ])("may be %s", (url) => {
+  ])("a webhook's URL may be %s when loopback is allowed", (url) => {
     expect(here(url)).toBeUndefined();
   });
 
@@ -125,7 +125,7 @@ describe("with loopback allowed, a webhook's URL", () => {
     ["ftp://localhost/", HTTPS],
     ["http://user@localhost/", "must hold no user and no password"],
     ["http://localhost/#a", "must have no fragment"],
-  ])("may still not be %s: it %s", (url, rule) => {
+  ])("a webhook's URL may not be %s even when loopback is allowed: it %s", (url, rule) => {
     expect(here(url)).toBe(rule);
   });
 });

@@ -3,17 +3,17 @@
 //   BASE_URL=https://... APPID=... SECRET=... AGENT_ID=10411,10427 java CreateSession.java
 //
 // Pitfalls of Java:
-// - Charsets: getBytes() without one, and the compiler before Java 18, take the platform's. Name UTF_8 for the key and the body; the
-//   Chinese text below is written in escapes, which the compiler turns into characters whatever it takes the file for.
+// - Charsets: without a charset, getBytes() and the compiler before Java 18 take the platform's. Name UTF_8 for the key and the body. The
+//   Chinese text below is written in escapes, which every compiler reads.
 // - Re-serialising: turn the body into bytes once, sign those bytes and send those bytes. A framework that is given an object (Spring's
 //   RestTemplate, JAX-RS' Entity.json) writes it again, with null fields and another order.
-// - \\u escapes in JSON (Gson writes < and ' that way) are as good as characters, as long as signed and sent are the same.
-// - Key order does not matter. A body read from a file or a text block may end in a newline: it is signed too, or stripped first.
+// - \\u escapes in JSON (Gson writes < and ' that way) are as good as characters, if the signed bytes and the sent bytes are the same.
+// - Key order does not matter. A body from a file or a text block may end in a newline: sign it with the newline, or strip it first.
 // - HexFormat gives lower-case hex of 64 digits; new BigInteger(1, mac).toString(16) drops leading zeros.
 // - System.currentTimeMillis() is milliseconds; the timestamp is seconds.
-// - HttpRequest.timeout() ends with the headers: a body that stalls is waited for without end.
-// - Without a JSON reader, answers are known only with code, msg and data in the service's own order, no quote in msg, and nothing
-//   nested in data.
+// - HttpRequest.timeout() ends with the headers, so nothing limits the wait for a body that stalls.
+// - Without a JSON reader, this program reads only answers with code, msg and data in the service's own order, no quote in msg, and no
+//   nested data.
 
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -42,15 +42,15 @@ import javax.crypto.spec.SecretKeySpec;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 public class CreateSession {
-    // Java brings no JSON reader; with Jackson this is one readTree. A blank stands for any blanks, also for none.
+    // Java brings no JSON reader; with Jackson this is one readTree. A blank stands for any number of blanks.
     static final Pattern ACCEPTED = form(" \\{ 'code' : 1 , 'msg' : '[^']*' , 'data' : \\{ 'chat_id' : (\\d{1,16}) (,[^{}]*)?\\} \\} ");
     static final Pattern REFUSED = form(" \\{ 'code' : -1 , 'msg' : '([^']*)' , 'data' : [^{}]*\\} ");
     static final Pattern CLOCK = Pattern.compile("timestamp: .* of (\\d{10}), Unix seconds.*");
 
-    // Follows no redirect. By default it asks for HTTP/2, and may send a call once more by itself.
+    // This client follows no redirect. By default it would ask for HTTP/2, and might send a call a second time.
     static final HttpClient CLIENT = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
-    /** Beside an error is what came before it. */
+    /** With an error, the other fields have what came before it. */
     record Answer(int status, HttpHeaders headers, String body, String error) {}
 
     public static void main(String[] args) throws Exception {
@@ -66,7 +66,7 @@ public class CreateSession {
             boolean isRight = each[1] != null && each[1].matches(each[2]);
             if (!isRight) end(each[0] + " is missing or wrong: it must match " + each[2]);
         }
-        Long offset = null; // of this machine's clock, once the service has refused it
+        Long offset = null; // how far this machine's clock is off, once the service has refused its time
         for (int tries = 1; ; tries++) {
             Answer answer = post(key, now() + (offset == null ? 0 : offset));
             String error = answer.error();
@@ -91,7 +91,7 @@ public class CreateSession {
                 offset = Long.parseLong(clock.group(1)) - now();
                 continue;
             }
-            // Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
+            // When every refusal has status 200, Retry-After shows that another try may help. Ask the operator after the service's own 500.
             boolean again = error != null || status == 408 || status == 429 || status == 200 && isRefusal && !retryAfter.isEmpty()
                 || status >= 500 && !(status == 500 && isRefusal);
             if (!again) end(what);
@@ -102,7 +102,7 @@ public class CreateSession {
         }
     }
 
-    /** One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it. */
+    /** Makes one try, signed anew: at most 10 s until the body's end, and at most 64 KiB. */
     static Answer post(String key, long timestamp) throws Exception {
         String agents = System.getenv("AGENT_ID");
         // Java brings no JSON writer; with Jackson this is one writeValueAsBytes of a map.
@@ -120,7 +120,7 @@ public class CreateSession {
         Mac mac = Mac.getInstance("HmacSHA256");
         mac.init(new SecretKeySpec(System.getenv("SECRET").getBytes(UTF_8), "HmacSHA256"));
 
-        // In a thread, because HttpRequest.timeout() ends with the headers.
+        // This runs in a thread, because HttpRequest.timeout() ends with the headers.
         AtomicReference<Answer> head = new AtomicReference<>(new Answer(0, HttpHeaders.of(Map.of(), (name, value) -> true), "", null));
         FutureTask<String> exchange = new FutureTask<>(() -> {
             HttpRequest request = HttpRequest.newBuilder(URI.create(System.getenv("BASE_URL") + "/openapi/chat/create_gd"))
@@ -160,7 +160,7 @@ public class CreateSession {
         return Instant.now().getEpochSecond();
     }
 
-    /** Retry-After in seconds. Of several the longest counts; one that is no number counts as too long. */
+    /** Retry-After in seconds. The longest of several values counts. A value that is no number counts as too long. */
     static double secondsOf(String retryAfter) {
         double longest = 0;
         for (String text : retryAfter.split(",", -1)) {
@@ -175,7 +175,7 @@ public class CreateSession {
         System.exit(1);
     }
 
-    /** A JSON string. */
+    /** A text as a JSON string. */
     static String quote(String text) {
         StringBuilder json = new StringBuilder("\"");
         for (char c : text.toCharArray()) {

@@ -2,12 +2,12 @@
 //   SECRET=whsec_... PORT=8080 SEEN=/var/lib/events java ReceiveEvent.java
 //
 // Pitfalls of Java:
-// - The raw body: take byte[] (in Spring @RequestBody byte[]), verify it, parse it afterwards. An object that was mapped and written
+// - The raw body: take byte[] (in Spring @RequestBody byte[]), verify it, and parse it afterwards. An object that was mapped and written
 //   again has other bytes.
 // - The key is the decoded base64 after whsec_, not the text.
-// - equals and Arrays.equals compare in a time that tells how much is right; MessageDigest.isEqual does not.
+// - The time of equals and Arrays.equals shows how much is equal; the time of MessageDigest.isEqual does not.
 // - System.currentTimeMillis() is milliseconds; webhook-timestamp is seconds.
-// - com.sun.net.httpserver gives a request a thread and no deadline: bound the threads, and set sun.net.httpserver.maxReqTime.
+// - com.sun.net.httpserver gives each request a thread and no deadline: limit the threads, and set sun.net.httpserver.maxReqTime.
 // - A controller of Spring answers when it returns: hand the work to another thread, and return at once.
 
 import com.sun.net.httpserver.Headers;
@@ -38,7 +38,7 @@ public class ReceiveEvent {
 
     static final Pattern SECRET = Pattern.compile("whsec_(?:[A-Za-z0-9+/]{4}){8,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?");
 
-    // Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
+    // An unverified request may come from anybody, so its size is limited. An event comes from one call, which has at most 64 KiB.
     static final int MOST_BYTES = 256 * 1024;
     static final int MOST_SECONDS = 10;
     static final int MOST_CONNECTIONS = 1_000;
@@ -54,10 +54,10 @@ public class ReceiveEvent {
         }
         key = Base64.getDecoder().decode(secret.substring("whsec_".length()));
         String seen = System.getenv("SEEN");
-        // Without SEEN a new folder, so that a restart forgets what it has seen.
+        // Without SEEN the folder is a new one, so a restart forgets the stored events.
         folder = seen == null || seen.isEmpty() ? Files.createTempDirectory("events-") : Path.of(seen);
         int port = Integer.parseInt(Optional.ofNullable(System.getenv("PORT")).orElse("8080"));
-        // The server reads these when it is made. A half-sent request keeps a thread until its time is over.
+        // The server reads these settings when it is created. A half-sent request keeps a thread until its time is over.
         System.setProperty("sun.net.httpserver.maxReqTime", String.valueOf(MOST_SECONDS));
         System.setProperty("jdk.httpserver.maxConnections", String.valueOf(MOST_CONNECTIONS));
         HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), MOST_CONNECTIONS);
@@ -96,8 +96,8 @@ public class ReceiveEvent {
                 answer(exchange, 503, "not stored");
                 return;
             }
-            // Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate
-            // and an unknown type get a 2xx too.
+            // Finish your answer before you start the work: without an answer in 15 s, the event is sent again. Answer a
+            // duplicate and an unknown type with 2xx too.
             exchange.sendResponseHeaders(204, -1);
             exchange.close();
             if (isNew) work(id, body);
@@ -117,8 +117,8 @@ public class ReceiveEvent {
     }
 
     /**
-     * Stores an event, and then remembers its id: here both are one link, because a file with the event gets its id as its name. With a
-     * database it is one INSERT with the id as the key. Throws when it did not work: only an id that is there is a duplicate.
+     * Stores an event and its id in one step: the id is the name of the linked file. With a database, this is one INSERT with the id as the
+     * key. Throws when the event was not stored. Only an id that exists is a duplicate.
      *
      * @return whether the event is new
      */
@@ -135,7 +135,7 @@ public class ReceiveEvent {
         }
     }
 
-    /** Why this request must not be believed; null for one of the service's. */
+    /** Why this request must be refused; null for a request of the service. */
     static String fault(Headers headers, byte[] body) {
         String id = headers.getOrDefault("webhook-id", List.of("")).get(0);
         String timestamp = headers.getOrDefault("webhook-timestamp", List.of("")).get(0);
@@ -154,7 +154,7 @@ public class ReceiveEvent {
         } catch (GeneralSecurityException impossible) {
             throw new IllegalStateException(impossible);
         }
-        // There are two while the secret is being rotated.
+        // There are two signatures while the secret is being rotated.
         for (String signature : signatures.split(" ")) {
             if (MessageDigest.isEqual(signature.getBytes(UTF_8), expected)) return null;
         }

@@ -4,13 +4,13 @@
 //	BASE_URL=https://… APPID=… SECRET=… AGENT_ID=10411,10427 go run create-session.go
 //
 // Pitfalls of Go:
-//   - Trailing newline: json.Encoder adds one, json.Marshal does not. Either is good; signing one and sending the other is not.
+//   - Trailing newline: json.Encoder adds a newline, json.Marshal does not. Both are right, but sign and send the same bytes.
 //   - \u escapes: both write <, > and & as \u003c, \u003e and \u0026, and leave Chinese text as it is. Compare bytes, not looks.
 //   - Re-serialising: sign the []byte and send that []byte. A body that was decoded into a map and marshalled again has its keys
 //     sorted, and its large numbers went through float64.
 //   - Key order does not matter; a struct keeps the order of its fields.
-//   - An optional field needs omitempty: "title":"" is refused. time.Now().Unix() is the seconds that are wanted.
-//   - net/http sends a request with an Idempotency-Key again by itself, the same bytes, when a connection that it kept is closed. Their
+//   - An optional field needs omitempty: "title":"" is refused. time.Now().Unix() gives the right seconds.
+//   - net/http may send a request with an Idempotency-Key a second time with the same bytes, when a kept connection is closed. Their
 //     ranstr may be used up: set request.Close.
 package main
 
@@ -48,14 +48,14 @@ type newSession struct {
 	FzrUID    int64   `json:"fzr_uid"`
 }
 
-// {"code":1 or -1,"msg":"…","data":…}. What is not from this service has code 0 here.
+// The envelope {"code":1 or -1,"msg":"…","data":…}. An answer that is not from this service has code 0 here.
 type envelope struct {
 	Code int             `json:"code"`
 	Msg  *string         `json:"msg"`
 	Data json.RawMessage `json:"data"` // an object on success, "" on failure
 }
 
-// One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it. Beside an error is what came before it.
+// Makes one try, signed anew: at most 10 s until the body's end, and at most 64 KiB. With an error it returns what came before it.
 func post(agents []int64, key string, timestamp int64) (int, http.Header, envelope, error) {
 	body, err := json.Marshal(newSession{
 		Appid:     os.Getenv("APPID"),
@@ -78,11 +78,11 @@ func post(agents []int64, key string, timestamp int64) (int, http.Header, envelo
 	request, err := http.NewRequestWithContext(limit, "POST", url, bytes.NewReader(body))
 	check(err)
 	request.Close = true
-	request.Header.Set("Accept-Encoding", "identity") // or it asks for gzip
+	request.Header.Set("Accept-Encoding", "identity") // by default it asks for gzip
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", key)
 	request.Header.Set("x-chat-signature", hex.EncodeToString(mac.Sum(nil)))
-	// http.Client would follow redirects, and takes one that it cannot read for no answer.
+	// http.Client would follow redirects, and would report a redirect that it cannot read as no answer.
 	answer, err := http.DefaultTransport.RoundTrip(request)
 	if err != nil {
 		return 0, http.Header{}, envelope{}, err
@@ -99,7 +99,7 @@ func post(agents []int64, key string, timestamp int64) (int, http.Header, envelo
 	return answer.StatusCode, answer.Header, read, nil
 }
 
-// Retry-After in seconds. Of several the longest counts; one that is no number counts as too long.
+// Retry-After in seconds. The longest of several values counts. A value that is no number counts as too long.
 func secondsOf(retryAfter string) float64 {
 	longest := 0.0
 	for _, text := range strings.Split(retryAfter, ",") {
@@ -143,7 +143,7 @@ func main() {
 		agents = append(agents, agent)
 	}
 
-	var offset int64 // of this machine's clock, once the service has refused it
+	var offset int64 // how far this machine's clock is off, once the service has refused its time
 	corrected := false
 	for tries := 1; ; tries++ {
 		status, header, envelope, err := post(agents, key, time.Now().Unix()+offset)
@@ -181,7 +181,7 @@ func main() {
 			offset, corrected = now-time.Now().Unix(), true
 			continue
 		}
-		// Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
+		// When every refusal has status 200, Retry-After shows that another try may help. Ask the operator after the service's own 500.
 		again := err != nil || status == 408 || status == 429 || (status == 200 && envelope.Code == -1 && retryAfter != "") ||
 			(status >= 500 && !(status == 500 && envelope.Code == -1))
 		if !again {

@@ -8,10 +8,10 @@
 // - Date.now() is milliseconds; the timestamp is seconds.
 // - Numbers beyond 2^53 lose digits in silence: keep large customer ids as strings.
 // - Chinese text stays as it is and goes out as UTF-8; createHmac reads a string as UTF-8 too.
-// - Key order does not matter, and no newline is added, unless the body is read from a file that ends in one.
-// - fetch waits without end unless it gets a signal, follows redirects (a 307 would send the signed data elsewhere), and breaks at a 1xx
-//   that comes before the answer.
-// - The look-up of a name cannot be ended: process.exit waits until it is over.
+// - Key order does not matter. No newline is added, unless the body comes from a file that ends in one.
+// - fetch waits without end unless it gets a signal. It follows redirects (a 307 would send the signed data elsewhere), and breaks at a
+//   1xx before the answer.
+// - The look-up of a name cannot be stopped: process.exit waits until it is over.
 import { createHmac, randomInt, randomUUID } from "node:crypto";
 import http from "node:http";
 import https from "node:https";
@@ -33,7 +33,7 @@ for (const [name, value, form] of [
 const agents = AGENT_ID.split(",").map(Number);
 const now = () => Math.floor(Date.now() / 1000);
 
-/** One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it. Beside an error is what came before it. */
+/** Makes one try, signed anew: at most 10 s until the body's end, and at most 64 KiB. With an error it returns what came before it. */
 async function post(timestamp) {
   const body = JSON.stringify({
     appid: APPID,
@@ -86,7 +86,7 @@ async function post(timestamp) {
   return got;
 }
 
-/** {"code":1 or -1,"msg":"…","data":…}. Anything else is not from this service, and gives {}. */
+/** Reads {"code":1 or -1,"msg":"…","data":…}. An answer in another form is not from this service, and gives {}. */
 function envelopeOf(bytes) {
   try {
     const { code, msg, data } = JSON.parse(bytes);
@@ -96,7 +96,7 @@ function envelopeOf(bytes) {
   }
 }
 
-/** Retry-After in seconds. Of several the longest counts; one that is no number counts as too long. */
+/** Retry-After in seconds. The longest of several values counts. A value that is no number counts as too long. */
 function secondsOf(retryAfter) {
   const each = (retryAfter || "0").split(",").map((text) => text.trim());
   return Math.max(...each.map((text) => (/^\d+(\.\d*)?$/.test(text) ? Number(text) : Infinity)));
@@ -109,7 +109,7 @@ function end(what, headers) {
   process.exit(1);
 }
 
-let offset; // of this machine's clock, once the service has refused it
+let offset; // how far this machine's clock is off, once the service has refused its time
 for (let tries = 1; ; tries++) {
   const { status, headers, envelope, error } = await post(now() + (offset ?? 0));
   const { code, msg, data } = envelope;
@@ -129,7 +129,7 @@ for (let tries = 1; ; tries++) {
     offset = time - now();
     continue;
   }
-  // Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
+  // When every refusal has status 200, Retry-After shows that another try may help. Ask the operator after the service's own 500.
   const again =
     error ||
     status === 408 ||

@@ -5,15 +5,15 @@
 //
 // Pitfalls of PHP:
 // - Re-serialising: call json_encode once, sign that string and send that string. Guzzle's 'json' option encodes again; use 'body'.
-// - \u escapes: json_encode writes Chinese text as \u738b\u4f1f and / as \/ unless told otherwise. Either is good; signing one
-//   and sending the other is not.
+// - \u escapes: without flags, json_encode writes Chinese text as \u738b\u4f1f and / as \/. Both forms are right, but sign and send the
+//   same bytes.
 // - Ids from a form or the environment are strings: "10411" is refused, 10411 is not. An array with a gap in its keys (after
 //   array_filter or array_unique) is encoded as an object: put array_values around it.
 // - hash_hmac gives hex; with true as its last argument it gives raw bytes, which are refused.
 // - Key order does not matter. A body read from a file may end in a newline: sign it with the newline or send it without.
 // - The timeout of fopen starts anew with each piece that arrives, and fopen takes a cut body for a whole one. CURLOPT_TIMEOUT limits
 //   the whole call.
-// - No timeout of stream_socket_client limits the look-up of a name; that of the system does.
+// - No timeout of stream_socket_client limits the look-up of a name; only the system's own timeout does.
 
 $key = $argv[1] ?? bin2hex(random_bytes(16));
 foreach ([
@@ -31,8 +31,8 @@ foreach ([
 $agents = array_map('intval', explode(',', getenv('AGENT_ID')));
 
 /**
- * One try, signed anew: at most 10 s until the body's end, and at most 64 KiB. $answer is status, headers and envelope, as far as
- * they came.
+ * Makes one try, signed anew: at most 10 s until the body's end, and at most 64 KiB. $answer has the status, headers and envelope that
+ * came.
  */
 function post(int $timestamp, ?array &$answer): void
 {
@@ -65,7 +65,7 @@ function post(int $timestamp, ?array &$answer): void
         $body,
     ]);
 
-    // By hand, because the timeout of PHP's http wrapper starts anew with each byte, and the wrapper takes a cut body for a whole one.
+    // This does not use PHP's http wrapper: its timeout starts anew with each byte, and it takes a cut body for a whole one.
     $end = microtime(true) + 10;
     $address = "tcp://{$url['host']}:" . ($url['port'] ?? ($tls ? 443 : 80));
     $context = stream_context_create(['ssl' => ['peer_name' => trim($url['host'], '[]')]]);
@@ -104,7 +104,7 @@ function await($socket, float $end): void
     }
 }
 
-/** The answer as far as it came, and whether it is whole: null when only the end of the connection tells. */
+/** The answer as far as it came, and whether it is whole, or null when only the end of the connection shows it. */
 function answer_of(string $text): array
 {
     $text = preg_replace('/\A(HTTP\/\S+ 1\d\d.*?\r\n\r\n)+/s', '', $text); // 100 Continue
@@ -136,7 +136,7 @@ function answer_of(string $text): array
     return [[(int) $status[1], $headers, envelope_of($body)], $whole];
 }
 
-/** {"code":1 or -1,"msg":"…","data":…}. Anything else is not from this service, and gives []. */
+/** Reads {"code":1 or -1,"msg":"…","data":…}. An answer in another form is not from this service, and gives []. */
 function envelope_of(string $body): array
 {
     $envelope = json_decode($body, true);
@@ -144,7 +144,7 @@ function envelope_of(string $body): array
     return $known ? $envelope : [];
 }
 
-/** Retry-After in seconds. Of several the longest counts; one that is no number counts as too long. */
+/** Retry-After in seconds. The longest of several values counts. A value that is no number counts as too long. */
 function seconds_of(string $retry_after): float
 {
     return max(array_map(function ($text) {
@@ -161,7 +161,7 @@ function finish(string $what, array $headers): void
     exit(1);
 }
 
-$offset = null; // of this machine's clock, once the service has refused it
+$offset = null; // how far this machine's clock is off, once the service has refused its time
 for ($tries = 1; ; $tries++) {
     [$answer, $error] = [null, null];
     try {
@@ -192,7 +192,7 @@ for ($tries = 1; ; $tries++) {
         $offset = (int) $told[1] - time();
         continue;
     }
-    // Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
+    // When every refusal has status 200, Retry-After shows that another try may help. Ask the operator after the service's own 500.
     $again = $error !== null || $status === 408 || $status === 429 || ($status === 200 && $code === -1 && $retry_after !== '')
         || ($status >= 500 && !($status === 500 && $code === -1));
     if (!$again) {

@@ -7,12 +7,12 @@ An argument is the Idempotency-Key, for example an order's number.
 Pitfalls of Python:
 - Re-serialising: `requests.post(url, json=fields)` serialises again, with other spaces than your json.dumps. Sign bytes and
   send those bytes (`data=body`).
-- \\u escapes: json.dumps writes Chinese text as \\u738b\\u4f1f unless told ensure_ascii=False. Either is good; signing one
-  and sending the other is not.
+- \\u escapes: without ensure_ascii=False, json.dumps writes Chinese text as \\u738b\\u4f1f. Both forms are right, but sign
+  and send the same bytes.
 - time.time() is a float; the timestamp is an integer.
-- Key order does not matter, but sort_keys in only one of two dumps does. A body read from a file may end in a newline:
-  sign it with the newline or send it without.
-- The timeout of urlopen and requests starts anew with each piece that arrives: an answer that trickles is waited for without end.
+- Key order does not matter, but a sort_keys in only one of two dumps gives other bytes. A body read from a file may end in a
+  newline: sign it with the newline or send it without.
+- The timeout of urlopen and requests starts anew with each piece that arrives, so nothing limits the wait for a slow answer.
 """
 import hashlib
 import hmac
@@ -42,7 +42,7 @@ agents = [int(agent) for agent in os.environ["AGENT_ID"].split(",")]
 
 
 def post(timestamp):
-    """One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it. Beside an error is what came before it."""
+    """Makes one try, signed anew: at most 10 s until the body's end, and at most 64 KiB. With an error it returns what came before it."""
     fields = {
         "appid": os.environ["APPID"],
         "timestamp": timestamp,
@@ -76,7 +76,7 @@ def post(timestamp):
                 answer.begin()  # reads the next one
             done["head"] = answer.status, answer.headers
             text = answer.read(65536)
-            # What is still to come; None when only the end of the connection tells.
+            # The length is what is still missing, or None when only the end of the connection shows the end.
             cut = answer.length or (answer.length is None and not answer.chunked and not text)
             if cut and len(text) < 65536:
                 raise ConnectionError("the connection broke")
@@ -85,7 +85,7 @@ def post(timestamp):
         except (OSError, ValueError, http.client.HTTPException) as error:
             done["error"] = error
 
-    # In a thread, because the timeout of a socket starts anew with each byte that arrives.
+    # This runs in a thread, because the timeout of a socket starts anew with each byte that arrives.
     thread = threading.Thread(target=exchange, daemon=True)
     thread.start()
     thread.join(10)
@@ -100,7 +100,7 @@ def post(timestamp):
 
 
 def envelope_of(text):
-    """{"code":1 or -1,"msg":"…","data":…}. Anything else is not from this service, and gives {}."""
+    """Reads {"code":1 or -1,"msg":"…","data":…}. An answer in another form is not from this service, and gives {}."""
     try:
         envelope = json.loads(text.decode("utf-8"))
         known = type(envelope["code"]) is int and envelope["code"] in (1, -1) and isinstance(envelope["msg"], str)
@@ -110,7 +110,7 @@ def envelope_of(text):
 
 
 def seconds_of(retry_after):
-    """Retry-After in seconds. Of several the longest counts; one that is no number counts as too long."""
+    """Retry-After in seconds. The longest of several values counts. A value that is no number counts as too long."""
     each = [text.strip() for text in (retry_after or "0").split(",")]
     return max(float(text) if re.fullmatch(r"\d+(\.\d*)?", text, re.ASCII) else float("inf") for text in each)
 
@@ -122,7 +122,7 @@ def end(what, headers):
     sys.exit(1)
 
 
-offset = None  # of this machine's clock, once the service has refused it
+offset = None  # how far this machine's clock is off, once the service has refused its time
 for tries in (1, 2, 3):
     status, headers, envelope, error = post(int(time.time()) + (offset or 0))
     code, data = envelope.get("code"), envelope.get("data")
@@ -143,7 +143,7 @@ for tries in (1, 2, 3):
     if code == -1 and refused_time and offset is None and tries < 3:
         offset = int(refused_time.group(1)) - int(time.time())
         continue
-    # Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
+    # When every refusal has status 200, Retry-After shows that another try may help. Ask the operator after the service's own 500.
     again = error or status in (408, 429) or (status == 200 and code == -1 and retry_after)
     again = again or (status >= 500 and not (status == 500 and code == -1))
     if not again:

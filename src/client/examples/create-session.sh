@@ -3,16 +3,16 @@
 #   BASE_URL=https://… APPID=… SECRET=… AGENT_ID=10411,10427 sh create-session.sh
 #
 # Pitfalls of the shell:
-# - Trailing newline: `echo` adds one to what is signed, and `curl -d @file` takes those of the file away. Use `printf %s` and
+# - Trailing newline: `echo` adds a newline to the signed text, and `curl -d @file` removes the newlines of the file. Use `printf %s` and
 #   `--data-binary`.
-# - `openssl dgst` prints a label before the digits, another one in each version: take the last word.
-# - Quotes: put text that may hold " or \ together with jq, not with variables in a template. Then sign what jq gave.
-# - Chinese text is signed and sent as the UTF-8 bytes it is; \u escapes are as good, as long as both are the same bytes.
-# - Key order does not matter; piping the body through a formatter after signing it does.
-# - `date +%s` is the seconds that are wanted. Arguments are visible to other users of the machine in `ps`, the secret too.
-# - `curl -m` limits the whole call; --connect-timeout and --retry do not. -L would send the signed data elsewhere, also from a
-#   ~/.curlrc: -q reads none, if it is the first argument.
-# - Without jq, answers are known only with code, msg and data in the service's own order, no quote in msg, and nothing nested in data.
+# - `openssl dgst` prints a label before the digits, and the label depends on the version: take the last word.
+# - Quotes: build text that may contain " or \ with jq, not with variables in a template. Then sign the output of jq.
+# - Chinese text is signed and sent as UTF-8 bytes. \u escapes are as good, if the signed bytes and the sent bytes are the same.
+# - Key order does not matter, but a formatter between signing and sending changes the bytes.
+# - `date +%s` gives the right seconds. Other users of the machine see arguments in `ps`, also the secret.
+# - `curl -m` limits the whole call; --connect-timeout and --retry do not. -L, also in a ~/.curlrc, would send the signed data elsewhere:
+#   with -q as its first argument curl reads no ~/.curlrc.
+# - Without jq, this program reads only answers with code, msg and data in the service's own order, no quote in msg, and no nested data.
 set -eu
 export LC_ALL=C
 
@@ -32,7 +32,7 @@ check Idempotency-Key "$key" '[!-~]{1,255}'
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it. Without -L, curl follows no redirect.
+# Makes one try, signed anew: at most 10 s until the body's end, and at most 64 KiB. Without -L, curl follows no redirect.
 post() { # TIMESTAMP
   body=$(cat <<JSON
 {"appid":"$APPID","timestamp":$1,"ranstr":"$(openssl rand -hex 16)","sbs":"customer_001","ip":"203.0.113.7","sbs_mc":"王伟","content":"我的订单在哪里？","kefu_id":[$AGENT_ID],"fzr_uid":${AGENT_ID%%,*}}
@@ -43,15 +43,15 @@ JSON
   printf %s "$body" | curl -q -sS -m 10 -D "$dir/heads" "$BASE_URL/openapi/chat/create_gd" \
     -H 'Content-Type: application/json' -H "Idempotency-Key: $key" -H "x-chat-signature: $signature" \
     --data-binary @- 2> "$dir/error" | head -c 65536 > "$dir/answer"
-  # The last head: interim answers come before it, and a trailer after it.
+  # Takes the last head: interim answers come before it, and a trailer comes after it.
   tr -d '\r' < "$dir/heads" | awk '/^HTTP\// && !inside { text = ""; inside = 1 } inside { text = text $0 "\n" } /^$/ { inside = 0 }
     END { printf "%s", text }' > "$dir/headers"
-  # curl calls it an error when head has read enough, and none when the headers end too soon.
+  # curl reports an error when head has read enough, but reports none when the headers end too soon.
   [ "$(wc -c < "$dir/answer")" -lt 65536 ] || : > "$dir/error"
   [ -s "$dir/error" ] || [ -z "$(tail -n 1 "$dir/headers")" ] || echo 'the connection broke' > "$dir/error"
 }
 
-# What \(…\) takes of an answer that is as a whole like this. A blank stands for any blanks, also for none.
+# Prints what \(…\) matches when FORM matches the whole answer. A blank in FORM stands for any number of blanks.
 answer() { # FORM
   tr -d '\000\r\n' < "$dir/answer" | sed -n "s/^$(printf %s "$1" | sed 's/ /[[:blank:]]*/g')\$/\1/p"
 }
@@ -69,7 +69,7 @@ end() { # WHAT
   exit 1
 }
 
-offset= # of this machine's clock, once the service has refused it
+offset= # how far this machine's clock is off, once the service has refused its time
 try=1
 while :; do
   post "$(($(date +%s) + ${offset:-0}))"
@@ -97,7 +97,7 @@ while :; do
     try=$((try + 1))
     continue
   fi
-  # Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
+  # When every refusal has status 200, Retry-After shows that another try may help. Ask the operator after the service's own 500.
   again=
   case $status in 408 | 429 | [5-9]??) again=yes ;; esac
   if [ -s "$dir/error" ]; then
@@ -107,7 +107,7 @@ while :; do
   fi
   [ -n "$again" ] || end "$what"
   [ "$try" -lt 3 ] || end "gave up after 3 tries: $what"
-  # In whole seconds, rounded up. Of several the longest counts; one that is no number counts as too long.
+  # In whole seconds, rounded up. The longest of several values counts. A value that is no number counts as too long.
   pause=$(printf '%s\n' "${retry_after:-0}" | tr , '\n' | awk '{ gsub(/^[ \t]+|[ \t]+$/, "") }
     { seconds = /^[0-9]+(\.[0-9]*)?$/ && $0 + 0 <= 60 ? $0 + 0 : 61 } seconds > longest { longest = seconds }
     END { print int(longest) + (longest > int(longest)) }')

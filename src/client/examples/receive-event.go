@@ -3,12 +3,12 @@
 //	go build -o receive-event receive-event.go && SECRET=whsec_… PORT=8080 SEEN=/var/lib/events ./receive-event
 //
 // Pitfalls of Go:
-//   - The raw body can be read once: read it, verify it, and decode those bytes. Marshalling it again sorts the keys of maps.
+//   - The raw body can be read only once: read it, verify it, and decode those bytes. Marshalling it again sorts the keys of maps.
 //   - The key is the decoded base64 after whsec_, not the text.
-//   - == and bytes.Equal compare in a time that tells how much is right; hmac.Equal does not.
+//   - The time of == and bytes.Equal shows how much is equal; the time of hmac.Equal does not.
 //   - Numbers in an interface{} are float64: decode into a struct.
-//   - A server of net/http waits for ever unless ReadTimeout is set, and counts no connections.
-//   - go run does not hand SIGTERM on to the program: run what go build makes.
+//   - A server of net/http waits for ever unless ReadTimeout is set, and does not limit connections.
+//   - go run does not pass SIGTERM to the program: run the program that go build makes.
 //   - The answer waits in a buffer until the handler returns: work in a goroutine, and return at once.
 package main
 
@@ -33,7 +33,7 @@ import (
 	"time"
 )
 
-// Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
+// An unverified request may come from anybody, so its size is limited. An event comes from one call, which has at most 64 KiB.
 const (
 	mostBytes       = 256 << 10
 	mostHeaderBytes = 16 << 10
@@ -56,7 +56,7 @@ func main() {
 	}
 	folder := os.Getenv("SEEN")
 	if folder == "" {
-		// A new folder, so that a restart forgets what it has seen.
+		// The folder is a new one, so a restart forgets the stored events.
 		if folder, err = os.MkdirTemp("", "events-"); err != nil {
 			log.Fatal(err)
 		}
@@ -93,8 +93,8 @@ func main() {
 			http.Error(w, "not stored", http.StatusServiceUnavailable)
 			return
 		}
-		// Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an
-		// unknown type get a 2xx too. The answer ends when this function returns.
+		// Finish your answer before you start the work: without an answer in 15 s, the event is sent again. Answer a duplicate
+		// and an unknown type with 2xx too. The answer ends when this function returns.
 		w.WriteHeader(http.StatusNoContent)
 		if isNew {
 			go work(id, body)
@@ -113,7 +113,7 @@ func main() {
 	log.Fatal(server.ListenAndServe())
 }
 
-// connections are the open ones, the oldest first. It goes for the newest, so that half-sent requests keep nobody out.
+// connections has the open connections, the oldest first. A new one closes the oldest, so that half-sent requests keep nobody out.
 type connections struct {
 	lock sync.Mutex
 	open []net.Conn
@@ -153,9 +153,8 @@ func work(id string, body []byte) {
 	fmt.Println(id, event.Type, event.Data.Seq)
 }
 
-// store stores an event, and then remembers its id: here both are one link, because a file with the event gets its id as its name. With
-// a database it is one INSERT with the id as the key. It says whether the event is new. Only an id that is there is a duplicate; all
-// else is an error.
+// store stores an event and its id in one step: the id is the name of the linked file. With a database, this is one INSERT with the id
+// as the key. It says whether the event is new. An id that exists is a duplicate; any other failure is an error.
 func store(folder, id string, body []byte) (bool, error) {
 	written, err := os.CreateTemp(folder, id+".*")
 	if err != nil {
@@ -176,7 +175,7 @@ func store(folder, id string, body []byte) (bool, error) {
 	return err == nil, err
 }
 
-// fault says why a request must not be believed, and nothing of one of the service's.
+// fault says why a request must be refused. The text is empty for a request of the service.
 func fault(key []byte, header http.Header, body []byte) string {
 	id, timestamp, signatures := header.Get("webhook-id"), header.Get("webhook-timestamp"), header.Get("webhook-signature")
 	if id == "" || timestamp == "" || signatures == "" {
@@ -194,7 +193,7 @@ func fault(key []byte, header http.Header, body []byte) string {
 	mac.Write([]byte(id + "." + timestamp + "."))
 	mac.Write(body)
 	expected := []byte("v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	// There are two while the secret is being rotated.
+	// There are two signatures while the secret is being rotated.
 	for _, signature := range strings.Split(signatures, " ") {
 		if hmac.Equal([]byte(signature), expected) {
 			return ""

@@ -2,12 +2,12 @@
 //   SECRET=whsec_… PORT=8080 SEEN=/var/lib/events node receive-event.mjs
 //
 // Pitfalls of JavaScript:
-// - The raw body: a framework's JSON middleware (express.json, bodyParser) takes the bytes that were signed. Use express.raw, or
-//   request.text() of a fetch-style framework, and parse after verifying.
+// - The raw body: a framework's JSON middleware (express.json, bodyParser) consumes the signed bytes. Use express.raw, or request.text()
+//   of a fetch-style framework, and parse after verifying.
 // - The key is the decoded base64 after whsec_, not the text.
-// - Strings compare in a time that tells how much is right: timingSafeEqual does not, and throws for unequal lengths.
+// - The time of comparing strings shows how much of them is equal: use timingSafeEqual, which throws for unequal lengths.
 // - Date.now() is milliseconds; webhook-timestamp is seconds.
-// - A server of Node gives a request five minutes, and counts no connections: set both.
+// - A server of Node gives a request five minutes, and does not limit connections: set both limits.
 // - Work that is awaited before response.end() counts against the 15 s of the answer: end your answer before you work.
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import { mkdtempSync } from "node:fs";
@@ -22,23 +22,23 @@ if (key.length < 24 || SECRET !== `whsec_${key.toString("base64")}`) {
   console.error("SECRET must be whsec_ and base64 of at least 24 bytes");
   process.exit(1);
 }
-// Without SEEN a new folder, so that a restart forgets what it has seen.
+// Without SEEN the folder is a new one, so a restart forgets the stored events.
 const folder = SEEN || mkdtempSync(join(tmpdir(), "events-"));
 
-// Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
+// An unverified request may come from anybody, so its size is limited. An event comes from one call, which has at most 64 KiB.
 const MOST_BYTES = 256 * 1024;
 const MOST_MS = 10_000;
 const MOST_CONNECTIONS = 200;
 
-/** Why this request must not be believed; undefined for one of the service's. */
+/** Why this request must be refused; undefined for a request of the service. */
 function fault(headers, body) {
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures } = headers;
   if (!id || !timestamp || !signatures) return "a header is missing";
   if (!/^[\w-]{1,100}$/.test(id)) return "no id of the service";
-  // Written so that NaN is refused too.
+  // This comparison refuses NaN too.
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) return "too old, or from the future";
   const expected = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest();
-  // There are two while the secret is being rotated.
+  // There are two signatures while the secret is being rotated.
   const right = signatures.split(" ").some((signature) => {
     const [version, digest = ""] = signature.split(",");
     const given = Buffer.from(digest, "base64");
@@ -48,8 +48,8 @@ function fault(headers, body) {
 }
 
 /**
- * Stores an event, and then remembers its id: here both are one link, because a file with the event gets its id as its name. With a
- * database it is one INSERT with the id as the key. Throws when it did not work: only an id that is there is a duplicate.
+ * Stores an event and its id in one step: the id is the name of the linked file. With a database, this is one INSERT with the id as the
+ * key. Throws when the event was not stored. Only an id that exists is a duplicate.
  *
  * @returns whether the event is new
  */
@@ -92,8 +92,8 @@ async function receive(request, response) {
     console.error(`not stored: ${error.message}`);
     return response.writeHead(503).end("not stored");
   }
-  // Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an unknown type get a
-  // 2xx too.
+  // Finish your answer before you start the work: without an answer in 15 s, the event is sent again. Answer a duplicate and an unknown
+  // type with 2xx too.
   response.writeHead(204).end();
   if (isNew) work(id, body);
 }
@@ -110,14 +110,14 @@ function work(id, body) {
 
 const limits = { headersTimeout: MOST_MS, requestTimeout: MOST_MS, connectionsCheckingInterval: 1_000 };
 const server = createServer(limits, (request, response) => {
-  // Whoever hangs up in the middle of a body must not end the receiver.
+  // A sender that hangs up in the middle of a body must not end the receiver.
   receive(request, response).catch(() => response.destroy());
 });
 
-// One request for each connection: it takes no second one that came together with the first.
+// One request for each connection: a second request that came with the first is not read.
 server.maxRequestsPerSocket = 1;
 
-/** The open connections, the oldest first. It goes for the newest, so that half-sent requests keep nobody out. */
+/** The open connections, the oldest first. A new one closes the oldest, so that half-sent requests keep nobody out. */
 const open = new Set();
 server.on("connection", (socket) => {
   open.add(socket.on("close", () => open.delete(socket)));

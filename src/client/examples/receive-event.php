@@ -4,26 +4,27 @@
 //   SECRET=whsec_… PORT=8080 SEEN=/var/lib/events php receive-event.php
 //
 // Pitfalls of PHP:
-// - php -S reads a body of any size into memory, and waits for ever: it is for development. So this program is a small server of its own.
-// - Under FPM or Apache you need fault() and store() alone. The raw body is php://input there: $_POST is empty for JSON. The web server
-//   bounds the rest: Apache does, with LimitRequestBody 262144 and RequestReadTimeout header=10 body=10; nginx has no deadline for a body.
+// - php -S is for development: it reads a body of any size into memory, and waits for ever. So this program is a small server of its own.
+// - Under FPM or Apache you need only fault() and store(). The raw body is php://input there: $_POST is empty for JSON. The web server
+//   must limit size and time: Apache does, with LimitRequestBody 262144 and RequestReadTimeout header=10 body=10; nginx has no deadline
+//   for a body.
 // - json_encode(json_decode(…)) gives other bytes than were signed: verify the bytes, and parse afterwards.
 // - hash_hmac gives hex unless its last argument is true: base64 is made of the raw bytes.
 // - The key is the decoded base64 after whsec_, not the text.
-// - == compares in a time that tells how much is right, and takes "1e3" for "1000"; hash_equals does neither.
-// - Finish your answer before you start the work: without one in 15 s, the event is sent again. Under FPM fastcgi_finish_request() ends
-//   it. A 2xx that is only flushed makes the service hang up soon, and PHP aborts a script that writes to a connection that is gone: call
-//   ignore_user_abort(true) first.
-// - Under a web server a script that dies answers 200 where display_errors is on, and the event would be lost: begin it with
+// - The time of == shows how much is equal, and == takes "1e3" for "1000"; hash_equals does neither.
+// - Finish your answer before you start the work: without an answer in 15 s, the event is sent again. Under FPM fastcgi_finish_request()
+//   ends the answer. A 2xx that is only flushed makes the service hang up soon, and PHP aborts a script that writes to a closed
+//   connection: call ignore_user_abort(true) first.
+// - Under a web server with display_errors on, a script that dies answers 200, and the event would be lost: begin the script with
 //   http_response_code(503).
 
-// Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
+// An unverified request may come from anybody, so its size is limited. An event comes from one call, which has at most 64 KiB.
 const MOST_BYTES = 256 * 1024;
 const MOST_HEADER_BYTES = 16 * 1024;
 const MOST_SECONDS = 10;
 const MOST_CONNECTIONS = 200;
 
-// Each warning that is not silenced by @ becomes an exception.
+// A warning becomes an exception unless @ silences it.
 set_error_handler(static function (int $level, string $message): bool {
     if ((error_reporting() & $level) === 0) {
         return false;
@@ -37,7 +38,7 @@ if (strlen((string) $key) < 24) {
     fwrite(STDERR, "SECRET must be whsec_ and base64 of at least 24 bytes\n");
     exit(1);
 }
-// Without SEEN a new folder, so that a restart forgets what it has seen.
+// Without SEEN the folder is a new one, so a restart forgets the stored events.
 umask(0077);
 $folder = (string) getenv('SEEN');
 if ($folder === '') {
@@ -49,7 +50,7 @@ $backlog = stream_context_create(['socket' => ['backlog' => MOST_CONNECTIONS]]);
 $address = 'tcp://127.0.0.1:' . (getenv('PORT') ?: '8080');
 $server = stream_socket_server($address, $code, $why, STREAM_SERVER_BIND | STREAM_SERVER_LISTEN, $backlog);
 
-// Open connections, the oldest first. It goes for the newest, so that half-sent requests keep nobody out.
+// Open connections, the oldest first. A new one closes the oldest, so that half-sent requests keep nobody out.
 $sockets = $began = $received = [];
 for ($next = 0;; $next++) {
     $readable = $sockets + ['new' => $server];
@@ -82,7 +83,7 @@ for ($next = 0;; $next++) {
 }
 
 /**
- * A request whose bytes have all come: its headers and its body, or the status that refuses it. Null when more must come.
+ * The headers and the body of a whole request, or the status that refuses it. Null while more must come.
  *
  * @return array{array<string, string>, string}|int|null
  */
@@ -142,7 +143,7 @@ function receive($socket, $request, string $key, string $folder): void
         answer($socket, 503, 'not stored');
         return;
     }
-    // A duplicate and an unknown type get a 2xx too.
+    // Answer a duplicate and an unknown type with 2xx too.
     answer($socket, 204, '');
     if ($isNew) {
         work($id, $body);
@@ -158,7 +159,7 @@ function answer($socket, int $status, string $text): void
     fclose($socket);
 }
 
-/** One process answers all, so longer work belongs in a queue that another process reads. */
+/** One process answers all requests, so longer work belongs in a queue that another process reads. */
 function work(string $id, string $body): void
 {
     try {
@@ -170,15 +171,15 @@ function work(string $id, string $body): void
 }
 
 /**
- * Stores an event, and then remembers its id: here both are one link, because a file with the event gets its id as its name. With a
- * database it is one INSERT with the id as the key. Throws when it did not work: only an id that is there is a duplicate.
+ * Stores an event and its id in one step: the id is the name of the linked file. With a database, this is one INSERT with the id as the
+ * key. Throws when the event was not stored. Only an id that exists is a duplicate.
  *
  * @return bool whether the event is new
  */
 function store(string $folder, string $id, string $body): bool
 {
     $written = "$folder/$id." . bin2hex(random_bytes(8));
-    // PHP remembers for two minutes where a path leads.
+    // PHP caches the real path of a name for two minutes.
     clearstatcache(true);
     try {
         if (@file_put_contents($written, $body) === strlen($body) && @link($written, "$folder/$id.json")) {
@@ -195,7 +196,7 @@ function store(string $folder, string $id, string $body): bool
 }
 
 /**
- * Why this request must not be believed; null for one of the service's.
+ * Why this request must be refused; null for a request of the service.
  *
  * @param array<string, string> $headers
  */
@@ -214,7 +215,7 @@ function fault(string $key, array $headers, string $body): ?string
         return 'too old, or from the future';
     }
     $expected = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));
-    // There are two while the secret is being rotated.
+    // There are two signatures while the secret is being rotated.
     foreach (explode(' ', $signatures) as $signature) {
         if (hash_equals($expected, $signature)) {
             return null;

@@ -6,9 +6,9 @@
 Pitfalls of Python:
 - The raw body: verify the bytes (Flask's request.get_data(), Django's request.body), not json.dumps of what was parsed.
 - The key is the decoded base64 after whsec_, not the text.
-- == compares in a time that tells how much is right; hmac.compare_digest does not, and wants ASCII text or bytes.
+- The time of == shows how much is equal; the time of hmac.compare_digest does not. It takes ASCII text or bytes.
 - print() of a process without a terminal waits in a buffer: flush it.
-- A timeout of a socket begins anew with each byte: close the connection when the time of the whole request is over.
+- The timeout of a socket starts anew with each byte: close the connection when the time of the whole request is over.
 - A framework sends its answer when the view returns: hand the work to a thread or a queue, and return at once.
 """
 import base64
@@ -32,17 +32,17 @@ except ValueError:
 if not secret.startswith("whsec_") or len(key) < 24:
     sys.exit("SECRET must be whsec_ and base64 of at least 24 bytes")
 
-# Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
+# An unverified request may come from anybody, so its size is limited. An event comes from one call, which has at most 64 KiB.
 MOST_BYTES = 256 * 1024
 MOST_SECONDS = 10
 MOST_CONNECTIONS = 200
 
-# Without SEEN a new folder, so that a restart forgets what it has seen.
+# Without SEEN the folder is a new one, so a restart forgets the stored events.
 folder = os.environ.get("SEEN") or tempfile.mkdtemp(prefix="events-")
 
 
 def fault(headers, body):
-    """Why this request must not be believed; None for one of the service's."""
+    """Why this request must be refused; None for a request of the service."""
     id, timestamp, signatures = (headers.get("webhook-" + name) for name in ("id", "timestamp", "signature"))
     if not id or not timestamp or not signatures:
         return "a header is missing"
@@ -52,16 +52,15 @@ def fault(headers, body):
         return "too old, or from the future"
     digest = hmac.new(key, f"{id}.{timestamp}.".encode("utf-8") + body, hashlib.sha256).digest()
     expected = b"v1," + base64.b64encode(digest)
-    # There are two while the secret is being rotated.
+    # There are two signatures while the secret is being rotated.
     if not any(hmac.compare_digest(each.encode("utf-8"), expected) for each in signatures.split(" ")):
         return "wrong signature"
     return None
 
 
 def store(id, body):
-    """Stores an event, and then remembers its id: here both are one link, because a file with the event gets its id as its name. With a
-    database it is one INSERT with the id as the key. Says whether the event is new. Raises OSError when it did not work: only an id
-    that is there is a duplicate."""
+    """Stores an event and its id in one step: the id is the name of the linked file. With a database, this is one INSERT with the id as
+    the key. Says whether the event is new. Raises OSError when the event was not stored. Only an id that exists is a duplicate."""
     with tempfile.NamedTemporaryFile(dir=folder, prefix=id + ".") as written:
         written.write(body)
         written.flush()
@@ -103,8 +102,8 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         except OSError as error:
             print("not stored:", error, file=sys.stderr, flush=True)
             return self.answer(503, "not stored")
-        # Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an unknown
-        # type get a 2xx too. This answer has ended when it is flushed, because a 204 has no body.
+        # Finish your answer before you start the work: without an answer in 15 s, the event is sent again. Answer a duplicate and an
+        # unknown type with 2xx too. This answer has ended when it is flushed, because a 204 has no body.
         self.answer(204)
         if is_new:
             work(id, body)
@@ -123,7 +122,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     request_queue_size = MOST_CONNECTIONS
-    # When each open connection began, the oldest first. It goes for the newest, so that half-sent requests keep nobody out.
+    # When each open connection began, the oldest first. A new one closes the oldest, so that half-sent requests keep nobody out.
     began = {}
 
     def get_request(self):

@@ -12,13 +12,12 @@ export type AppRecord = AppRow & { home: string };
 
 type Databases = Pick<Config, "directory" | "homes">;
 
-/** How an app is looked for. */
 interface SearchOptions {
   /** Deadline in milliseconds of the runtime's `elapsed`. */
   answerBy?: number | undefined;
   /** Homes that must not be asked. */
   closed?: ReadonlySet<string> | undefined;
-  /** Called as soon as the directory has said where the appid belongs: also when its home then fails, or has no such app. */
+  /** Called as soon as the directory names the app's place, even when the home then fails or does not have the app. */
   onRoute?: ((place: KnownPlace) => void) | undefined;
 }
 
@@ -26,7 +25,7 @@ interface SearchOptions {
 export type KnownPlace = Pick<AppRecord, "appid" | "siteId" | "home">;
 
 /**
- * Finds an app: the directory says where it is. One trip when the app's home is the directory's own database, two otherwise.
+ * Finds an app through the directory. This takes one round trip when the app's home is the directory's own database, otherwise two.
  *
  * @throws ServiceError `unavailable` when the directory or the home does not answer, or the home is unbound or closed
  */
@@ -42,9 +41,9 @@ export async function findApp(
 }
 
 /**
- * Reads an app again that may have moved. `trust` says whose answer is good enough:
- * - `home`: the known home is asked first, so a rotated secret works at once even while the directory is down. When that home does
- *   not have the app, has it revoked, or leaves a try without an answer, the directory is asked where the app is now.
+ * Reads again an app that may have moved. `trust` says which database is asked first:
+ * - `home`: the known home is asked first, so a rotated secret works at once even while the directory is down. When the home does
+ *   not have the app, has revoked it or does not answer a try, the directory is asked where the app is now.
  * - `directory`: the known home is not asked. Null when the directory names no other place.
  *
  * @throws as {@link findApp}
@@ -60,7 +59,7 @@ export async function findKnownApp(
   const findElsewhere = () => findRouteElsewhere(runtime, databases, knownPlace, search);
   const followRoute = (route: Route) => follow(runtime, databases, appid, route, search);
   if (trust === "directory") {
-    // The home that is closed or does not answer is the directory itself, so there is no other database to ask.
+    // The closed or silent home is the directory itself, so there is no other database to ask.
     const route = home === MAIN_HOME ? undefined : await findElsewhere();
     return route === undefined ? null : followRoute(route);
   }

@@ -23,18 +23,18 @@ export async function firstOfKvAndD1(
   // When KV wins, D1's answer still refreshes the caches.
   waitUntil(fromD1.catch(() => {}));
   const kvHit = fromKv.then((foundInKv) => foundInKv ?? fromD1);
-  // A directory restored to an earlier time does not know newer apps. So its "no such app" waits a little for KV's record, which
-  // the gate then checks.
+  // A directory that was restored to an earlier time does not know newer apps. So after its "no such app" the look-up waits briefly
+  // for KV's record, which the gate then checks.
   const orKv = (foundInD1: FoundApp | undefined) => foundInD1 ?? resultWithin(runtime, KV_LATE_MS, kvHit, undefined);
   const firstAnswer = Promise.any([kvHit, fromD1.then(orKv)]).catch(() => fromD1);
-  // A closed home refuses all requests, so KV's record would not help. A call that got no turn at D1 has waited for KV too.
+  // A closed home refuses all requests, so KV's record would not help. A call without a turn at D1 has already waited for KV.
   const ended = new Promise<never>((_, refuse) => {
     fromD1.catch((error: unknown) => isRefusedFor(error, "home_closed", "client_limit") && refuse(error));
   });
   return resultWithin(runtime, answerBy - runtime.elapsed(), Promise.race([firstAnswer, ended]), fromD1);
 }
 
-/** The answer if it comes within `milliseconds`, else `late`. */
+/** The answer if it comes within `milliseconds`, otherwise `late`. */
 export function resultWithin<T, Late>(
   runtime: Runtime,
   milliseconds: number,

@@ -3,12 +3,12 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { AppRecord } from "./find-app.ts";
 
 /**
- * The records of apps in KV. A change puts the new record; nothing deletes a record, because a location caches a miss for an hour.
- * An old record is harmless: the gate in the app's home refuses it, and the request that meets it puts the right one.
+ * The records of apps in KV. A change of an app writes its new record. Records are never deleted, because a KV location caches a miss
+ * for an hour. An old record is harmless: the gate in the app's home refuses it, and the refused request writes the right record.
  */
 
 const TTL_SECONDS = 86_400;
-/** How long a location of KV caches an answer, a miss too. Long, so that rare callers find their record cached. */
+/** How long a KV location caches a record or a miss. This time is long, so that rare callers find their record cached. */
 const CACHE_SECONDS = 3_600;
 /** The most keys that KV reads in one call. */
 const KEYS_PER_READ = 100;
@@ -31,7 +31,7 @@ export async function readRecords(kv: KVNamespace | undefined, appids: string[])
   if (kv === undefined) return records;
   const parts: string[][] = [];
   for (let at = 0; at < appids.length; at += KEYS_PER_READ) parts.push(appids.slice(at, at + KEYS_PER_READ));
-  // Read as text: with "json", one damaged value would fail the whole call.
+  // The values are read as text, because with "json" one damaged value would fail the whole call.
   const read = Promise.all(parts.map((part) => kv.get(part.map(keyOf), "text")));
   const texts = await read.catch((cause: unknown) => {
     throw new ServiceError("unavailable", { reason: "kv_unavailable", detail: "KV does not answer.", cause });
@@ -51,7 +51,7 @@ function parseText(text: string | null | undefined): unknown {
   }
 }
 
-/** For `waitUntil`: never rejects, because a missing record only means that D1 is asked again. */
+/** Puts a record into KV. For `waitUntil`: never rejects, because a missing record only means that D1 is asked again. */
 export async function writeRecord(kv: KVNamespace | undefined, record: AppRecord, telemetry: Telemetry): Promise<void> {
   try {
     await kv?.put(keyOf(record.appid), JSON.stringify(record), { expirationTtl: TTL_SECONDS });
@@ -60,10 +60,10 @@ export async function writeRecord(kv: KVNamespace | undefined, record: AppRecord
   }
 }
 
-/** A release up to 0.1.0 puts no `events` into a record. The gate refuses the wrong guess. */
+/** Fills in `events`, which releases up to 0.1.0 do not write. The gate refuses a wrong guess. */
 const wholeOf = (record: AppRecord): AppRecord => ({ ...record, events: record.events === true });
 
-/** Whether KV's value is a complete record. A damaged or older value must not count: `{}` would read as a revoked app. */
+/** Whether KV's value is a complete record. A damaged or older value does not count: `{}` would look like a revoked app. */
 function isRecordOf(appid: string, value: unknown): value is AppRecord {
   if (typeof value !== "object" || value === null) return false;
   const record = value as Partial<AppRecord>;

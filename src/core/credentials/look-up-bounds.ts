@@ -2,13 +2,13 @@ import { type Runtime, sleep } from "../runtime.ts";
 import { TRY_LIMIT_MS } from "../store/run-batch.ts";
 import { remember } from "./remember.ts";
 
-/** How long a look-up that found nothing new blocks further ones of its appid and address: otherwise forgers keep D1 busy. */
+/** How long an appid and address get no further look-up after one that found nothing new. Otherwise forgers would keep D1 busy. */
 const NEGATIVE_CACHE_MS = 5_000;
-/** How long a look-up in flight holds others back: one try of D1. A request that the platform cuts off never ends its own entry. */
+/** How long a look-up in flight makes others wait: one try of D1. A request that the platform cuts off never removes its entry. */
 const IN_FLIGHT_MS = TRY_LIMIT_MS;
 /** The look-up in flight is polled, because Workers forbid a request to await a promise of another request. */
 const IN_FLIGHT_POLL_MS = 5;
-/** Confirmations of one app per second: otherwise one captured request, sent again and again, keeps D1 busy. */
+/** The most confirmations of one app per second. Otherwise one captured request, sent again and again, would keep D1 busy. */
 const CONFIRMATIONS_PER_SECOND = 10;
 
 /**
@@ -17,9 +17,9 @@ const CONFIRMATIONS_PER_SECOND = 10;
  */
 export class LookUpBounds {
   readonly #runtime: Runtime;
-  /** The negative cache: when each look-up ended that found nothing new. */
+  /** The negative cache: the end times of the look-ups that found nothing new. */
   readonly #negative = new Map<string, number>();
-  /** The time until which each look-up in flight holds others back. */
+  /** The time until which each look-up in flight makes others wait. */
   readonly #inFlight = new Map<string, number>();
   readonly #confirmed = new Map<string, { second: number; signatures: Set<string> }>();
 
@@ -66,7 +66,7 @@ export class LookUpBounds {
     const counted = this.#confirmed.get(appid);
     const signatures = counted?.second === second ? counted.signatures : new Set<string>();
     if (signatures.has(digits) || signatures.size >= CONFIRMATIONS_PER_SECOND) return false;
-    // Counted before D1 answers, so that requests at the same moment cause one read.
+    // The call is counted before D1 answers, so that simultaneous requests cause one read.
     remember(this.#confirmed, appid, { second, signatures: signatures.add(digits) });
     return true;
   }

@@ -4,21 +4,22 @@ import { remember } from "./remember.ts";
 
 /** How long one turn lasts, in milliseconds: there are five in a second. */
 const TURN_MS = 200;
-/** For how many turns a request waits, and how many seconds its caller is told to wait after them. */
+/** A request waits for at most this many turns. */
 const MOST_TURNS = 5;
+/** `Retry-After` of the 429 for a request that got no turn. */
 export const TURN_RETRY_SECONDS = 1;
 
 /**
- * The turns at D1 of callers whose address is over its limit of failed look-ups: five a second in an isolate. At the end of each turn
- * one of the names that wait is drawn, evenly: a name counts once, however many requests wait for it. Names that were refused before
- * go first, because an honest caller comes back and few made-up names do.
+ * Limits the look-ups in D1 for an address with too many failed look-ups: an isolate permits five a second. At the end of each turn one
+ * of the waiting names is drawn at random. All names have the same chance, however many requests wait for a name. Names that were
+ * refused before go first, because an honest caller comes back and few made-up names do.
  */
 export class LookUpTurns {
   readonly #runtime: Runtime;
-  /** The names that wait in this turn, each with what tells whether another request has found it meanwhile. */
+  /** The names that wait in this turn. Each function returns what another request has found meanwhile. */
   readonly #waiting = new Map<string, () => unknown>();
   readonly #refused = new Map<string, true>();
-  /** The number of the turn that was drawn last, and the name that may be looked up. */
+  /** The turn of the last draw, and the drawn name until its look-up begins. */
   #drawn: { turn: number; name: string | undefined } = { turn: 0, name: undefined };
 
   constructor(runtime: Runtime) {
@@ -26,12 +27,12 @@ export class LookUpTurns {
   }
 
   /**
-   * Waits until the caller may look a name up, once.
+   * Waits until the caller may look a name up once.
    *
    * @param name   such as an appid
-   * @param cached what another request has found meanwhile; undefined when there is nothing
+   * @param cached returns what another request has found meanwhile; undefined when there is nothing
    * @returns what `cached` returned; undefined when it is the caller's turn
-   * @throws ServiceError `too_many_requests` after five turns of others
+   * @throws ServiceError `too_many_requests` after five turns in which the name was not drawn
    */
   async wait<T>(name: string, cached: () => T | undefined): Promise<T | undefined> {
     for (let turn = 0; turn < MOST_TURNS; turn++) {
@@ -49,7 +50,7 @@ export class LookUpTurns {
     throw new ServiceError("too_many_requests", { reason: "client_limit", retryAfter: TURN_RETRY_SECONDS });
   }
 
-  /** Draws once when a turn has ended: the first request that wakes does it for all. */
+  /** Draws once after each turn: the first request that wakes draws for all. */
   #draw(): void {
     const turn = Math.floor(this.#runtime.elapsed() / TURN_MS);
     if (turn === this.#drawn.turn) return;

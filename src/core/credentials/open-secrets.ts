@@ -14,7 +14,7 @@ export interface Credentials {
   keys: { version: string; key: CryptoKey; expiresAt: number }[];
 }
 
-/** Whether two records accept the same signatures, and say the same of events. */
+/** Whether two records accept the same signatures, and agree on whether the site has events. */
 export function sameCredentials(a: Credentials, b: Credentials): boolean {
   const comparedFields = ({ siteId, home, revoked, events, keys }: Credentials) =>
     JSON.stringify([siteId, home, revoked, events, keys.map(({ version, expiresAt }) => [version, expiresAt])]);
@@ -43,7 +43,7 @@ function sealedSecrets(app: AppRecord): SealedSlot[] {
 }
 
 /**
- * An app's credentials with the keys that are valid at `now`. A revoked app has none.
+ * An app's credentials with the keys that are valid at `now`. A revoked app has no keys.
  *
  * @param now Unix seconds
  * @throws UnsealError when MASTER_KEY does not open them
@@ -61,7 +61,7 @@ export async function openCredentials(keyring: Keyring, app: AppRecord, now: num
 }
 
 /**
- * An app's secrets, an expired one too: the signature check recognises a signature that was made with it.
+ * An app's secrets, also an expired one, because the signature check recognises signatures that were made with it.
  *
  * @throws UnsealError when MASTER_KEY does not open them
  */

@@ -3,10 +3,10 @@ import type { KnownPlace } from "./find-app.ts";
 import type { Credentials } from "./open-secrets.ts";
 
 /**
- * A question for an app's credentials. `trust` says whose answer is good enough:
- * - `cache`: the answer of the isolate, else of KV, else of D1; `inTurn` when D1 is asked in turn only: look-up-turns.ts;
- * - `home`: the answer of the app's home, else of the directory;
- * - `directory`: the answer of the directory, if it names another home.
+ * A question for an app's credentials. `trust` says who is asked:
+ * - `cache`: the isolate, then KV, then D1. With `inTurn`, D1 is asked only in a turn of look-up-turns.ts;
+ * - `home`: the app's home, then the directory;
+ * - `directory`: the directory. Its answer counts only when it names another home.
  *
  * `cached` is the record that the caches had. `bound` says how often D1 may be asked, see look-up-bounds.ts: for every request, once for
  * all of an `address` (`client`), or to confirm what is known, once a second for a `signature`.
@@ -29,14 +29,13 @@ export interface FoundApp {
   source: CredentialsSource;
 }
 
-/** What a look-up may use of the request that it serves. */
+/** What a look-up uses of the request that it serves. */
 export interface Lifetime {
-  /** The request's clock and timer. */
   runtime: Runtime;
   /** Registers work that goes on after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
   /** Deadline for D1's answer, in milliseconds of the runtime's `elapsed`. */
   answerBy: number;
-  /** Called as soon as the directory has said where the appid belongs: also when the look-up then fails or finds no app. */
+  /** Called as soon as the directory names the app's place, even when the look-up then fails or finds no app. */
   onRoute?: (place: KnownPlace) => void;
 }

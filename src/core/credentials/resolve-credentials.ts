@@ -82,8 +82,8 @@ export class CredentialResolver {
   }
 
   /**
-   * Tells the caches of a change: this isolate at once, KV after the answer. Other isolates learn of it when the gate in D1 refuses
-   * their record.
+   * Updates the caches after a change: the isolate's cache at once, KV after the answer. Other isolates notice the change when the gate
+   * in D1 refuses their record.
    */
   publish(bindings: CredentialBindings, record: AppRecord, waitUntil: Lifetime["waitUntil"]): void {
     this.#cache.drop(record.appid);
@@ -104,7 +104,7 @@ export class CredentialResolver {
     return this.#bounds.once(whose, answerBy, () => this.#cachedNews(appid, isNews), lookForNews);
   }
 
-  /** The record that another request has read meanwhile; undefined unless it is news. */
+  /** The record that another request has read meanwhile, when it is new; otherwise undefined. */
   #cachedNews(appid: string, isNews: (found: Credentials) => boolean): FoundApp | undefined {
     const cached = this.#cache.freshRecord(appid);
     return cached !== undefined && isNews(cached.credentials) ? cached : undefined;
@@ -158,7 +158,7 @@ export class CredentialResolver {
     }
   }
 
-  /** The newest record that this isolate has read. KV is assumed to hold the same, so that it need not be read again. */
+  /** The newest record that this isolate has read. The code assumes that KV holds the same record, and does not read KV again. */
   async #believedOfKv(cached: Credentials): Promise<Credentials> {
     return this.#cache.anyRecord(cached.appid)?.credentials ?? cached;
   }

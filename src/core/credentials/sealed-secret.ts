@@ -89,7 +89,7 @@ export const sealMark = (keyring: Keyring): string => `v2.${keyring.sealing.id}.
 /** The starts of all secrets that the keyring may open. */
 export const sealMarks = (keyring: Keyring): string[] => [...keyring.byId.keys()].map((id) => `v2.${id}.`);
 
-/** An app is named by its appid alone. The blanks in the other names keep them apart, because no appid holds one. */
+/** The name of an app is its appid. The other names have a blank, which no appid has, so no two owners share a name. */
 function nameOf(owner: SecretOwner): string {
   if ("webhookId" in owner) return `webhook ${owner.webhookId}`;
   return "purpose" in owner ? `purpose ${owner.purpose}` : owner.appid;

@@ -1,9 +1,9 @@
-/** The address that Cloudflare gives to calls of all Workers of other zones. It sets `cf-worker` to the zone of the caller. */
+/** Cloudflare gives this address to every call from a Worker of another zone, and puts that zone into `cf-worker`. */
 const WORKERS = "2a06:98c0:3600::103";
 
 /**
- * The address by which a client's failures are counted. Of IPv6, the first 64 bits: a client usually owns all addresses that share them.
- * A Worker counts by its zone too.
+ * The key that a client's failures are counted under. It has the first 64 bits of an IPv6 address, because a client usually owns all
+ * addresses that share them. For a Worker it has the zone too.
  */
 export function clientAddress(request: Request): string {
   const address = request.headers.get("cf-connecting-ip") ?? "unknown";
@@ -13,8 +13,8 @@ export function clientAddress(request: Request): string {
 }
 
 /**
- * The network of a client, for what is stored: `192.0.2.0/24` or `2001:db8:7::/48`. Null when the platform does not tell the address:
- * without Cloudflare in front, a caller may write anything into this header.
+ * The network of a client, as it is stored: `192.0.2.0/24` or `2001:db8:7::/48`. Null when the header holds no address: without
+ * Cloudflare in front, a caller may write anything into it.
  */
 export function clientNetwork(request: Request): string | null {
   const address = request.headers.get("cf-connecting-ip") ?? "";

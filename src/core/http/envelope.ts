@@ -18,8 +18,8 @@ export function answerRefusal(c: RequestContext, refused: Refused): Response {
 }
 
 /**
- * The envelope of a failure, with the headers `Allow`, `Retry-After` and `x-error-detail`. The detail is sent only when
- * the refusal may `tell` it: the signature was right, or the detail tells nothing secret.
+ * The envelope of a failure, with the headers `Allow`, `Retry-After` and `x-error-detail`. The detail is sent only with `tell`: the
+ * signature was right, or the detail holds nothing secret.
  */
 export function envelope(
   c: RequestContext,

@@ -27,7 +27,7 @@ export function noteRefusal(trace: Trace, refusal: Pick<ErrorContext, "reason" |
   trace.detail = detailOf(refusal);
 }
 
-/** The reasons of refusals for which a database may be to blame: it gave no usable answer. */
+/** The reasons for refusals that a database without a usable answer may have caused. */
 const NO_ANSWER: ReadonlySet<string> = new Set([
   "d1_unavailable",
   "d1_stalled",
@@ -38,8 +38,8 @@ const NO_ANSWER: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The home to name to an operator whose call got no answer from a database. The text names the directory too, because the error does
- * not tell which of the two was silent. Undefined when the call's home is `main`: that is the directory itself.
+ * The home that the answer names when an operator's call got no answer from a database. The text names the directory too, because the
+ * error does not show which of the two was silent. Undefined when the call's home is `main`, which is the directory itself.
  */
 export function silentHome({ context }: ServiceError, { home }: Trace): string | undefined {
   return home !== MAIN_HOME && NO_ANSWER.has(context.reason) ? home : undefined;
@@ -52,12 +52,12 @@ function unexpectedError(error: Error): ServiceError {
   return databaseFault(error) ?? new ServiceError("internal", { reason: "unexpected", cause: error });
 }
 
-/** Messages without data of callers. Not matched: a D1_TYPE_ERROR, which quotes a value, and "Failed to parse", which quotes an answer. */
+/** Matches messages without data of callers. Two do not match: D1_TYPE_ERROR quotes a value, and "Failed to parse" quotes an answer. */
 const SAFE_MESSAGE = /^D1_ERROR: (?!Failed to parse)|^D1_STALLED: |^no answer in|^Network connection lost/;
 
 /**
  * Describes a fault without data of callers. Messages of the configuration, of seals and of D1 name settings, tables and columns only.
- * Any other message may quote a caller, as a parser's does: of such an error the name and the stack are logged, not the message.
+ * Any other message may quote a caller, as a parser's message does. Such an error is logged with its name and stack, without its message.
  */
 function describeFault(cause: unknown): string {
   const root = rootOf(cause);

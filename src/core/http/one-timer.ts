@@ -1,17 +1,17 @@
 import type { Runtime } from "../runtime.ts";
 
-/** How long the timer sleeps at most, in milliseconds. As long as a try of D1 may take, so that a usual try needs no other timer. */
+/** The longest sleep of the timer, in milliseconds. It equals the limit of one try of D1, so that a usual try needs no other timer. */
 const SLEEP_MS = 3_000;
 
-/** A runtime for one request: its limits of seconds share one timer. */
+/** A runtime for one request. Its long limits share one timer. */
 export interface OneTimer extends Runtime {
   /** Stops the timer, unless work after the answer still has a limit. */
   rest(): void;
 }
 
 /**
- * Gives a request one timer for its limits of seconds, because a timer costs more than most of its steps. When the timer rings, it ends
- * the limits that are due, and is set for the next. A limit that is due before the timer rings gets a timer of its own.
+ * Gives a request one timer for its long limits, because a timer costs more than most steps of a request. When the timer rings, the
+ * due limits end, and the timer is set for the next limit. A limit that is due before the timer rings gets a timer of its own.
  */
 export function oneTimer(runtime: Runtime): OneTimer {
   const limits = new Set<{ due: number; callback: () => void }>();
@@ -34,7 +34,7 @@ export function oneTimer(runtime: Runtime): OneTimer {
     // A timer may ring a little before the clock says so.
     const now = Math.max(ringsAt, runtime.elapsed());
     ringsAt = Number.POSITIVE_INFINITY;
-    // Less than a millisecond is nothing: added to a clock it may round to no time at all, and the timer would ring for ever.
+    // A limit that is due in less than a millisecond ends now: so short a sleep may round to zero, and the timer would ring for ever.
     const ended = [...limits].filter(({ due }) => due - now < 1);
     const later = [...limits].filter((limit) => !ended.includes(limit));
     if (later.length > 0) sleep(Math.min(...later.map(({ due }) => due)) - now);

@@ -3,10 +3,10 @@ import { isJsonMediaType, MAX_BODY_BYTES, withoutParameters } from "../parse-jso
 import type { Violation } from "../rules.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
 
-/** A body must arrive within this time. Less than the limit of an operator's call: otherwise a slow sender would look like a silent database. */
+/** A body must arrive within this time. An operator's call has a longer limit, so that a slow sender does not look like a silent database. */
 export const ARRIVAL_LIMIT_MS = 5_000;
 
-/** The first buffer for a body. It doubles when it is full: a sender that announces much and sends nothing takes no more memory. */
+/** The size of the first buffer for a body. A full buffer doubles, so a sender that announces much and sends nothing takes little memory. */
 const FIRST_BYTES = 4 * 1024;
 
 /**
@@ -41,7 +41,7 @@ export function requireJson({ headers }: Request): void {
   }
 }
 
-/** What a wrong Content-Type breaks. Its media types are quoted where a header can hold them and a person can read them. */
+/** The rule that a wrong Content-Type breaks. Its media types are quoted only when a header can hold them and a person can read them. */
 function notJson(contentType: string): Violation {
   const types = withoutParameters(contentType);
   if (types === "") return { rule: "json_type_missing" };
@@ -52,7 +52,7 @@ function notJson(contentType: string): Violation {
 /**
  * Reads a body of any media type.
  *
- * @param most bytes that it may have
+ * @param most the most bytes that the body may have
  * @throws ServiceError `body_too_large` without reading the rest; `invalid_parameters` when the body ends early or takes too long
  */
 export async function readBytes(runtime: Runtime, request: Request, most = MAX_BODY_BYTES): Promise<ArrayBuffer> {
@@ -88,7 +88,7 @@ function refuseAnnounced({ headers }: Request, most: number): void {
   if (Number(headers.get("content-length")) > most) throw tooLarge(most);
 }
 
-/** Turns the runtime's error for a body that ended early into a refusal. The error reads like an outage, but the caller cut the body off. */
+/** Turns the runtime's error for a body that ended early into a refusal. The error looks like an outage, but the caller cut the body off. */
 async function bodyInTime(runtime: Runtime, read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
   try {
     return await withinTime(runtime, ARRIVAL_LIMIT_MS, read, () => {

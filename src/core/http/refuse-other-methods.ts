@@ -32,7 +32,7 @@ export function refuseOtherPaths<E extends Env>(routes: Routes<E>): void {
   });
 }
 
-/** @param violation told to the caller */
+/** @param violation the rule that the answer states */
 export const routeNotFound = (violation?: Violation): ServiceError =>
   new ServiceError("route_not_found", {
     reason: "route_not_found",

@@ -6,7 +6,7 @@ import type { Isolate } from "./request-context.ts";
 import { requestLog } from "./request-log.ts";
 import { signedRoute } from "./signed-route.ts";
 
-/** What every request passes, whichever surface it is for. */
+/** An app with the parts of all surfaces: answers to errors, and the request log. */
 export function rootApp(isolate: Isolate): Routes {
   const app = newHono();
   app.onError(answerSignedError);
@@ -15,7 +15,6 @@ export function rootApp(isolate: Isolate): Routes {
   return app;
 }
 
-/** Adds the signed calls, each at its path. */
 export function addCalls(app: Routes): void {
   for (const operation of OPERATIONS) app.post(operation.path, signedRoute(operation));
 }

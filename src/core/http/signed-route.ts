@@ -11,7 +11,7 @@ import { oneTimer } from "./one-timer.ts";
 import { readBody } from "./read-body.ts";
 import type { App, RequestContext } from "./request-context.ts";
 
-/** @throws ConfigurationError after `wrong` is done */
+/** Reads the settings. @throws ConfigurationError when they are wrong, after `wrong` has run */
 async function configOrRefusal(c: RequestContext, wrong: () => Promise<void>): Promise<Config> {
   try {
     return c.var.isolate.configOf(c.env);

@@ -73,8 +73,8 @@ export default defineOperation({
     },
   },
 
-  // A participant with this very time was added by an earlier try of this request, if one was accepted. Such an agent is not left
-  // out, even when it was disabled since.
+  // When an earlier try of this request was accepted, that try added the participants with this very time. They are not left out, even
+  // when they were disabled afterwards.
   leftOut: (v) => sql`SELECT asked.value AS id, CASE
       WHEN ${participants.addedAt} = ${v.now} AND ${wasAcceptedBefore(v)} THEN NULL
       WHEN asked.value = ${sessions.responsibleAgentId} OR ${participants.agentId} IS NOT NULL THEN 'already on the session'
@@ -110,7 +110,7 @@ export default defineOperation({
       added_by: sessions.responsibleAgentId,
     }),
     join: (v) => sql`CROSS JOIN ${sessions} ON ${isSession(v)}`,
-    // After the writes, agents who join by this call could not be told from earlier participants.
+    // After the writes, the agents of this call would look like earlier participants.
     beforeWrites: true,
   },
 
@@ -137,7 +137,7 @@ export const documentation: Documentation = {
     kefu_ids: {
       description:
         "Agents to add: 1 to 100 ids, separated by commas (recommended; spaces around them are allowed) or as an array. One named twice counts once. Agents that are on the session already, unknown, disabled or another site's are ignored; when none is left, 409.",
-      // Narrower than the check: for ids of up to 15 digits a pattern can state the whole rule.
+      // The pattern is narrower than the check, because it can state the whole rule only for ids of up to 15 digits.
       anyOf: [
         { type: "string", pattern: "^[ \\t]*[1-9][0-9]{0,14}[ \\t]*(,[ \\t]*[1-9][0-9]{0,14}[ \\t]*){0,99}$" },
         {

@@ -1,13 +1,13 @@
 import { type BrokenRule, isPositiveId, NOT_POSITIVE, type Reading, readBy } from "../fields.ts";
 import type { RuleName } from "../rules.ts";
 
-/** The agents of a request: 1 to 100, one named twice counts once. A body has room for 31,000 ids, right or wrong. */
+/** The most agents of a request. An agent that is named twice counts once. */
 const MOST_AGENTS = 100;
 
 /** Blanks around an id are allowed: "10427, 10428". */
 const LISTED_ID = /^[ \t]*[1-9][0-9]*[ \t]*$/;
 
-/** The distinct ids of a list, sorted. Reads no further than to the first wrong item, or to the 101st agent. */
+/** The distinct ids of a list, sorted. Stops at the first wrong item or the 101st agent: a body has room for 31,000 ids. */
 function distinctItems(items: Iterable<number | BrokenRule>, rule: RuleName): Reading<number[]> {
   const whole = { broken: { rule, values: [1, MOST_AGENTS] } };
   const ids = new Set<number>();
@@ -25,7 +25,7 @@ function* idsOfArray(list: unknown): Iterable<number | BrokenRule> {
   for (const each of list) yield isPositiveId(each) ? each : NOT_POSITIVE;
 }
 
-/** Reads item by item: `split` would make all of them. */
+/** Reads item by item, because `split` would make all items first. */
 function* idsOfText(text: string): Iterable<number | BrokenRule> {
   let start = 0;
   for (let end = 0; end < text.length; start = end + 1) {
@@ -45,7 +45,6 @@ function ruleOfItem(item: string, isAfterTrailingComma: boolean): RuleName {
   return isAfterTrailingComma ? "empty_at_end" : "empty";
 }
 
-/** An array of agents' ids. */
 export const agentIds = readBy((list) => distinctItems(idsOfArray(list), "agent_ids"));
 
 /** Agents' ids as an array, or as a string with commas between them. */

@@ -1,13 +1,13 @@
 import { isVisible } from "../fields.ts";
 
-/** The largest length of an automatic title, the ellipsis included: a grapheme may have any number of code points. */
+/** The largest length of an automatic title with its ellipsis. There are two limits, because a grapheme may have many code points. */
 const MOST_GRAPHEMES = 40;
 export const MOST_CODE_POINTS = 120;
 
 /**
- * What is certainly the first sentence of a trimmed text by UAX #29: what first ends a sentence stands at the end of the text, or
- * before a character that always begins another. Tried first: the first Intl.Segmenter of an isolate costs 9 ms of CPU. Linear: the
- * first part of the pattern never passes what ends a sentence.
+ * Finds the first sentence of a trimmed text in the simple cases of UAX #29: its end mark stands at the end of the text, or before a
+ * character that always begins a sentence. Tried first, because the first Intl.Segmenter of an isolate costs 9 ms of CPU. Takes linear
+ * time, because the first part of the pattern stops at the first end mark.
  */
 const FIRST_SENTENCE =
   /^[^\p{Sentence_Terminal}.\u2024\ufe52\uff0e\r\n\u0085\u2028\u2029]*(?:[\p{Sentence_Terminal}.]*$|\.+ +(?=[A-Z\u4e00-\u9fff])|[!?\u3002\uff01\uff1f]+ *(?=[\w\u4e00-\u9fff]))/u;
@@ -17,7 +17,7 @@ const PLAIN = /^[\x20-\x7e]*$/;
 
 /**
  * The automatic title of a session: the first sentence of its first message, on one line. A cut is always between graphemes, never
- * inside an emoji or a combining sequence. Empty when nobody would see anything of it.
+ * inside an emoji or a combining sequence. The title is empty when it would have no visible character.
  */
 export function autoTitle(content: string): string {
   const line = firstSentence(content.trim()).replace(/\s+/g, " ").trim();
@@ -38,7 +38,7 @@ export function autoTitle(content: string): string {
 function firstSentence(text: string): string {
   const certain = FIRST_SENTENCE.exec(text);
   if (certain !== null) return certain[0];
-  // Not empty, so it has a first sentence.
+  // The text is not empty, so it has a first sentence.
   const firstSegment = segmenter("sentence").segment(text).containing(0) as Intl.SegmentData;
   return firstSegment.segment;
 }
@@ -51,7 +51,7 @@ function* graphemesOf(line: string): Iterable<string> {
 const segmenters = new Map<string, Intl.Segmenter>();
 
 function segmenter(granularity: "sentence" | "grapheme"): Intl.Segmenter {
-  // Workers' locale, given explicitly: otherwise another machine could cut differently.
+  // "en" is the locale of Workers. Without it, another machine could cut differently.
   const made = segmenters.get(granularity) ?? new Intl.Segmenter("en", { granularity });
   segmenters.set(granularity, made);
   return made;

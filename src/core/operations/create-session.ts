@@ -182,7 +182,7 @@ export const documentation: Documentation = {
     sbs: {
       description:
         'Your identifier of the customer. A new one makes a new customer. A string, or an integer without a fraction or an exponent. An integer has at most 64 digits, the sign included, and every digit is kept. 1001 and "1001" are the same customer.',
-      // The Zod schema sees only text, because a numeric sbs becomes its digits before.
+      // The Zod schema sees only text, because the reader of JSON turns a numeric sbs into its digits.
       type: undefined,
       minLength: undefined,
       maxLength: undefined,

@@ -16,7 +16,7 @@ import type { Placeholders, Statement } from "../store/statement.ts";
 import type { Definition, Operation, OperationValues, Outcome } from "./operation.ts";
 import { violationsOfFields } from "./violations-of-fields.ts";
 
-/** The outcome of a request that does not hold the claim, by the gate's answer. */
+/** The outcome of a request without the claim, for each answer of the gate. */
 const NOT_MINE = { open: "replayed", closed: "site_closed", unknown_caller: "credentials_stale" } as const;
 
 /** Outcomes that every operation has. */
@@ -47,7 +47,7 @@ export function defineOperation<Fields, Input, Own extends OperationValues>(
   const writesWithEvent = event.beforeWrites === true ? [eventWrite, ...writes] : [...writes, eventWrite];
   const remember = rememberKey(definition);
   const readOutcome = selectOutcome<Values>(definition);
-  // Compiled when the signature check first asks: no signed request needs it.
+  // Compiled at the first signature check, because no signed request needs it.
   let readPreview: Statement<Values, PreviewRow> | undefined;
 
   const outcome = (
@@ -108,9 +108,9 @@ export function defineOperation<Fields, Input, Own extends OperationValues>(
     },
 
     outcomeOf({ leftOut, deliveries, outcome: rows }) {
-      // runBatch has refused an answer without it.
+      // runBatch refuses an answer without this row.
       const row = rows[0] as OutcomeRow;
-      // The claim's decision counts even when the app was revoked since, because it was made while the app was valid.
+      // The claim's decision counts even when the app was revoked afterwards, because it was made while the app was valid.
       if (row.mine !== 1) return { kind: NOT_MINE[row.gate ?? "unknown_caller"] };
       return outcome(
         row,
@@ -126,7 +126,7 @@ export function defineOperation<Fields, Input, Own extends OperationValues>(
     },
 
     previewOf({ decision, leftOut }) {
-      // Its SELECT reads from one row.
+      // The SELECT of the decision always gives one row.
       const { used_outcome, used_session_id, may_be_itself, ...decided } = decision[0] as PreviewRow;
       const itsOwn = used_outcome === "key_reused" || Object.hasOwn(refusals, String(used_outcome));
       return {

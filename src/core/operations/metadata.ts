@@ -8,7 +8,7 @@ const NAME = /^[A-Za-z0-9_.-]{1,40}$/;
 const OF_NAMES = [1, 40, "A-Za-z0-9_.-"];
 const NO_PAIRS: BrokenRule = { rule: "pairs", values: [20, 500, ...OF_NAMES] };
 
-/** The fault of metadata, without a quote from it; undefined when there is none. */
+/** The rule that a value breaks, without a quote from the value; undefined when it breaks none. */
 function violationOf(value: unknown): BrokenRule | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return NO_PAIRS;
   if (Object.keys(value).length > 20) return { rule: "most_keys", values: [20] };
@@ -28,11 +28,11 @@ export const metadataField = readBy<Record<string, string>>((value) => {
   return broken === undefined ? { value: value as Record<string, string> } : { broken };
 });
 
-/** Sorted, so that the order of the pairs does not change the fingerprint. */
+/** Sorts the pairs, so that their order does not change the fingerprint. */
 export const sortedByName = (pairs: Record<string, string>) =>
   Object.fromEntries(Object.entries(pairs).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** The words of the field. Only the documentation uses them. */
+/** Only the documentation uses these words. */
 export const METADATA_WORDS = {
   description:
     "Your own pairs of name and value, such as an order number: stored and shown with the session, never interpreted. At most 20. An extension of this service; the contract does not have it.",

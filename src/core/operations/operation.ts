@@ -34,7 +34,7 @@ export interface RefusalRule<Own extends OperationValues> {
   named?: Sql<Own>;
   /** What `x-error-detail` says: the field, and its rule in core/rules.ts. */
   violation: (found: { named: LeftOutAgent[]; leftOut: LeftOutAgent[] }) => Violation;
-  /** The same as a sentence in the past tense, for the console. Also the English key in zh.json. */
+  /** The refusal as a sentence in the past tense, for the console. It is also the English key in zh.json. */
   past: string;
 }
 
@@ -48,8 +48,8 @@ export interface Definition<Fields, Input, Own extends OperationValues> {
   /** A top-level field whose integers are read as strings of their digits, so that they are exact beyond 2^53. */
   digitsOf?: string;
   /**
-   * Translates the fields into the code's terms. The fingerprint is made from the result's JSON: so sort lists, and leave out
-   * optional fields that are absent. Then a new optional field keeps the fingerprints of older requests.
+   * Translates the fields into the code's terms. The fingerprint is made from the result's JSON, so sort lists and leave out absent
+   * optional fields. Then a new optional field does not change the fingerprints of older requests.
    */
   read: (fields: Fields) => Input;
   /** The values that the statements bind, besides those of the claim. */
@@ -57,8 +57,8 @@ export interface Definition<Fields, Input, Own extends OperationValues> {
   /** The id of the session that an accepted request creates or changes. */
   sessionId: Sql<Own>;
   /**
-   * For the signature check: whether the accepted request of a `nonces` row may have been this request, judged by the rows that it
-   * left.
+   * For the signature check: whether the accepted request of a `nonces` row may be this request, according to the rows that the
+   * accepted request wrote.
    */
   mayBeItself: Sql<Own>;
   refusals: Record<string, RefusalRule<Own>>;
@@ -85,7 +85,7 @@ export type Outcome =
   | { kind: "refused"; refused: Refused }
   /** Another request had used this ranstr. Nothing was written. */
   | { kind: "replayed" }
-  /** The home does not confirm the caller's record: of the app, its secret, its site, or the site's events. Nothing was written. */
+  /** The home does not confirm the caller's record of the app, its secret, its site or the site's events. Nothing was written. */
   | { kind: "credentials_stale" }
   /** The site is closed. Nothing was written. */
   | { kind: "site_closed" };
@@ -122,7 +122,6 @@ export type TryStatements = {
   outcome: Bound<OutcomeRow>;
 };
 
-/** The statements of a preview. */
 export type PreviewStatements = { decision: Bound<PreviewRow>; leftOut: Bound<LeftOutAgent> | undefined };
 
 /** A compiled operation. */
@@ -131,7 +130,7 @@ export interface Operation {
   wireName: string;
   path: string;
   fields: z.ZodMiniType;
-  /** In the order of the documentation. */
+  /** The fields, in the order of the documentation. */
   fieldNames: readonly string[];
   digitsOf: string | undefined;
   refusals: Record<string, Pick<RefusalRule<OperationValues>, "code" | "violation" | "past">>;
@@ -150,7 +149,6 @@ export interface Operation {
   answer: (sessionId: number) => Record<string, unknown> | "";
 }
 
-/** Keywords of JSON Schema. */
 export interface JsonSchema {
   [keyword: string]: unknown;
 }
@@ -162,8 +160,8 @@ export interface Documentation {
   /** Merged into the JSON Schema of each field. Every field needs a `description`. A keyword that is undefined here is removed. */
   fields: Record<string, JsonSchema>;
   /**
-   * For tests: values just inside and just outside the rule of a field. Required for a field with a pattern. A function: otherwise
-   * a bundler would keep values that a call makes, such as `pairs(20)`.
+   * For tests: values just inside and just outside the rule of a field. Required for a field with a pattern. A function, because a bundler
+   * would keep values that a call makes, such as `pairs(20)`.
    */
   probes?: () => Record<string, { inside: unknown[]; outside: unknown[] }>;
   /**

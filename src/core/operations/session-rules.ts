@@ -27,7 +27,7 @@ export const sessionNotFound: RefusalRule<{ chatId: number }> = {
   past: "The site had no such session.",
 };
 
-/** The documentation of that refusal. */
+/** The documentation of {@link sessionNotFound}. */
 export const SESSION_NOT_FOUND = {
   cause: "No session of this app's site has this `chat_id`. Another site's session is not found either.",
   cure: "Use the `chat_id` that `create_gd` gave to an app of the same site.",

@@ -3,7 +3,7 @@ import { brokenRules } from "../fields.ts";
 import type { Violation } from "../rules.ts";
 import { sentAs } from "../sent-as.ts";
 
-/** The violations of a signed call's fields, the first of each field. Items of a list count from 1. */
+/** The violations of a signed call's fields, only the first one of each field. Items of a list count from 1. */
 export function violationsOfFields(
   { shape }: { shape: Record<string, z.ZodMiniType> },
   error: z.core.$ZodError,

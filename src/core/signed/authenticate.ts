@@ -9,10 +9,9 @@ export interface Caller {
   siteId: number;
   home: string;
   secretVersion: string;
-  /** Whether the site has events, by the record that verified. */
+  /** Whether the site has events, according to the verified record. */
   events: boolean;
   source: CredentialsSource;
-  /** The credentials that verified the signature. */
   credentials: Credentials;
 }
 
@@ -41,12 +40,12 @@ export interface Claimant {
   lifetime: Lifetime;
 }
 
-/** The key that verifies for an unknown or revoked appid. Without it the time of an answer would tell whether an appid exists. */
+/** The key that is tried for an unknown or revoked appid. Without it, the time of an answer would show whether an appid exists. */
 let dummyKey: CryptoKey | undefined;
 
 /**
- * Verifies a request's signature with the credentials of the appid that the request names. Contract section 5. The log tells an
- * unknown appid, a revoked app and a wrong signature apart; the caller gets the same answer for all three.
+ * Verifies a request's signature with the credentials of the appid that the request names. Contract section 5. The log distinguishes
+ * an unknown appid, a revoked app and a wrong signature; the caller gets the same answer for all three.
  */
 export async function authenticate(found: FoundApp | undefined, request: SignedBytes): Promise<Authentication> {
   if (found === undefined || found.credentials.revoked) {

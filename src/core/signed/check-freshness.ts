@@ -6,8 +6,8 @@ import type { Violation } from "../rules.ts";
 import { sentAs } from "../sent-as.ts";
 
 /**
- * The fields that make a request fresh and good for one use. Contract section 4; for the length of ranstr see docs/decisions.md,
- * "Signing and freshness".
+ * The fields that show that a request is new and was not used before. Contract section 4; for the length of ranstr see
+ * docs/decisions.md, "Signing and freshness".
  */
 export const freshnessSchema = z.object({
   timestamp: z.int(rule("unix_seconds")),

@@ -4,7 +4,7 @@ import { answerWithin, isKnownToKv, nonceKey } from "./kv-nonces.ts";
 import type { Fields } from "./read-fields.ts";
 import type { RequestTools } from "./tools.ts";
 
-/** The question to KV whether a ranstr was used. KV may have been asked already, or not yet. */
+/** The question to KV whether a ranstr was used. It may have been sent already, or not yet. */
 export interface KvCheck {
   /** The nonce's key in KV; undefined when the ranstr is not a string. */
   key: Promise<string> | undefined;
@@ -15,7 +15,7 @@ export interface KvCheck {
 }
 
 /**
- * Asks KV before the caller is verified. A miss is KV's slowest answer, and so it arrives while other steps run.
+ * Asks KV before the caller is verified, so that KV's answer arrives while other steps run. A miss is KV's slowest answer.
  *
  * @param early false computes only the key: a client with too many failures must not cause reads of KV
  */
@@ -54,6 +54,6 @@ export async function checkReplay(
   return ok(null);
 }
 
-/** The refusal of a used ranstr. Contract section 5, rule 6. The violation may be told, because the signature was valid. */
+/** The refusal of a used ranstr. Contract section 5, rule 6. The caller may read the violation, because the signature was valid. */
 export const replayRefusal = (reason: string): Refused =>
   refused("token_invalid", reason, { violations: [{ field: "ranstr", rule: "used_once" }], tellViolations: true });

@@ -14,7 +14,7 @@ import { claimOf } from "./claim-of.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { type Fields, readFields } from "./read-fields.ts";
 
-/** The result of each step. Undefined for a step that needs the value of an earlier step that was refused. */
+/** The result of each step. Undefined for a step that needs the value of a refused step. */
 export interface Report {
   fields: Result<Fields>;
   authentication: Authentication;
@@ -28,7 +28,7 @@ export interface Report {
 }
 
 /**
- * Runs the read-only steps of a signed request and collects all results, also after a refusal. Uses up no nonce, charges no limit
+ * Runs the read-only steps of a signed request and collects all results, also after a refusal. It uses up no nonce, counts for no limit
  * and caches nothing: test/operators/console/signature-check/signature-check.test.ts compares everything that is stored.
  *
  * @param app the app that the request names, as stored
@@ -66,7 +66,7 @@ export async function checkRequest(
     ranstr,
     idempotencyKey: idempotencyKey.ok ? idempotencyKey.value : null,
   };
-  // Nothing is claimed, so the owner is nobody's.
+  // Nothing is claimed, so there is no owner.
   const claim = await claimOf(runtime, caller, ready, "", now);
   return { ...report, ...(await preview(db, operation, claim, operationInput.value)) };
 }

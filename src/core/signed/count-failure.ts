@@ -12,8 +12,8 @@ export async function countFailure(
   reason: string,
 ): Promise<Refused> {
   const { config, limits, trace } = tools;
-  // An unknown appid is not logged: a caller who confuses the fields may have sent a secret as appid. One whose home has lost the
-  // app is known to the directory.
+  // An unknown appid is not logged, because a caller who mixes up the fields may send a secret as appid. The directory knows an appid
+  // whose home has lost the app.
   if (reason === "app_unknown" && trace.app?.isRouted !== true) {
     delete trace.appid;
     delete trace.home;
@@ -25,7 +25,7 @@ export async function countFailure(
     limits.count(config.clientLimit, failureKey(failure, client), CLIENT_LIMIT_PERIOD);
   const takesTurns = limits.isExceeded(failureKey("unknown", client));
   const [within] = await Promise.all([count("signed"), reason === "app_unknown" && count("unknown")]);
-  // The answer to an appid that got no turn, also here: another one would tell whether an appid exists.
+  // This is also the answer to an appid without a turn. A different answer would show whether an appid exists.
   if (takesTurns) return refused("too_many_requests", "client_limit", { retryAfter: TURN_RETRY_SECONDS });
   if (!within) return refused("too_many_requests", "client_limit", { retryAfter: CLIENT_LIMIT_PERIOD });
   // The violation depends only on the header, so it is the same for every appid, known or not.

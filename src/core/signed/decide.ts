@@ -12,7 +12,7 @@ import { claimOf } from "./claim-of.ts";
 import type { RequestTools } from "./tools.ts";
 import { verifyAgain } from "./verify-again.ts";
 
-/** How often a request checks whether another request with the same ranstr has ended. */
+/** A request waits this long between two checks whether another request with the same ranstr has ended. */
 const IN_FLIGHT_POLL_MS = 5;
 
 /** A request that passed all steps before the database. */
@@ -21,12 +21,12 @@ export interface ReadyRequest {
   operationInput: OperationInput;
   ranstr: string;
   idempotencyKey: string | null;
-  /** Unix seconds. From then on this timestamp is outside every tolerance. */
+  /** Unix seconds. From then on the request's timestamp is outside every tolerance. */
   staleAt: number;
 }
 
 /**
- * Runs the operation's batch in the home of the caller's site: it claims the ranstr, decides and writes, in one trip to D1.
+ * Runs the operation's batch in the home of the caller's site. The batch claims the ranstr, decides and writes in one trip to D1.
  *
  * @returns a refusal when the home no longer knows the caller, or when another request of this isolate used the ranstr meanwhile
  * @throws ServiceError `unavailable` when it is unknown whether the batch was applied, or the home has no database
@@ -66,15 +66,15 @@ export async function decide(
 /** The outcome of a batch in a home that confirms the caller's record. */
 export type Decided = Exclude<Outcome, { kind: "credentials_stale" }>;
 
-/** How often a request meets the gate at most: with the record that it had, with a fresh one, and once more when that is outdated too. */
+/** The most times that a request meets the gate: with its first record, with a fresh record, and once more when that is outdated too. */
 const RUNS = 3;
 
 /**
- * Runs the batch, and again when D1 has a newer record of the app. D1 is asked for that record when the home refuses the caller's
- * record, or leaves a try without an answer. All runs have the same owner: with two owners, the second run could take the commit of
+ * Runs the batch, and runs it again when D1 has a newer record of the app. D1 is asked for that record when the home refuses the
+ * caller's record or does not answer a try. All runs have the same owner: with two owners, the second run could take the commit of
  * the first for a replay.
  *
- * @throws ServiceError `unavailable` also when the gate has refused each record that D1 gave: the caller's secret is right
+ * @throws ServiceError `unavailable` also when the gate has refused each record of D1, because the caller's secret is right
  */
 async function decideAnywhere(
   tools: RequestTools,
@@ -101,7 +101,7 @@ async function decideAnywhere(
   return ok(outcome);
 }
 
-/** The caller by the directory's record, after the home did not answer. Undefined when that changes nothing. */
+/** The caller according to the directory, after the home did not answer. Undefined when the directory says nothing new. */
 async function findElsewhere(tools: RequestTools, claimant: Claimant, caller: Caller): Promise<Caller | undefined> {
   const verifiedAgain = await verifyAgain(tools, claimant, caller, "home_silent");
   return verifiedAgain.ok && verifiedAgain.value !== null ? verifiedAgain.value : undefined;

@@ -3,11 +3,11 @@ import { type Runtime, withinTime } from "../runtime.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /**
- * KV as a fast first check for used ranstr. D1 decides. So a fault of KV, or an answer that does not come, costs at most the wait
- * and never fails a request.
+ * KV is a fast first check for used ranstr, and D1 decides. So a fault or a missing answer of KV costs at most the wait, and never
+ * fails a request.
  */
 
-/** The key of a nonce in KV. Hashed, because a ranstr may be too long for a key of KV, or have characters that KV refuses. */
+/** The key of a nonce in KV. It is a hash, because a ranstr may be too long for a key of KV, or have characters that KV refuses. */
 export async function nonceKey(appid: string, ranstr: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify([appid, ranstr])));
   return `nonce:${new Uint8Array(digest).toHex()}`;
@@ -23,7 +23,7 @@ export async function isKnownToKv(kv: KVNamespace | undefined, key: Promise<stri
   }
 }
 
-/** KV's answer if it comes within `milliseconds`, else false. With no time left, only an answer that is already there counts. */
+/** KV's answer if it comes within `milliseconds`, otherwise false. With no time left, only an answer that is already there counts. */
 export function answerWithin(runtime: Runtime, answer: Promise<boolean>, milliseconds: number): Promise<boolean> {
   if (milliseconds <= 0) return Promise.race([answer, Promise.resolve(false)]);
   return withinTime(
@@ -35,8 +35,8 @@ export function answerWithin(runtime: Runtime, answer: Promise<boolean>, millise
 }
 
 /**
- * How long a ranstr is remembered: both sides of the largest tolerance, and one minute more. Independent of the configured
- * tolerance: otherwise raising the tolerance would admit requests whose ranstr had been forgotten.
+ * How long a ranstr is remembered: twice the largest tolerance, and one minute more. This time does not depend on the configured
+ * tolerance: otherwise a higher tolerance would admit requests whose ranstr was forgotten before.
  */
 export const NONCE_SECONDS = 2 * MAX_TOLERANCE_SECONDS + 60;
 

@@ -4,15 +4,15 @@ import type { Runtime } from "../runtime.ts";
 const MOST = 5_000;
 
 /**
- * The used ranstr that this isolate knows; their replays cost no call of KV or D1. It holds at least the last 5,000 and at most
- * 10,000; D1 decides about all others. There are two Maps because deleting the oldest entry of one Map again and again gets slow:
- * finding it means stepping over all earlier deletions.
+ * The used ranstr that this isolate knows: the last 5,000 to 10,000. Their replays cost no call of KV or D1. D1 decides about all other
+ * ranstr. There are two Maps, because deleting the oldest entry of one Map again and again gets slow: finding it means stepping over all
+ * earlier deletions.
  */
 export class NonceMemory {
   readonly #runtime: Pick<Runtime, "now" | "elapsed">;
   #newer = new Map<string, number>();
   #older = new Map<string, number>();
-  /** The ranstr of requests of this isolate that wait for D1. The object identifies the request that set the mark. */
+  /** The ranstr of this isolate's requests that wait for D1. The object identifies the request that set the mark. */
   readonly #inFlight = new Map<string, { until: number }>();
 
   constructor(runtime: Pick<Runtime, "now" | "elapsed">) {
@@ -42,8 +42,8 @@ export class NonceMemory {
   /**
    * Marks a ranstr as in flight. Does nothing while another request's mark stands.
    *
-   * @param until when the request gives up, in milliseconds of the runtime's `elapsed`; the platform may cut a request off before
-   *   it ends its mark
+   * @param until when the mark ends by itself, in milliseconds of the runtime's `elapsed`: the platform may cut the request off
+   *   before it ends its mark
    * @returns a function that ends this mark, but not the mark of another request
    */
   begin(appid: string, ranstr: string, until: number): () => void {

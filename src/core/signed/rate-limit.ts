@@ -59,7 +59,7 @@ export class ExceededLimits {
     return withinTime(this.#runtime, TIMEOUT_MS, count, () => true);
   }
 
-  /** The same for `waitUntil`: no caller waits for it, so it needs no timer. The platform ends it when the limit hangs. */
+  /** {@link count} for `waitUntil`. No caller waits for it, so it needs no timer. The platform ends it when the limit hangs. */
   async countLater(limit: RateLimit | undefined, key: string, seconds: number): Promise<boolean> {
     if (await isOverLimit(limit, key)) return true;
     this.#until.delete(key);

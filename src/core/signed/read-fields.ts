@@ -3,7 +3,7 @@ import { ok, type Result, refused } from "../result.ts";
 import type { Violation } from "../rules.ts";
 import { sentAs } from "../sent-as.ts";
 
-/** The fields of a body. `appid` is checked; the others are not. */
+/** The fields of a body. Only `appid` is checked. */
 export type Fields = Record<string, unknown> & { appid: string };
 
 const VIOLATION_OF_MISTAKE: Record<JsonMistake, Violation> = {
@@ -41,7 +41,7 @@ const REQUIRED = { rule: "required" } as const;
 const unreadableBody = (mistake: JsonMistake | "appid_missing", violation: Violation) =>
   refused("invalid_parameters", `body_${mistake}`, { violations: [violation], tellViolations: true });
 
-/** What a body breaks that is not JSON in UTF-8: the slip where its bytes show one, otherwise `fallback`. */
+/** The violation of a body that is not JSON in UTF-8: the caller's mistake when the bytes show one, otherwise `fallback`. */
 function violationOfBytes(fallback: Violation, bytes: Uint8Array): Violation {
   if (isCompressed(bytes)) return { ...fallback, sentAs: "compressed" };
   if (isUtf16(bytes)) return { ...fallback, sentAs: "utf16" };
@@ -49,7 +49,7 @@ function violationOfBytes(fallback: Violation, bytes: Uint8Array): Violation {
   return isCut ? { field: "body", rule: "ends_with_bracket" } : fallback;
 }
 
-/** Whether a value is a text that is JSON itself. */
+/** Whether a value is a string that holds JSON. */
 function isJson(value: unknown): boolean {
   if (typeof value !== "string") return false;
   try {

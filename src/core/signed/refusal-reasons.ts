@@ -2,9 +2,9 @@ import type { SignedErrorCode } from "../errors.ts";
 import { OPERATIONS } from "../operations/index.ts";
 
 /**
- * Every reason that a signed call can be refused with when its appid is a site's, besides those of the operations' own rules, and the
- * code of its answer. `app_unknown` is here because a home may have lost the app, by a restore. A test compares this list with the
- * code. Reasons from before the appid is read, such as `body_not_json`, are in the log only.
+ * The reasons for which a signed call with the appid of a site can be refused, each with the code of the answer. The operations' own
+ * rules have further reasons. `app_unknown` is here because a restored home may have lost the app. Reasons from before the appid is
+ * read, such as `body_not_json`, are in the log only. A test compares this list with the code.
  */
 export const COMMON_REASONS = {
   signature_missing: "token_invalid",
@@ -46,7 +46,7 @@ const CODES: Readonly<Record<string, SignedErrorCode>> = {
   ),
 };
 
-/** The reasons whose calls have used up their ranstr: the nonce has the reason too. */
+/** The reasons of refused calls that have used up their ranstr. The nonce holds the reason too. */
 export const NONCE_REASONS: readonly string[] = [
   "key_reused",
   ...OPERATIONS.flatMap(({ refusals }) => Object.keys(refusals)),

@@ -10,8 +10,8 @@ import type { RequestTools } from "./tools.ts";
 import { noteApp } from "./verify-caller.ts";
 
 /**
- * Finds out whose call it is that a wrong setting refuses. No call is verified then, but its refusal belongs into the journal of the
- * app's site. Never rejects: a call whose app is not found waits in the isolate, as others do.
+ * Finds the app of a call that a wrong setting refuses. The call is not verified, but its refusal belongs into the journal of the app's
+ * site. Never rejects. When the app is not found, the refusal waits in the isolate until a later call finds it.
  *
  * @param client the address that look-ups of unknown appids are counted under
  */
@@ -37,6 +37,6 @@ export async function nameRefusedApp(
       waitUntil(limits.countLater(env.CLIENT_LIMIT, unknown, CLIENT_LIMIT_PERIOD));
     }
   } catch {
-    // The answer is that of the wrong setting, whatever happens here.
+    // The caller gets the answer for the wrong setting in any case.
   }
 }

@@ -17,7 +17,6 @@ import type { RequestTools } from "./tools.ts";
 import { verifyAgain } from "./verify-again.ts";
 import { noteApp, verifyCaller } from "./verify-caller.ts";
 
-/** A signed request as received. */
 export interface SignedRequest {
   body: ArrayBuffer;
   /** Headers; undefined when absent. */
@@ -30,7 +29,7 @@ export interface SignedRequest {
 /** The result of an accepted request. */
 export interface AcceptedRequest {
   sessionId: number;
-  /** True when an earlier request did it, under the same Idempotency-Key. */
+  /** True when an earlier request under the same Idempotency-Key was accepted. */
   repeated: boolean;
   leftOut: LeftOutAgent[];
 }
@@ -53,27 +52,27 @@ const USES_UP_NONCE: Record<Decided["kind"], boolean> = {
 };
 
 /**
- * Runs the steps of a signed request, in this order, until one refuses:
+ * Runs the steps of a signed request in this order, until one refuses. Each step has the reasons of its refusals:
  *
- * 1. the body is a JSON object with an appid: else `body_…`;
+ * 1. the body is a JSON object with an appid: `body_…`;
  * 2. the app is looked up, and its home is not closed: `client_limit` when its address made up many appids and it
  *    got no turn, `home_closed`, `home_unbound`;
  * 3. a secret in force has signed the bytes: `app_unknown`, `app_revoked`, `signature_missing`, `signature_malformed`,
  *    `signature_mismatch`; `client_limit` for an address with many failures;
- * 4. a request that is malformed is not one of very many of its app: `malformed_limit`;
+ * 4. the app is within its limit of malformed requests, when the request is malformed: `malformed_limit`;
  * 5. timestamp and ranstr are well formed and fresh: `fields_invalid`, `timestamp_stale`, `timestamp_ahead`;
  * 6. this isolate and KV have not seen the ranstr: `ranstr_seen_here`, `ranstr_seen_by_kv`;
  * 7. the app and its site are within their limits: `app_limit`, `site_limit`;
  * 8. the operation's fields and the Idempotency-Key keep their rules: `fields_invalid`, `idempotency_key_malformed`;
- * 9. the app is not over its limit of requests to a closed site: `site_closed`;
+ * 9. the app is within its limit of requests to a closed site: `site_closed`;
  * 10. one batch of D1, run again when the caller's record is outdated, checks the gate, claims the ranstr and decides:
  *     `ranstr_seen_here` after a request in flight, `home_closed`, `home_unbound`, `credentials_stale`, `client_limit`, `site_closed`,
  *     `ranstr_claimed_in_d1`, `key_reused`, and the operation's own rules.
  *
- * What steps 4, 5 and 7 to 9 refuse is confirmed in D1 first, when a cache named the caller and D1 may be asked: verify-again.ts.
+ * Before step 4, 5, 7, 8 or 9 refuses, D1 confirms a caller that came from a cache, if D1 may be asked: verify-again.ts.
  *
- * @throws ServiceError `unavailable` when D1 does not answer, one for `client_limit` without a turn at D1, and `internal` for a fault
- *   of the deployment
+ * @throws ServiceError `unavailable` when D1 does not answer, one with the reason `client_limit` when the caller got no turn at D1, and
+ *   `internal` for a fault of the deployment
  */
 export async function runRequest(
   tools: RequestTools,
@@ -90,7 +89,7 @@ export async function runRequest(
   const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
   const claimant: Claimant = { appid, client, signed: { signature, body, now }, lifetime: lifetimeOf(tools, answerBy) };
   // Malformed requests have a limit of their own: they use up no ranstr, so one captured request could be sent again and again.
-  // Over that limit a malformed request costs no read of KV: its fields are read here, and not again.
+  // Over that limit a malformed request costs no read of KV. So its fields are read here already.
   const malformedKey = `malformed ${appid}`;
   const readEarly = limits.isExceeded(malformedKey) ? operation.read(fields.value) : undefined;
   const tooManyMalformed = readEarly !== undefined && isMalformed(tools, readEarly, request, fields.value, now);
@@ -117,7 +116,7 @@ export async function runRequest(
   const { timestamp, ranstr } = fresh.value;
   const staleAt = timestamp + MAX_TOLERANCE_SECONDS;
   const unused = await checkReplay(tools, appid, fresh.value, staleAt, kvCheck);
-  // Returned without asking D1 about the caller: the answer to a replay tells nothing that the first answer did not tell.
+  // A replay is refused without a question to D1 about the caller, because its answer tells no more than the first answer told.
   if (!unused.ok) return unused;
   const siteKey = `site ${caller.siteId}`;
   const exceeded = limits.isExceeded(appid) ? "app_limit" : limits.isExceeded(siteKey) ? "site_limit" : undefined;
@@ -140,7 +139,7 @@ export async function runRequest(
     waitUntil(
       Promise.all([
         rememberNonce(config.nonces, kvCheck.key, telemetry),
-        // Counted after the replay check: otherwise replays of one captured request could exhaust the app's limit.
+        // The limits count after the replay check: otherwise replays of one captured request could exhaust the app's limit.
         limits.countLater(config.appLimit, appid, EXCEEDED_SECONDS),
         limits.countLater(config.siteLimit, siteKey, EXCEEDED_SECONDS),
       ]),
@@ -161,7 +160,7 @@ export async function runRequest(
   }
 }
 
-/** A refusal finds its way into the journal by what the directory says, also when the look-up fails after that. */
+/** The lifetime for a look-up. It notes the place that the directory names, so that a refusal gets into the journal of that home. */
 const lifetimeOf = ({ runtime, waitUntil, trace }: RequestTools, answerBy: number): Lifetime => ({
   runtime,
   waitUntil,
@@ -185,7 +184,7 @@ const isMalformed = (
     readIdempotencyKey(idempotencyKey),
   ].some((read) => !read.ok && read.code === "invalid_parameters");
 
-/** The violations may be told, because the signature was valid. */
+/** The caller may read the violations, because the signature was valid. */
 const tellViolations = (why: Refused): Refused => ({ ...why, tellViolations: true });
 
 /** Refuses a request before the batch. D1 is asked first whether it still knows the caller. */

@@ -7,12 +7,11 @@ import type { NonceMemory } from "./nonce-memory.ts";
 import type { ExceededLimits } from "./rate-limit.ts";
 
 /**
- * Tells, after a commit, which webhooks have something due. Deliveries are not the business of a signed call, so it is given this
- * function. Never throws.
+ * Tells the queue, after a commit, which webhooks have due deliveries. A signed call gets this function as a tool, because its code
+ * knows nothing of deliveries. Never throws.
  */
 export type Notify = (tools: Pick<RequestTools, "config" | "telemetry">, notices: Notice[]) => Promise<void>;
 
-/** What every step gets: the memory of the isolate, the configuration, and the trace of this request. */
 export interface RequestTools {
   runtime: Runtime;
   telemetry: Telemetry;

@@ -5,32 +5,31 @@ import { authenticate, type Caller, type Claimant } from "./authenticate.ts";
 import { countFailure } from "./count-failure.ts";
 import type { RequestTools } from "./tools.ts";
 
-/** Why the record that the caches had is not enough. */
+/** Why the record from the caches is not enough. */
 type VerificationCause = "home_closed" | "signature_failed" | "gate_refused" | "home_silent" | "refused_anyway";
 
-/** One way to verify again. */
 interface VerificationWay {
-  /** Whose word is taken: that of the app's home, or that of the directory, when it names another home. */
+  /** Whose record counts: that of the app's home, or that of the directory when it names another home. */
   trust: "home" | "directory";
   /** How often D1 may be asked: credentials/look-up-bounds.ts. */
   bound: Extract<Question, { bound: unknown }>["bound"];
-  /** How long the answer is waited for, in milliseconds. Absent: as long as the request has. */
+  /** How long the request waits for the answer, in milliseconds. Absent: until its own deadline. */
   waitMs?: number;
-  /** Whether a record that D1 has just given is looked up again too. */
+  /** Whether even a record that D1 has just given is looked up again. */
   evenFromD1?: true;
-  /** When the known record counts in place of an error. Absent: never. */
+  /** When the known record is used in place of an error. Absent: never. */
   keepKnownRecord?: "when nobody answers" | "on any error";
 }
 
-/** For confirming one of two things: the caller of a request that is refused anyway, or that an app is in a closed home. */
+/** The time for confirming the caller of a request that is refused anyway, or for confirming that an app is in a closed home. */
 const CONFIRM_LIMIT_MS = 1_000;
 
 const AGAIN: Record<VerificationCause, VerificationWay> = {
   // The app may have left the closed home, and a record of KV could be forged. The directory is not asked when it is closed itself.
   home_closed: { trust: "directory", bound: "address", waitMs: CONFIRM_LIMIT_MS, keepKnownRecord: "on any error" },
-  // The secret may have been rotated, and a revocation undone by a restore.
+  // The secret may have been rotated, or a restore may have undone a revocation.
   signature_failed: { trust: "home", bound: "address" },
-  // The home does not confirm the record. The signature was right, so nobody can force this look-up.
+  // The home does not confirm the record. The signature was right, so no forger can cause this look-up.
   gate_refused: { trust: "home", bound: "none", evenFromD1: true },
   // The app may be in another home by now.
   home_silent: { trust: "directory", bound: "address", evenFromD1: true },
@@ -44,10 +43,10 @@ const AGAIN: Record<VerificationCause, VerificationWay> = {
 };
 
 /**
- * Looks an app up again, past the caches.
+ * Looks an app up again, without the caches.
  *
- * @returns the record that counts now. Undefined: the home that is trusted has no such app, or the directory names no other home; or
- *   another request has just asked, and found nothing new
+ * @returns the record that counts now. Undefined when the trusted home has no such app, when the directory names no other home, or when
+ *   another request has just found nothing new
  * @throws ServiceError as CredentialResolver.lookUp does
  */
 export async function lookAgain(
@@ -97,9 +96,9 @@ export async function verifyAgain(
   // Nothing was asked, or nothing is new.
   if (foundAgain === caller || (foundAgain === undefined && cause === "home_silent")) return ok(null);
   const result = await authenticate(foundAgain, claimant.signed);
-  // The gate is met again also by the same record: a change of events may have been undone since.
+  // After `gate_refused` even the same record meets the gate again: a change of the site's events may have been undone.
   if (result.ok) return ok(cause !== "gate_refused" && sameCaller(result.caller, caller) ? null : result.caller);
-  // What the directory says does not verify: the silent home has the last word.
+  // The directory's record does not verify, so the request waits for the silent home.
   if (cause === "home_silent") return ok(null);
   return countFailure(tools, claimant, cause === "gate_refused" ? "credentials_stale" : result.reason);
 }

@@ -9,9 +9,9 @@ import type { RequestTools } from "./tools.ts";
 import { lookAgain } from "./verify-again.ts";
 
 /**
- * Verifies who sent a request. Credentials come from the caches, else from D1. When the signature fails on a cached record, or that
- * record is revoked, a fresh record is read and tried once. Only failures count for the client's limit. The apps of a closed home
- * are refused unverified, because only the home knows which secret is in force.
+ * Verifies who sent a request. Credentials come from the caches, or from D1 when no cache has them. When a cached record is revoked or
+ * does not verify the signature, a fresh record is read and tried once. Only failures count for the client's limit. The apps of a closed
+ * home are refused without verification, because only the home knows which secret is in force.
  *
  * @throws ServiceError as CredentialResolver.lookUp does
  */
@@ -20,8 +20,8 @@ export async function verifyCaller(tools: RequestTools, claimant: Claimant): Pro
   const { appid, signed, client, lifetime } = claimant;
   const since = runtime.elapsed();
   trace.claimedAppid = appid;
-  // An unknown appid costs a read of D1 each time. All Workers of a zone, and all users of a proxy, call from one address: so the
-  // honest ones among them take turns with those who make up appids.
+  // An unknown appid costs a read of D1 each time. All Workers of a zone, and all users of a proxy, share one address. So honest callers
+  // at an address take turns with callers who make up appids.
   const inTurn = limits.isExceeded(failureKey("unknown", client));
   let foundApp = await credentials.lookUp(config, lifetime, { trust: "cache", appid, inTurn });
   const isClosed = (app: FoundApp | undefined) => app !== undefined && config.closedHomes.has(app.credentials.home);
@@ -44,7 +44,7 @@ export async function verifyCaller(tools: RequestTools, claimant: Claimant): Pro
   return result.ok ? ok(result.caller) : countFailure(tools, claimant, result.reason);
 }
 
-/** Notes the app that the request names, so that a refusal finds its way into the log and into the journal of the app's home. */
+/** Notes the app that the request names, so that a refusal gets into the log and into the journal of the app's home. */
 export function noteApp(trace: Trace, { siteId, appid, home, isRouted }: NonNullable<Trace["app"]>): void {
   trace.app = { siteId, appid, home, ...(isRouted && { isRouted }) };
   trace.appid = appid;

@@ -12,11 +12,11 @@ export const notEndedCondition = notInArray(sites.status, [...ENDED_STATUSES]);
 export interface Route {
   siteId: number;
   home: string;
-  /** The app itself, when its home is the directory's own database; else null. Also null when that home does not have the app. */
+  /** The app itself, when its home is the directory's own database. Null for another home, and when the directory has no such app. */
   app: AppRow | null;
 }
 
-/** What {@link findRoute} reads. The columns of the app are null without one. */
+/** What {@link findRoute} reads. The columns of the app are null when there is no app. */
 type ReadRoute = { site: number; home: string } & (ReadApp | { [Name in keyof ReadApp]: null });
 
 const findRoute = statement<{ appid: string }, ReadRoute>(
@@ -28,7 +28,7 @@ const findRoute = statement<{ appid: string }, ReadRoute>(
 );
 
 /**
- * Finds the site and the home of an app, in one statement. The apps of a site that ends are unknown.
+ * Finds the site and the home of an app, in one statement. The apps of a site that is being deleted are unknown.
  *
  * @param answerBy see {@link withRetries}
  */

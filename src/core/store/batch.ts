@@ -1,12 +1,11 @@
 /** A compiled statement with its values. It gives its rows as D1 does. */
 export type Bound<Row = unknown> = D1PreparedStatement & { readonly row?: Row };
 
-/** A query of drizzle. */
 type DrizzleQuery = { readonly _: { readonly dialect: "sqlite"; readonly result: unknown } };
 
 type WrittenStatement = DrizzleQuery | Bound | undefined;
 
-/** Statements by name, in their order. What is undefined is left out. */
+/** Statements by name, in their order. Undefined statements are left out. */
 type NamedStatements = { readonly [name: string]: WrittenStatement };
 
 /** The statements of a batch by name, in their order. Under a name there may also be a list, or further names. */
@@ -23,12 +22,12 @@ export type Results<T> = T extends DrizzleQuery
       ? undefined
       : { [Name in keyof T]: Results<T[Name]> };
 
-/** D1 gave another number of results than there were statements. Nobody knows what was done. */
+/** The number of D1's results differs from the number of statements, so it is unknown what was done. */
 export class IncompleteAnswer extends Error {
   override readonly name = "IncompleteAnswer";
 }
 
-/** What drizzle's own batch() calls of a query. The name `_prepare` is drizzle's own: a test would miss it in another version. */
+/** The methods of a query that drizzle's own batch() calls. `_prepare` is internal to drizzle: a test fails when a version drops it. */
 interface PreparedQuery {
   getQuery(): { sql: string; params: unknown[] };
   mapResult(result: unknown, isFromBatch: true): unknown;
@@ -49,7 +48,7 @@ export async function inOneBatch<const T extends Batch>(db: D1Database, statemen
   return read(results) as Results<T>;
 }
 
-/** Puts the statements of a part at the end of `bound`. @returns what finds their rows among the results */
+/** Puts the statements of a part at the end of `bound`. @returns a function that finds their rows among the results */
 function bindAll(db: D1Database, part: Batch[string] | Batch, bound: D1PreparedStatement[]): ReadResults {
   if (part === undefined) return () => undefined;
   if ("_prepare" in part) {

@@ -5,9 +5,9 @@ import { type Bindable, insertInto, type Placeholders, type Statement, statement
 
 /**
  * The claim on a ranstr, the first statement of every batch. It has a gate and a decision.
- * The gate checks the home, not a cache: the site is here and open, the app belongs to it and is not revoked, the secret that
- * verified is still valid, and the caller's record is right about whether the site has events.
- * The decision is made once, by the try that makes the claim, and is kept in the nonce row. Every later statement requires that
+ * The gate reads the home and no cache. The site must be here and open, the app must belong to it and not be revoked, the secret that
+ * verified must still be valid, and the caller's record must be right about whether the site has events.
+ * The decision is made once, by the try that makes the claim, and is stored in the nonce row. Every later statement requires that
  * this same try made the row, and that its outcome is `accepted`. So a replay (another owner) changes nothing. A second try of the
  * Worker (same owner, another attempt) only reads the decision: it cannot bring back what was deleted in between.
  */
@@ -18,10 +18,10 @@ export type Claim = {
   siteId: number;
   /** The version of the secret that verified the signature. */
   secretVersion: string;
-  /** 1 when the site has events, by the record that verified; else 0. Without them a batch has no statements for events. */
+  /** 1 when the site has events according to the record that verified, otherwise 0. With 0 a batch has no statements for events. */
   events: number;
   ranstr: string;
-  /** The id of this request. It tells the Worker's own retry from a replay. */
+  /** The id of this request. It distinguishes the Worker's own retry from a replay. */
   owner: string;
   /** The number of the try, from 1. No two tries of one owner have the same number. */
   attempt: number;
@@ -82,7 +82,7 @@ function decisionOf<Values extends Claim>(decision: Decision<Values>, v: Placeho
       ELSE 'accepted' END AS outcome`;
 }
 
-/** Joins the row of the caller's idempotency key; no row without a key. */
+/** Joins the row of the caller's idempotency key. Without a key there is no such row. */
 const joinKey = (
   { name }: Pick<Decision<never>, "name">,
   v: Placeholders<Claim>,
@@ -147,8 +147,8 @@ export const newestSessionId = (siteId: Column | SQL): SQL =>
   sql`coalesce((SELECT max(${sessions.id}) FROM ${sessions} WHERE ${sessions.siteId} = ${siteId}), 0)`;
 
 /**
- * The id of a site's next session. Computed inside the transaction and kept in the nonce row, so that a second try finds the same
- * id. A counter would cost a written row.
+ * The id of a site's next session. It is computed inside the transaction and stored in the nonce row, so that a second try finds the
+ * same id. A counter would cost a written row.
  */
 export const nextSessionId = (v: Placeholders<Pick<Claim, "siteId">>): SQL =>
   sql`(SELECT max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)}) + 1
@@ -213,7 +213,6 @@ export function updateAccepted<Table extends SQLiteTable>(
   };
 }
 
-/** Compiles a write. */
 export const gatedStatement = <Values extends Claim & Record<string, Bindable>, Returned = unknown>(
   write: (value: Placeholders<Values>) => GatedWrite,
 ): Statement<Values, Returned> => statement<Values, Returned>((v) => write(v)[GATED]);
@@ -248,7 +247,7 @@ export const rememberKey = ({ name }: Pick<Decision<never>, "name">): Statement<
 
 /** The row that {@link selectOutcome} reads, the last of a batch. */
 export type OutcomeRow = {
-  /** The site's status when the caller's record is in force; else null. */
+  /** The site's status when the caller's record is in force; otherwise null. */
   gate: "open" | "closed" | null;
   /** 1 when this request holds the claim, 0 when another request does, null when there is no claim. */
   mine: number | null;
@@ -258,7 +257,7 @@ export type OutcomeRow = {
   named: string | null;
 };
 
-/** The last statement of a batch: reads who holds the claim, and what was decided. */
+/** The last statement of a batch. It reads who holds the claim, and what was decided. */
 export function selectOutcome<Values extends Claim & Record<string, Bindable>>(
   decision: Decision<Values>,
 ): Statement<Values, OutcomeRow> {

@@ -4,13 +4,13 @@ import { siteId } from "./schema.ts";
 
 /** The tables of events and their deliveries. schema.ts has the rules for all tables. */
 
-/** An operator tries a webhook. It comes to that webhook without being asked for, and is tried once. */
+/** An operator tests a webhook. Only that webhook gets the event, whichever event types it has, in one attempt. */
 export const PING = "ping";
 
-/** The Worker has disabled a webhook. For the other webhooks of its site. */
+/** The Worker has disabled a webhook. The other webhooks of its site get the event. */
 export const WEBHOOK_DISABLED = "webhook.disabled";
 
-/** A webhook fails for five minutes. For the other webhooks of its site. */
+/** A webhook has failed for five minutes. The other webhooks of its site get the event. */
 export const WEBHOOK_FAILING = "webhook.failing";
 
 /** Sessions were erased with all data of their customer. */
@@ -42,7 +42,7 @@ export const FAILURE_CAUSES = ["no_answer", "no_connection", "status"] as const;
 
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
-/** Where a site's events are posted to. */
+/** The webhooks of each site, which receive its events. */
 export const webhooks = sqliteTable(
   "webhooks",
   {
@@ -69,19 +69,19 @@ export const webhooks = sqliteTable(
     disabledAt: integer("disabled_at"),
     /** The HTTP status of the last failed attempt since the last success; null without an answer, or without a failure. */
     lastStatus: integer("last_status"),
-    /** Nobody reads it. Releases up to 0.1.0 wrote text of receivers into it; the cron job empties what a rollback left. */
+    /** No code reads it. Releases up to 0.1.0 write text of receivers into it, so the cron job empties it after a rollback. */
     lastError: text("last_error"),
     /** When the event `webhook.failing` was written; null until then, and again after a success. */
     failingToldAt: integer("failing_told_at"),
-    /** Why that attempt failed. What the receiver said stands in the delivery alone, and goes with it. */
+    /** Why the last failed attempt failed. The receiver's own words are only in the delivery, and are deleted with it. */
     lastCause: text("last_cause", { enum: FAILURE_CAUSES }),
-    /** When it failed. */
+    /** The time of the last failed attempt. */
     lastFailedAt: integer("last_failed_at"),
-    /** The delivery that it was an attempt of: its words are looked up there. */
+    /** The seq of the delivery whose attempt failed last. The receiver's words are read there. */
     lastSeq: integer("last_seq"),
-    /** When it got its URL or was enabled, if that was after it was added: what came before says nothing of its health. */
+    /** When the webhook last got a new URL or was enabled again; null if never. Earlier attempts say nothing about its health. */
     healthSince: integer("health_since"),
-    /** Whether its newest ended delivery took long; null until one was answered with a success since then. Pings do not count. */
+    /** Whether the delivery that ended last took long. Null until the first success after `healthSince`. Pings do not count. */
     slow: integer({ mode: "boolean" }),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.id] })],
@@ -89,7 +89,7 @@ export const webhooks = sqliteTable(
 
 export const DELIVERY_STATUSES = ["pending", "delivered", "failed", "skipped"] as const;
 
-/** An event for one webhook. D1 is the truth: a message of the queue only says that a webhook has something due. */
+/** An event for one webhook. D1 decides what is due: a message of the queue only says that a webhook has a due delivery. */
 export const deliveries = sqliteTable(
   "deliveries",
   {

@@ -5,12 +5,12 @@ import type { TryWatch } from "./run-batch.ts";
 type HereOrElsewhere<T, Place> = { answer: T } | { elsewhere: Place };
 
 /**
- * Asks a database that may be the wrong one, because a cache named it. `look` starts after the first try without an answer and runs
- * beside the further tries: so a slow database keeps all its tries, and a database that hangs does not use up the time. No further
- * try begins here after `look` has found a place.
+ * Asks a database that may be the wrong one, because a cache named it. `look` starts after the first try without an answer, and runs
+ * beside the further tries. So a slow database gets all its tries, and a database that hangs does not use up the time. No further try
+ * begins after `look` has found a place.
  *
  * @param ask  asks with retries and passes them the watch
- * @param look finds another place, or undefined when this one is right. Called at most once. Its errors count as undefined
+ * @param look finds another place, or undefined when this place is right. It is called at most once. Its errors count as undefined
  * @throws any error of `ask`, when no other place was found
  */
 export async function hereOrElsewhere<T, Place>(

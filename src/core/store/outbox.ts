@@ -6,11 +6,11 @@ import type { Placeholders } from "./statement.ts";
 
 /**
  * The outbox: on a site with events, an accepted call writes an event and its deliveries in its own batch. So there is no event
- * without its session, and no session without its event. On other sites a batch has none of these statements: the gate of claim.ts
- * refuses a call whose record of the app is wrong about it.
+ * without its session, and no session without its event. On other sites a batch has none of these statements. The gate of claim.ts
+ * refuses a call whose record of the app is wrong about the site's events.
  */
 
-/** The seq of a site's next event, as a table `next_event` of one row; of no row when `where` does not hold. */
+/** The seq of a site's next event, as a table `next_event` with one row. The table has no row when `where` does not hold. */
 export const nextEvent = (siteId: SQL | number, where?: SQL): SQL => sql`(SELECT
     max(${homeSites.eventSeqFloor}, coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${siteId}), 0)) + 1 AS seq
   FROM ${homeSites} WHERE ${homeSites.siteId} = ${siteId} ${where === undefined ? sql`` : sql`AND ${where}`}) AS next_event`;
@@ -19,7 +19,6 @@ export const nextEvent = (siteId: SQL | number, where?: SQL): SQL => sql`(SELECT
 export const eventData = (fields: Record<string, SQL | Column>): SQL =>
   sql`json_object('seq', next_event.seq${sql.join(Object.entries(fields).map(([name, value]) => sql`, ${literal(name)}, ${value}`))})`;
 
-/** The event of an operation's accepted call. */
 export interface EventOf<Values> {
   /** The event's type, such as `session.created`. Receivers choose events by type. */
   type: string;

@@ -2,14 +2,14 @@ import { ServiceError } from "../errors.ts";
 import { type Runtime, sleep, withinTime } from "../runtime.ts";
 import { type Batch, type Bound, IncompleteAnswer, inOneBatch, type Results } from "./batch.ts";
 
-/** A database call is tried at most this often. Timeouts of each try and of all tries together, in milliseconds. */
+/** The most tries of a database call, and the timeouts of each try and of all tries together in milliseconds. */
 export const TRIES = 3;
 export const TRY_LIMIT_MS = 3_000;
 export const WHOLE_LIMIT_MS = 8_000;
 
 /**
- * The faults that D1's documentation says to retry, and the reset after storage did not answer: reports say that D1 serves the next
- * call at once.
+ * The faults that D1's documentation says to retry, and the reset of a database whose storage did not answer: reports say that D1 then
+ * serves the next call at once.
  */
 const TRANSIENT =
   /network connection lost|client disconnected|caused object to be reset|reset because its code was updated|transient issue/i;
@@ -40,18 +40,17 @@ class TryTimedOut extends Error {
   override readonly name = "TryTimedOut";
 }
 
-/** A database gives no answers, and another request tries it now: nothing was sent. See stalls.ts. */
+/** Nothing was sent to a database that gives no answers, because another request tries it now. See stalls.ts. */
 export class DatabaseStalled extends Error {
   override readonly name = "DatabaseStalled";
 
   /** @param silentMs milliseconds without an answer */
   constructor(silentMs: number) {
-    // With D1's prefix, because this error stands for D1's answer.
+    // The message has D1's prefix, because this error stands for D1's answer.
     super(`D1_STALLED: no answer for ${Math.round(silentMs / 1000)} s`);
   }
 }
 
-/** Observes the tries of a call. */
 export interface TryWatch {
   /** A try got no answer, and another one may follow. */
   onFault(): void;
@@ -93,7 +92,7 @@ export async function withRetries<T>(
       // An earlier try may have committed.
       if (isStalled(error) && before + attempt > 1) break;
       fault = error;
-      // The outcome is certain only on the first try: otherwise an earlier try may have committed or may still commit.
+      // The outcome is certain only on the first try. Later, an earlier try may have committed or may still commit.
       if (before + attempt === 1 && STATEMENT_REFUSED.test(message)) throw refusedStatement(error, message);
       if (!(error instanceof TryTimedOut || TRANSIENT.test(message))) break;
       if (attempt === TRIES) break;
@@ -152,7 +151,7 @@ const noAnswer = (cause: unknown) => {
     return new ServiceError("unavailable", { reason: "d1_stalled", retryAfter: STALLED_RETRY_SECONDS, cause });
   return new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });
 };
-/** How long the try takes at most that a stalled database gets. */
+/** The longest time that the one try at a stalled database takes. */
 const STALLED_RETRY_SECONDS = TRY_LIMIT_MS / 1000;
 
 const isStalled = (error: unknown): boolean => rootOf(error) instanceof DatabaseStalled;

@@ -20,7 +20,7 @@ import {
 
 export const SITE_STATUSES = ["open", "closed"] as const;
 
-/** While its data goes, and for 31 days after that. */
+/** The statuses while a site's data is deleted, and for 31 days after that. */
 export const ENDED_STATUSES = ["deleting", "deleted"] as const;
 
 /** All sites and their homes. Name, status and first_chat_id are copies; the home's values count. */
@@ -39,9 +39,9 @@ export const sites = sqliteTable("sites", {
   /** The revision of the home's row that was copied. An older copy that arrives late changes nothing. */
   revision: integer().notNull(),
   createdAt: integer("created_at").notNull(),
-  /** The event_seq_floor that reconciling the home has set, kept here because the next restore of the home does not undo it. */
+  /** The event_seq_floor that reconciling the home has set. It is stored here too, because a restore of the home does not undo this copy. */
   eventSeqFloor: integer("event_seq_floor").notNull().default(0),
-  /** A copy: how many days sessions are kept; null for ever. */
+  /** A copy of the home's value: how many days sessions are kept. Null means for ever. */
   retentionDays: integer("retention_days"),
 });
 
@@ -60,7 +60,6 @@ export const appRoutes = sqliteTable("app_routes", {
 
 // Tables of a home. All data of a site is in its home, with the site in its key. No row refers to another home.
 
-/** The sites of this home. */
 export const homeSites = sqliteTable("home_sites", {
   siteId: integer("site_id").primaryKey(),
   name: text().notNull(),
@@ -78,7 +77,7 @@ export const homeSites = sqliteTable("home_sites", {
   events: integer({ mode: "boolean" }).notNull().default(false),
   /** No new event gets a seq up to this one. */
   eventSeqFloor: integer("event_seq_floor").notNull().default(0),
-  /** How many days sessions are kept; null for ever. */
+  /** How many days sessions are kept. Null means for ever. */
   retentionDays: integer("retention_days"),
 });
 
@@ -95,8 +94,8 @@ export const apps = sqliteTable(
     appid: text().notNull(),
     name: text().notNull(),
     /**
-     * A random id of the current secret. Not a counter: after a restore by D1's Time Travel, a counter would give another secret
-     * the same version.
+     * A random id of the current secret. It is not a counter, because after a restore by D1's Time Travel a counter would give another
+     * secret the same version.
      */
     version: text().notNull(),
     secret: text().notNull(),
@@ -146,7 +145,7 @@ export const sessions = sqliteTable(
     siteId: integer("site_id").notNull(),
     /** Counts per site, from 1 or from the site's first_chat_id. */
     id: integer().notNull(),
-    /** The app that opened it. */
+    /** The app that opened the session. */
     appid: text().notNull(),
     kind: text({ enum: ["ticket", "chat"] }).notNull(),
     customerExternalId: text("customer_external_id").notNull(),
@@ -158,7 +157,7 @@ export const sessions = sqliteTable(
     createdAt: integer("created_at").notNull(),
     /** The caller's own data: a JSON object of strings; null when none was given. */
     metadata: text({ mode: "json" }).$type<Record<string, string>>(),
-    /** The id of the call that opened it; null for sessions from before this was kept. */
+    /** The id of the call that opened the session; null for sessions from older releases. */
     requestId: text("request_id"),
   },
   (t) => [
@@ -185,8 +184,8 @@ const SESSION_NAMES = {
   metadata: "metadata",
   createdAt: "created_at",
 } as const satisfies Record<
-  // The answer has these elsewhere: the site in the URL, the app beside an event's data, the customer as an object.
-  // The call that opened the session is for operators: the console shows it.
+  // These are elsewhere: the site is in the URL, the app is beside an event's data, and the customer is an object.
+  // Only the console shows the call that opened the session, because it is for operators.
   Exclude<keyof typeof sessions.$inferSelect, "siteId" | "appid" | "customerExternalId" | "requestId">,
   string
 >;
@@ -244,9 +243,9 @@ export const nonces = sqliteTable(
     expiresAt: integer("expires_at").notNull(),
     outcome: text().notNull(),
     sessionId: integer("session_id"),
-    /** The operation's name; null for a nonce from before this was kept. */
+    /** The operation's name; null for a nonce from an older release. */
     operation: text(),
-    /** The version of the secret that verified the request; null as above. */
+    /** The version of the secret that verified the request; null for a nonce from an older release. */
     secret: text(),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.appid, t.ranstr] })],

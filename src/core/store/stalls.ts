@@ -11,25 +11,25 @@ interface Databases {
   homes: ReadonlyMap<string, D1Database>;
 }
 
-/** What a database was asked since its last answer, in milliseconds of the runtime's `elapsed`. */
+/** The calls of a database since its last answer, in milliseconds of the runtime's `elapsed`. */
 interface DatabaseSilence {
-  /** When the first calls began: one more than a request has tries, so the last of them is another request's. */
+  /** When the first calls began. There is one more than the tries of a request, so the last one belongs to another request. */
   firsts: number[];
   /** When the last call began. */
   last: number;
-  /** When the try that a stalled database gets now gives up. */
+  /** When the one permitted try at a stalled database gives up. */
   probeUntil: number;
 }
 
 /**
  * Keeps an isolate's requests away from a database that stalls. A stalled D1 answers nobody for a minute, and each further call waits in
- * the same queue. It counts as stalled when nobody has had an answer for {@link SILENT_MS}, and more tries waited than one request has at
- * a database. Then it gets one try at a time, and each other call throws {@link DatabaseStalled} at once. Any answer ends this, also a late one.
+ * the same queue. A database counts as stalled when nobody has had an answer for {@link SILENT_MS}, and more tries wait than one request
+ * may make. Then it gets one try at a time, and each other call throws {@link DatabaseStalled} at once. Any answer ends this, also a late one.
  */
 export class Stalls {
   readonly #runtime: Pick<Runtime, "elapsed">;
   readonly #guarded = new WeakMap<Databases, Databases>();
-  /** Numbers and no promises: a request may be cut off at any moment, and then ends nothing that it began. */
+  /** It holds numbers and no promises, because a request that is cut off never ends what it began. */
   readonly #silences = new Map<string, DatabaseSilence>();
 
   constructor(runtime: Pick<Runtime, "elapsed">) {
@@ -41,13 +41,13 @@ export class Stalls {
     const guardedConfig = this.#guarded.get(config) as T | undefined;
     if (guardedConfig !== undefined) return guardedConfig;
     const homes = new Map([...config.homes].map(([home, db]) => [home, this.#database(home, db)]));
-    // `main` is the directory's own database, and code compares the two.
+    // `main` and the directory must be the same object, because code compares the two.
     const guarded = { ...config, directory: homes.get(MAIN_HOME) ?? config.directory, homes };
     this.#guarded.set(config, guarded);
     return guarded;
   }
 
-  /** Only what the code calls of a database. */
+  /** Guards the methods of a database that the code calls. */
   #database(home: string, db: D1Database): D1Database {
     const ask: AskDatabase = (call) => this.#ask(home, call);
     const guarded: Pick<D1Database, "prepare" | "batch"> = {

@@ -2,7 +2,7 @@ import { Column, getTableName, Name, Placeholder, SQL, StringChunk, sql, Table }
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Bound } from "./batch.ts";
 
-/** The values that D1 binds unchanged. Undefined, BigInt and booleans throw or are stored as something else. */
+/** The types that D1 binds unchanged. Undefined, BigInt and booleans throw, or D1 stores another value. */
 export type Bindable = string | number | null;
 
 /** A compiled statement: a request only binds its values. `Row` is what it reads. */
@@ -30,9 +30,9 @@ export function statement<Values extends Record<string, Bindable>, Row = unknown
 }
 
 /**
- * The text of a part. Drizzle's own way puts names into quotes, which none needs.
+ * The SQL text of a part. Drizzle itself would put names into quotes, and no name needs them.
  *
- * @param names gets the name of each value, at the place of its number
+ * @param names receives the name of each value, at the index of its parameter's number
  */
 function textOf(part: unknown, names: string[]): string {
   if (part instanceof StringChunk) return part.value.join("");

@@ -5,7 +5,7 @@ export interface RequestRecord {
   /** The route's pattern such as `/admin/apps/:appid`, not the path. */
   route: string;
   status: number;
-  /** The appid of a known app only: a caller who confuses the fields may have sent a secret as appid. */
+  /** The appid of a known app only, because a caller who mixes up the fields may send a secret as appid. */
   appid?: string | undefined;
   /** The home of the site that the request was about. */
   home?: string | undefined;
@@ -26,7 +26,6 @@ export interface RequestRecord {
   ms: number;
 }
 
-/** One run of a scheduled job. */
 export interface JobRecord {
   job: string;
   outcome: "ok" | "failed";

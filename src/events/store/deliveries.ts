@@ -5,29 +5,29 @@ import { insertInto, type Statement, statement } from "../../core/store/statemen
 import { counters, WHOLE_HOME } from "../../operators/store/usage-schema.ts";
 
 /**
- * Leases of deliveries, and the results of their attempts. A lease reserves the attempts that it begins for a limited time. When
- * that time is over, they count as lost and are due again. Each statement may run twice.
+ * Leases of deliveries, and the results of their attempts. A lease reserves deliveries for one invocation for a limited time. After that
+ * time their attempts count as lost, and the deliveries are due again. Each statement may run twice.
  */
 
-/** The length of a lease: longer than the timeouts of leasing, posting and recording together. */
+/** The length of a lease. It is longer than the timeouts of leasing, posting and recording together. */
 export const LEASE_SECONDS = 60;
 
 /**
- * When a ping is due: before everything else that waits, because it asks whether the receiver is well now. No other delivery has
- * this time. Operators are shown the time that the delivery was made.
+ * The due time of a ping. It is before all other due times, because a ping asks whether the receiver works now. No other delivery has
+ * this time. Operators see the time when the delivery was made.
  */
 export const FIRST_IN_LINE = 0;
 
-/** The most attempts in flight to one webhook, over all invocations. Lower while the webhook fails. */
+/** The most attempts in flight to one webhook, over all invocations. The limit is lower while the webhook fails. */
 export const MOST_IN_FLIGHT = 20;
 export const MOST_IN_FLIGHT_FAILING = 3;
 
 const numberLiteral = (value: number) => sql.raw(String(value));
 
-/** Whether a webhook has succeeded with nothing yet, and not failed either. */
+/** Whether a webhook has had neither a success nor a failure yet. */
 const IS_NEW = sql`(${webhooks.failingSince} IS NULL AND ${webhooks.slow} IS NULL)`;
 
-/** Whether a webhook fails, is slow, or has succeeded with nothing yet: such ones share places, as budget.ts says. */
+/** Whether a webhook fails, is slow, or has had no success yet. Such webhooks share places: see budget.ts. */
 const IS_SUSPECT = sql`(${webhooks.failingSince} IS NOT NULL OR ${webhooks.slow} IS NOT 0)`;
 
 type Delivery = typeof deliveries.$inferSelect;
@@ -35,15 +35,15 @@ type Delivery = typeof deliveries.$inferSelect;
 /** The result of an attempt, as columns of its delivery's row. */
 export type AttemptResult = Pick<Delivery, "siteId" | "webhookId" | "seq" | "status" | "nextAttemptAt"> &
   Pick<Delivery, "lease" | "lastStatus" | "lastError" | "durationMs"> & {
-    /** The delivery's attempts when this one began. */
+    /** The number of the delivery's attempts when this attempt began. */
     attempts: number;
     /** When the next attempt is due if the delivery was sent again while this attempt was in flight; null for never. */
     againAt: number | null;
   };
 
 /**
- * Whether a failure belongs to a delivery that was sent again meanwhile, which set its attempts to 0. Its own attempt says 0 too
- * when that was between two tries of its lease.
+ * Whether a failure belongs to a delivery that was sent again meanwhile, which sets `attempts` to 0. The attempt has 0 too when the
+ * delivery was sent again between two tries of its lease.
  */
 const SENT_AGAIN = sql`(${deliveries.attempts} < max(1, each.value ->> 'attempts') AND each.value ->> 'againAt' IS NOT NULL
   AND each.value ->> 'status' IN ('pending', 'failed'))`;
@@ -54,14 +54,14 @@ const COUNTS = sql`${deliveries.siteId} = each.value ->> 'siteId' AND ${deliveri
   AND (${deliveries.lease} = each.value ->> 'lease'
     OR (each.value ->> 'status' = 'delivered' AND ${deliveries.status} <> 'delivered'))`;
 
-/** Whether the event of a delivery has its data: it was not erased, and not pruned. */
+/** Whether the event of a delivery still has its data: it was neither erased nor pruned. */
 const HAS_DATA = sql`EXISTS (SELECT 1 FROM ${events}
   WHERE ${events.siteId} = ${deliveries.siteId} AND ${events.seq} = ${deliveries.seq} AND ${events.data} IS NOT NULL)`;
 
 /**
  * Records the results of attempts. A success always counts, because the receiver has the event. Any other result counts only while
  * the delivery still has this attempt's lease. When the delivery was sent again since the attempt began, its next attempt is the
- * first of a new series. Words are kept only beside the data that they answer: without it, nobody would find them to erase them.
+ * first of a new series. The receiver's words are stored only while the event has its data: without it, no erasure would find them.
  */
 export const recordResults: Statement<{ results: string }> = statement(
   (v) => sql`UPDATE ${deliveries} SET status = CASE WHEN ${SENT_AGAIN} THEN 'pending' ELSE each.value ->> 'status' END,
@@ -73,8 +73,8 @@ export const recordResults: Statement<{ results: string }> = statement(
 );
 
 /**
- * Counts the results that {@link recordResults} will record, by their outcomes. Must come before it in the batch: a second try finds them
- * recorded, and counts none.
+ * Counts the results that {@link recordResults} will record, by their outcomes. Must come before it in the batch: so a second try finds
+ * the results recorded, and counts none.
  */
 export const countResults: Statement<{ results: string }> = statement(
   (
@@ -96,9 +96,8 @@ type LeaseValues = {
   until: number;
   /** A random id. */
   lease: string;
-  /** How many attempts may begin. */
   wanted: number;
-  /** How many of them may begin for deliveries other than pings when the webhook is suspect. */
+  /** How many attempts may begin for deliveries other than pings when the webhook is suspect. */
   whenSuspect: number;
 };
 
@@ -106,15 +105,14 @@ const dueDelivery = alias(deliveries, "due");
 const leased = alias(deliveries, "leased");
 const newest = alias(deliveries, "newest");
 
-/** How many of a failing webhook's newest deliveries are searched for one that was never tried. */
+/** How many of a failing webhook's newest deliveries are searched for a delivery that was never tried. */
 const NEWEST = sql.raw("100");
 
 /**
- * Begins attempts of deliveries that are due, the longest due first: as many as are wanted, up to the webhook's limit in flight,
- * and none while the webhook is disabled. A ping begins whatever is in flight. While the webhook fails, one of its places is kept for a
- * delivery that was never tried, also while none is due: otherwise new events would wait behind all that is tried again. Attempts with another lease, or of
- * an earlier try of this lease, are in flight. Another holder's clock may be ahead, so leases that end up to twice LEASE_SECONDS
- * from now count; the limit keeps the index scan short.
+ * Begins attempts of due deliveries, the longest due first: up to `wanted`, up to the webhook's limit in flight, and none for a disabled
+ * webhook. A ping ignores the limit. A failing webhook always keeps one place for a delivery that was never tried: otherwise new events
+ * would wait behind all retries. Attempts with another lease, or of an earlier try of this lease, count as in flight. Another holder's
+ * clock may be ahead, so leases up to twice LEASE_SECONDS from now count. This bound keeps the index scan short.
  */
 export const leaseDue: Statement<LeaseValues> = statement(
   (v) => sql`WITH health AS MATERIALIZED (
@@ -156,7 +154,7 @@ export const leaseDue: Statement<LeaseValues> = statement(
 
 type Webhook = typeof webhooks.$inferSelect;
 
-/** A webhook of the batch. */
+/** The row of a webhook that the batch asks for. */
 export type AskedRow = Pick<Webhook, "siteId" | "url" | "version" | "secret" | "failingSince"> &
   Pick<Webhook, "previousVersion" | "previousSecret" | "previousExpiresAt"> & {
     webhookId: string;
@@ -167,8 +165,8 @@ export type AskedRow = Pick<Webhook, "siteId" | "url" | "version" | "secret" | "
   };
 
 /**
- * An attempt that the lease has begun. `wasTried` is 1 when another of the delivery failed before, also when it was sent again meanwhile. `eventId` is null when the event was pruned; `data` is null when the event was pruned or
- * erased.
+ * An attempt that the lease has begun. `wasTried` is 1 when an earlier attempt of the delivery failed, even if it was sent again since.
+ * `eventId` is null when the event was pruned; `data` is null when the event was pruned or erased.
  */
 export type Attempt = AskedRow & { seq: number; lease: string; attempts: number; wasTried: number } & (
     | { eventId: null; type: null; at: null; data: null }
@@ -198,11 +196,10 @@ export const selectDue: Statement<{ asked: string; now: number }> = statement(
     ${nextDue(v.now)} AS nextDue FROM ${askedWebhooks(v.asked)}`,
 );
 
-/** A row of {@link selectDue}. */
 export type DueRow = Pick<AskedRow, "siteId" | "webhookId" | "isSuspect" | "isNew" | "nextDue">;
 
 /**
- * Reads webhooks, and the attempts of a lease, as {@link LeasedRow}s. INDEXED BY is needed: otherwise SQLite scans all deliveries
+ * Reads webhooks and the attempts of a lease, as {@link LeasedRow}s. INDEXED BY is needed, because otherwise SQLite scans all deliveries
  * of a webhook.
  */
 export const selectLeased: Statement<{ asked: string; lease: string; until: number; now: number }, LeasedRow> =

@@ -5,11 +5,11 @@ import { deliveries, webhooks } from "../../core/store/event-schema.ts";
 import { withRetries } from "../../core/store/run-batch.ts";
 import { LEASE_SECONDS } from "./deliveries.ts";
 
-/** The pending deliveries of a webhook: how an operator, or the webhook's health, makes them due or ends them. */
+/** Statements that make the pending deliveries of a webhook due, or end them: for an operator, or because of the webhook's health. */
 
 /**
- * The most deliveries that one statement ends or deletes. D1 runs one statement at a time, so a longer one would delay signed
- * calls. The sweep does the rest.
+ * The most deliveries that one statement ends or deletes. D1 runs one statement at a time, so a longer statement would delay signed
+ * calls. The sweep ends the remaining deliveries.
  */
 export const MOST_ENDED = 5_000;
 
@@ -20,10 +20,10 @@ export const isWebhook = (key: WebhookKey) => and(eq(webhooks.siteId, key.siteId
 export const isDeliveryOf = (key: WebhookKey) =>
   and(eq(deliveries.siteId, key.siteId), eq(deliveries.webhookId, key.id));
 
-/** The status must stand in the SQL itself: with a bound value SQLite does not use the partial index. */
+/** The status is a literal of the SQL, because SQLite does not use the partial index with a bound value. */
 export const IS_PENDING = sql`${deliveries.status} = 'pending'`;
 
-/** Lets the attempts in flight count as sent again. @param where condition on the webhook */
+/** Makes the deliveries in flight count as sent again. @param where condition on the webhook */
 export function renewInFlight(db: D1Database, key: WebhookKey, now: number, where: SQL | undefined) {
   const isOf = exists(drizzle(db).select({ one: sql`1` }).from(webhooks).where(where));
   const { nextAttemptAt, lease } = deliveries;
@@ -35,7 +35,7 @@ export function renewInFlight(db: D1Database, key: WebhookKey, now: number, wher
     .where(and(isOf, isDeliveryOf(key), IS_PENDING, inFlight));
 }
 
-/** @param where condition on the webhook */
+/** {@link makeDue} as a query. @param where condition on the webhook */
 export function makeDueWhere(db: D1Database, key: WebhookKey, now: number, where: SQL | undefined) {
   const store = drizzle(db);
   const { seq, nextAttemptAt, lease } = deliveries;
@@ -52,9 +52,9 @@ export function makeDueWhere(db: D1Database, key: WebhookKey, now: number, where
 }
 
 /**
- * Makes pending deliveries of an enabled webhook with this URL due now, up to {@link MOST_ENDED}. Those in flight stay as they are.
+ * Makes pending deliveries of an enabled webhook with this URL due now, up to {@link MOST_ENDED}. Deliveries in flight do not change.
  *
- * @returns false when that were all of them
+ * @returns whether there may be more of them
  */
 export async function makeDue(
   runtime: Runtime,
@@ -68,7 +68,7 @@ export async function makeDue(
   return meta.changes === MOST_ENDED;
 }
 
-/** Ends the pending deliveries of a disabled webhook, up to {@link MOST_ENDED}. What made one fail before stays on it. */
+/** Ends the pending deliveries of a disabled webhook, up to {@link MOST_ENDED}. A delivery that failed before keeps its last error. */
 export function endPending(db: D1Database, key: WebhookKey) {
   const store = drizzle(db);
   const pending = and(isDeliveryOf(key), IS_PENDING);

@@ -11,7 +11,7 @@ export interface WaitingRow {
   status: (typeof webhooks.$inferSelect)["status"] | null;
   /** 1 when it is enabled and has a delivery that was due at `dueBefore`. */
   isDue: number;
-  /** 1 when the others of its site are to be told that it fails. */
+  /** 1 when the other webhooks of its site must get an event about its failure. */
   isToBeTold: number;
 }
 
@@ -21,15 +21,14 @@ const nextPending = (after: ReturnType<typeof sql>) => sql`(SELECT json_array(${
   FROM ${deliveries} AS ${next} WHERE ${next.status} = 'pending' AND ${after} ORDER BY ${next.siteId}, ${next.webhookId} LIMIT 1)`;
 
 /**
- * The last value is higher than any time, so the search jumps past all rows of the webhook. Without it SQLite would read each of
- * them.
+ * The last value is higher than any time, so the search jumps over all rows of the webhook. Without it SQLite would read each row.
  */
 const AFTER = sql`(${next.siteId}, ${next.webhookId}, ${next.nextAttemptAt}) > (waiting.key ->> 0, waiting.key ->> 1, 9007199254740991)`;
 
 /**
- * The webhooks with a delivery that was due at `dueBefore`, those that fail and whose site is to be told, and the disabled and
- * deleted ones with any pending delivery, which come first: enabling one waits for them. The recursion jumps from one webhook to the next in the index, so it reads a few rows for
- * each webhook with pending deliveries, and none for the others. A webhook that fails for minutes has a pending delivery.
+ * Selects webhooks with a delivery that was due at `dueBefore`, failing webhooks that need an event, and disabled or deleted webhooks with
+ * a pending delivery. The last kind comes first, because enabling a webhook waits for its pending deliveries. The recursion jumps in the
+ * index from one webhook with pending deliveries to the next. Every webhook that fails for minutes has a pending delivery.
  */
 export const selectWaiting: Statement<{ dueBefore: number; now: number; limit: number }> = statement(
   (v) => sql`WITH RECURSIVE waiting(key) AS (

@@ -5,12 +5,12 @@ import { eventData, nextEvent } from "../../core/store/outbox.ts";
 import { homeSites } from "../../core/store/schema.ts";
 import { insertInto, type Statement, statement } from "../../core/store/statement.ts";
 
-/** Events that no signed call leaves: the service has done something on its own. On a site without events they write nothing. */
+/** Events that the service writes on its own, not for a signed call. On a site without events these statements write nothing. */
 
-/** The values of such an event. `type` may stand in the SQL itself; `now` in Unix seconds. */
+/** The values of such an event. `type` may be a literal of the SQL. `now` is in Unix seconds. */
 type EventValues = { siteId: SQL; eventId: SQL; type: SQL; now: SQL };
 
-/** Inserts the event if `where` holds. @param from further tables that `data` and `where` use, with CROSS JOIN behind them */
+/** Inserts the event if `where` holds. @param from further tables that `data` and `where` use; it ends with CROSS JOIN */
 export const ownEvent = (
   v: EventValues,
   data: Record<string, SQL | Column>,
@@ -45,7 +45,6 @@ export const ownDeliveries = (v: Omit<EventValues, "eventId">, where: SQL = sql`
 // Events about a webhook, for the other webhooks of its site. They hold no text of a customer or a receiver.
 
 type NewsOfWebhook = {
-  /** The event's type. */
   type: string;
   siteId: number;
   /** The webhook that the event is about. */
@@ -84,14 +83,14 @@ export interface WebhookNotice {
   /** The webhook that the event is about. */
   about: string;
   reason: string;
-  /** The webhook, when it is told; else null. */
+  /** The webhook when it gets the event; otherwise null. */
   told: string | null;
 }
 
-/** How many of a site's newest events are searched for one that was just written. */
+/** How many of a site's newest events are searched for the event that was just written. */
 const NEWEST = sql.raw("100");
 
-/** Reads what was written by the event's id, so that it is also found by a second try, after an answer of D1 was lost. */
+/** Finds the written event by its id. So a second try finds it too, after an answer of D1 was lost. */
 const selectTelling: Statement<{ siteId: number; eventId: string }, WebhookNotice> = statement(
   (v) => sql`SELECT ${events.siteId} AS siteId, ${events.type} AS type, ${events.data} ->> 'webhook_id' AS about,
       ${events.data} ->> 'reason' AS reason, ${deliveries.webhookId} AS told
@@ -102,8 +101,8 @@ const selectTelling: Statement<{ siteId: number; eventId: string }, WebhookNotic
 );
 
 /**
- * A part of a batch: an event about a webhook, and its deliveries to the site's other webhooks that want it, if the statement before
- * it in the batch changed a row.
+ * A part of a batch: an event about a webhook, and its deliveries to the other webhooks of the site that want it. It writes only when the
+ * statement before it in the batch changed a row.
  */
 export const tellOthers = (db: D1Database, about: NewsOfWebhook) => {
   const { reason, ...event } = about;
@@ -114,10 +113,10 @@ export const tellOthers = (db: D1Database, about: NewsOfWebhook) => {
   };
 };
 
-/** How long a webhook fails before the others of its site are told. */
+/** How long a webhook fails before the other webhooks of its site get an event. */
 const TOLD_AFTER_SECONDS = 300;
 
-/** Whether a webhook of `webhooks` fails for so long that the others are to be told, and were not told yet. */
+/** Whether a webhook of `webhooks` has failed for that long, and no event about it was written yet. */
 export const isToBeTold = (now: SQL): SQL =>
   sql`(${webhooks.status} = 'enabled' AND ${webhooks.failingToldAt} IS NULL
     AND ${webhooks.failingSince} <= ${now} - ${sql.raw(String(TOLD_AFTER_SECONDS))})`;
@@ -127,7 +126,7 @@ const noteTold: Statement<{ siteId: number; webhookId: string; now: number }> = 
     WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND ${isToBeTold(v.now)}`,
 );
 
-/** A part of a batch: tells the others that a webhook fails, once until it is well again. @param now Unix seconds */
+/** A part of a batch: writes one event about a failing webhook, until it succeeds again. @param now Unix seconds */
 export const tellFailing = (
   db: D1Database,
   webhook: { siteId: number; webhookId: string },

@@ -8,7 +8,7 @@ import { FIRST_IN_LINE } from "./deliveries.ts";
 import { endPending } from "./pending-deliveries.ts";
 import { tellOthers } from "./webhook-events.ts";
 
-/** A webhook that fails for this long without any success is disabled, once a delivery shows that it does not keep up. */
+/** After this time without any success a failing webhook is disabled, once a delivery shows that it does not keep up. */
 export const FAILING_DAYS = 5;
 const DAY_SECONDS = 86_400;
 const FAILING_SECONDS = FAILING_DAYS * DAY_SECONDS;
@@ -17,11 +17,11 @@ const FAILING_SECONDS = FAILING_DAYS * DAY_SECONDS;
 export type WebhookHealth = {
   siteId: number;
   webhookId: string;
-  /** The URL that was posted to. The result does not count for a URL that the webhook has got since. */
+  /** The URL that was posted to. The result does not count when the webhook has another URL by now. */
   url: string;
   /** When the attempts failed, in Unix seconds; null when one of them succeeded. */
   failedAt: number | null;
-  /** 1 when the last of them to end took long; counts when one of them succeeded. */
+  /** 1 when the attempt that ended last took long. It counts only when one of the attempts succeeded. */
   slow: number;
   /** The status and the cause of the last failure, or of the 410, and the `seq` of its event. The cause is null after a success. */
   lastStatus: number | null;
@@ -68,10 +68,9 @@ const late = alias(deliveries, "late");
 const ended = alias(deliveries, "ended");
 
 /**
- * Disables a webhook for a reason. For `failing` there must be something to judge: a delivery that has used up its attempts, or one
- * that is due for a day and held by nobody. A webhook that hangs under load uses up no attempts for weeks. A lease that ended keeps
- * its time, so it counts as due since then. A second try of the same batch, which the event's id in the audit log shows, disables
- * nothing: an operator may have enabled the webhook since.
+ * Disables a webhook for a reason. For `failing` there must be a delivery that has used up its attempts, or one that is due for a day
+ * without a lease in force, because a webhook that hangs under load uses up no attempts for weeks. A second try of the same batch, which
+ * the event's id in the audit log shows, disables nothing: an operator may have enabled the webhook meanwhile.
  */
 const disable: Statement<DisablingValues, DisabledWebhook> = statement(
   (
@@ -100,7 +99,7 @@ export interface DisabledWebhook {
 
 /**
  * Records whether a webhook fails. A webhook that is gone, or has failed for {@link FAILING_DAYS} and does not keep up, is disabled:
- * its pending deliveries end, and the site's other webhooks are told.
+ * its pending deliveries end, and the site's other webhooks get an event.
  *
  * @param knownFailingSince   since when the webhook fails, as far as the caller knows. Saves statements that would change nothing
  * @param eventId of the event that tells of it

@@ -9,7 +9,7 @@ import { kvKey, ResolvingIsolate, recordOf, refusalOf, unpublished } from "../..
 import { staleKv } from "../../support/stale-kv.ts";
 import { World } from "../../support/world.ts";
 
-/** A KV that does not answer until the test lets it, and records its puts. */
+/** A KV that answers only when the test says so, and records its puts. */
 function heldKv() {
   const { promise, resolve } = Promise.withResolvers<AppRecord | null>();
   const puts: AppRecord[] = [];
@@ -20,7 +20,7 @@ function heldKv() {
   return { kv, puts, answer: resolve };
 }
 
-/** A directory that does not answer until the test lets it. */
+/** A directory that answers only when the test says so. */
 function heldD1() {
   const faults = new Faults(() => "late");
   return { directory: faultyD1(env.DB, faults), uncounted: true, answer: () => faults.end(), calls: faults.calls };
@@ -45,7 +45,7 @@ const cold = (isolate: ResolvingIsolate, appid: string, more?: number) =>
   isolate.lookUp({ trust: "cache", appid, inTurn: false }, more);
 
 describe("a cold look-up", () => {
-  it.each(["main", "apac"])("asks no D1 when KV answers within 15 ms: home %s", async (home) => {
+  it.each(["main", "apac"])("a cold look-up asks no D1 when KV answers within 15 ms: home %s", async (home) => {
     const { appid } = await World.create({}, home);
     const record = await recordOf(appid);
     const credentials = replacing(env.CREDENTIALS, { get: async () => record });
@@ -54,7 +54,7 @@ describe("a cold look-up", () => {
     expect([isolate.trips.single, isolate.tripsToApac.single]).toEqual([0, 0]);
   });
 
-  it("asks D1 at once, without those 15 ms, when KV does not have the app", async () => {
+  it("a cold look-up asks D1 at once, without the wait of 15 ms, when KV does not have the app", async () => {
     const { appid } = await unpublished();
     const credentials = replacing(env.CREDENTIALS, { get: async () => null });
     const isolate = new ResolvingIsolate({ credentials });
@@ -63,7 +63,7 @@ describe("a cold look-up", () => {
     expect(fired).toEqual([]);
   });
 
-  it("uses D1's answer when KV answers later, replaces an old record of KV, and never replaces D1's answer", async () => {
+  it("a cold look-up uses D1's answer when KV answers later, and corrects an old record of KV", async () => {
     const world = await World.create();
     const { kv, puts, answer } = heldKv();
     const isolate = new ResolvingIsolate({ credentials: kv, hedged: true });
@@ -75,7 +75,7 @@ describe("a cold look-up", () => {
     expect(puts).toEqual([record]);
   });
 
-  it("uses KV's answer when D1 answers later, and keeps D1's for the next request", async () => {
+  it("a cold look-up uses KV's answer when D1 answers later, and the next request uses D1's answer", async () => {
     const world = await World.create();
     const [{ kv, puts, answer }, d1] = [heldKv(), heldD1()];
     const isolate = new ResolvingIsolate({ credentials: kv, ...d1, hedged: true });
@@ -90,7 +90,7 @@ describe("a cold look-up", () => {
     expect(puts).toEqual([record]);
   });
 
-  it("uses KV's later answer when D1 fails", async () => {
+  it("a cold look-up uses KV's later answer when D1 fails", async () => {
     const world = await World.create();
     const [{ kv, answer }, { directory, asked }] = [heldKv(), downD1()];
     const isolate = new ResolvingIsolate({ credentials: kv, directory, hedged: true });
@@ -100,7 +100,7 @@ describe("a cold look-up", () => {
     expect(await found).toMatchObject({ source: "kv", credentials: { appid: world.appid } });
   });
 
-  it("fails with D1's fault when KV does not have the app either", async () => {
+  it("a cold look-up fails with D1's fault when KV does not have the app either", async () => {
     const { appid } = await World.create();
     const [{ kv, answer }, { directory, asked }] = [heldKv(), downD1()];
     const isolate = new ResolvingIsolate({ credentials: kv, directory, hedged: true });
@@ -110,7 +110,7 @@ describe("a cold look-up", () => {
     expect(await found).toMatchObject({ code: "unavailable", context: { reason: "d1_unavailable" } });
   });
 
-  it("does not wait for KV when the directory names a closed home", async () => {
+  it("a cold look-up does not wait for KV when the directory names a closed home", async () => {
     const { appid } = await World.create({}, "apac");
     const isolate = new ResolvingIsolate({ credentials: heldKv().kv, closedHomes: ["apac"], hedged: true });
     const longerThanTheTest = 3_600_000;
@@ -118,7 +118,7 @@ describe("a cold look-up", () => {
     expect(refused).toMatchObject({ context: { reason: "home_closed" } });
   });
 
-  it("waits for neither longer than the request's time", async () => {
+  it("a cold look-up waits for neither KV nor D1 longer than the request's time", async () => {
     const { appid } = await World.create();
     const isolate = new ResolvingIsolate({ credentials: heldKv().kv, directory: downDb(env.DB), hedged: true });
     const fired = firedTimers();
@@ -126,7 +126,7 @@ describe("a cold look-up", () => {
     expect(Math.max(...fired)).toBeLessThanOrEqual(60);
   });
 
-  it("puts nothing into a KV that hangs for ever: it is slow, not empty", async () => {
+  it("a cold look-up puts nothing into a KV that hangs for ever, because that KV is slow and not empty", async () => {
     const { appid } = await World.create();
     const { kv, puts } = heldKv();
     const isolate = new ResolvingIsolate({ credentials: kv, hedged: true });
@@ -135,7 +135,7 @@ describe("a cold look-up", () => {
     expect(puts).toEqual([]);
   });
 
-  it("believes KV soon after the directory denied the app: the directory may have been restored to an earlier time", async () => {
+  it("a cold look-up believes KV's late record when the directory, which may be restored, denies the app", async () => {
     const world = await World.create();
     const record = await recordOf(world.appid);
     const { kv, answer } = heldKv();
@@ -147,12 +147,12 @@ describe("a cold look-up", () => {
     expect(await looked).toMatchObject({ source: "kv", credentials: { appid, revoked: true } });
   });
 
-  it("does not wait for a hanging KV when the directory said that there is no such app", async () => {
+  it("a cold look-up does not wait for a hanging KV when the directory says that there is no such app", async () => {
     const isolate = new ResolvingIsolate({ credentials: heldKv().kv, hedged: true });
     expect(await cold(isolate, `gone-${crypto.randomUUID()}`)).toBeUndefined();
   });
 
-  it("keeps what another request has read of D1 meanwhile", async () => {
+  it("a cold look-up keeps the record that another request has read from D1 meanwhile", async () => {
     const world = await World.create();
     const { kv, answer } = heldKv();
     const isolate = new ResolvingIsolate({ credentials: kv });
@@ -165,7 +165,7 @@ describe("a cold look-up", () => {
     expect(await slow).toMatchObject({ source: "isolate", credentials: { revoked: false } });
   });
 
-  it("knows an app that was issued after a location of KV had cached the miss", async () => {
+  it("a cold look-up finds an app that was issued after a location of KV had cached the miss", async () => {
     const world = await World.create();
     const appid = `later-${world.siteId}`;
     const credentials = staleKv(env.CREDENTIALS);

@@ -19,7 +19,7 @@ const recordFor = (appid: string): AppRecord => ({
 const put = (appid: string, value: unknown) => env.CREDENTIALS.put(`app:${appid}`, JSON.stringify(value));
 
 describe("the records of many apps", () => {
-  it("are read a hundred at a time", async () => {
+  it("the records of many apps are read from KV a hundred at a time", async () => {
     const appids = Array.from({ length: 201 }, (_, i) => `bulk-${i}`);
     for (const i of [0, 99, 100, 200]) await put(`bulk-${i}`, recordFor(`bulk-${i}`));
     const asked: number[] = [];
@@ -34,7 +34,7 @@ describe("the records of many apps", () => {
     expect(asked).toEqual([100, 100, 1]);
   });
 
-  it("omit those that are missing or damaged", async () => {
+  it("the records of many apps do not include missing or damaged records", async () => {
     await put("whole", recordFor("whole"));
     await put("of-another", recordFor("whole"));
     await put("without-a-home", { ...recordFor("without-a-home"), home: undefined });
@@ -43,7 +43,7 @@ describe("the records of many apps", () => {
     expect([...records.keys()]).toEqual(["whole"]);
   });
 
-  it("are none without KV, and KV is not asked about an empty list", async () => {
+  it("without KV there are no records of apps, and KV is not asked for an empty list", async () => {
     const boom = () => {
       throw new Error("KV was asked");
     };
@@ -51,7 +51,7 @@ describe("the records of many apps", () => {
     expect(await readRecords(replacing(env.CREDENTIALS, { get: boom }), [])).toEqual(new Map());
   });
 
-  it("are unavailable when KV fails", async () => {
+  it("the records of many apps are unavailable when KV fails", async () => {
     const kv = replacing(env.CREDENTIALS, { get: () => Promise.reject(new Error("KV is down")) });
     await expect(readRecords(kv, ["whole"])).rejects.toMatchObject({
       code: "unavailable",

@@ -5,7 +5,7 @@ import { NOW, runtimeAt } from "../../support/test-runtime.ts";
 
 const NOTHING = () => undefined;
 
-/** Turns whose draws take the name at these places of the list, from 0 to 1, and then the first name. */
+/** Turns with chosen draws: each number from 0 to 1 is the place of the drawn name in the list. Later draws take the first name. */
 function turnsDrawing(...places: number[]) {
   const drawn: string[] = [];
   const turns = new LookUpTurns({ ...runtimeAt(() => NOW * 1000), random: () => places.shift() ?? 0 });
@@ -26,7 +26,7 @@ describe("the turns of look-ups in an isolate", () => {
   beforeEach(() => void vi.useFakeTimers({ now: NOW * 1000 }));
   afterEach(() => void vi.useRealTimers());
 
-  it("are five a second, drawn from all names that wait; the others are refused after a second", async () => {
+  it("an isolate looks up five names a second that are drawn from all waiting names, and refuses the others", async () => {
     const { wait, drawn } = turnsDrawing(0, 0.999, 0.5, 0, 0.999);
     const waiting = Array.from({ length: 20 }, (_, n) => wait(`made-up-${n}`));
     await vi.advanceTimersByTimeAsync(400);
@@ -38,7 +38,7 @@ describe("the turns of look-ups in an isolate", () => {
     expect(answers.filter((answer) => answer !== undefined)).toEqual(Array(15).fill(REFUSED));
   });
 
-  it("count a name once, however many requests wait for it", async () => {
+  it("a name counts once in a draw of look-ups, however many requests wait for it", async () => {
     const { wait, drawn } = turnsDrawing(0.5);
     const flood = Array.from({ length: 99 }, () => wait("made-up"));
     const honest = wait("honest");
@@ -49,7 +49,7 @@ describe("the turns of look-ups in an isolate", () => {
     expect((await Promise.all(flood)).filter((answer) => answer === undefined)).toHaveLength(4);
   });
 
-  it("are left to others by a request whose name is found meanwhile", async () => {
+  it("a request whose name is found meanwhile leaves its turn to other names", async () => {
     const { wait, drawn } = turnsDrawing(0, 0);
     let record: string | undefined;
     const found = wait("known", () => record);
@@ -59,7 +59,7 @@ describe("the turns of look-ups in an isolate", () => {
     expect([await found, await other, drawn]).toEqual(["a record", undefined, ["known", "other"]]);
   });
 
-  it("are first for a name that comes back after it was refused, and it is drawn once for that", async () => {
+  it("a name that comes back after a refusal is drawn before the others, once", async () => {
     const { wait, drawn } = turnsDrawing();
     const flood = () => Array.from({ length: 20 }, (_, n) => wait(`made-up-${drawn.length}-${n}`));
     const first = [...flood(), wait("honest")];

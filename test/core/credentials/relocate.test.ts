@@ -5,7 +5,7 @@ import { downDb } from "../../support/down-db.ts";
 import { type Change, ResolvingIsolate, recordOf, refusalOf, warm } from "../../support/resolving-isolate.ts";
 import { World } from "../../support/world.ts";
 
-/** An app of `apac` that the isolate believes to be in another home, as after a move or a restore. */
+/** An app of `apac` whose record in the isolate names another home, as after a move or a restore. */
 async function misplaced(home: string, change: Change = {}) {
   const world = await World.create({}, "apac");
   const { known } = await warm(world);
@@ -14,7 +14,7 @@ async function misplaced(home: string, change: Change = {}) {
 }
 
 describe("looking for an app whose home does not answer", () => {
-  it("finds the app where the directory says, and puts the record into KV", async () => {
+  it("an app whose home does not answer is found where the directory says, and its record is put into KV", async () => {
     const { world, isolate, believed } = await misplaced("eu");
     await env.CREDENTIALS.put(`app:${world.appid}`, JSON.stringify({ ...(await recordOf(world.appid)), home: "eu" }));
     expect(await isolate.relocate(believed)).toMatchObject({ source: "d1", credentials: { home: "apac", keys: [{}] } });
@@ -22,21 +22,21 @@ describe("looking for an app whose home does not answer", () => {
     expect(await isolate.remembered(world.appid)).toMatchObject({ credentials: { home: "apac" } });
   });
 
-  it("shares one read among requests at the same moment: all of them find the app", async () => {
+  it("simultaneous searches for an app whose home does not answer read the directory once", async () => {
     const { isolate, believed } = await misplaced("eu");
     const found = await Promise.all(Array.from({ length: 5 }, () => isolate.relocate(believed)));
     expect(found.map((each) => each?.credentials.home)).toEqual(Array(5).fill("apac"));
     expect([isolate.trips.single, isolate.tripsToApac.single]).toEqual([1, 1]);
   });
 
-  it("asks again after a directory that did not answer", async () => {
+  it("a search for an app in another home is repeated after the directory did not answer", async () => {
     const { isolate, believed } = await misplaced("eu", { directory: downDb(env.DB) });
     await refusalOf(isolate.relocate(believed));
     isolate.bindings.directory = env.DB;
     expect(await isolate.relocate(believed)).toMatchObject({ credentials: { home: "apac" } });
   });
 
-  it("finds nothing when the directory says the same or knows no route, and asks once in 5 s for an app and client", async () => {
+  it("a directory that names no other home is asked once in 5 s for each app and client", async () => {
     const { world, isolate, believed } = await misplaced("apac");
     const trips = async (client?: string) => {
       expect(await isolate.relocate(believed, client)).toBeUndefined();
@@ -52,7 +52,7 @@ describe("looking for an app whose home does not answer", () => {
     expect(isolate.tripsToApac.single).toBe(0);
   });
 
-  it("does not ask about an app of main: the directory is the very database that does not answer", async () => {
+  it("an app of main is not looked for in the directory, because that is the database that does not answer", async () => {
     const { isolate, believed } = await misplaced("main");
     expect(await isolate.relocate(believed)).toBeUndefined();
     expect([isolate.trips.single, isolate.tripsToApac.single]).toEqual([0, 0]);
@@ -62,7 +62,7 @@ describe("looking for an app whose home does not answer", () => {
     ["the directory is down", { directory: downDb(env.DB) }, "d1_unavailable"],
     ["the other home is down", { apac: downDb(env.HOME_APAC) }, "d1_unavailable"],
     ["the other home is closed", { closedHomes: ["apac"] }, "home_closed"],
-  ])("is unavailable when %s", async (_, change, reason) => {
+  ])("a search for an app in another home is unavailable when %s", async (_, change, reason) => {
     const { isolate, believed } = await misplaced("eu", change);
     const { code, context } = await refusalOf(isolate.relocate(believed));
     expect([code, context.reason]).toEqual(["unavailable", reason]);

@@ -24,7 +24,7 @@ import { NOW, World } from "../../support/world.ts";
 
 const OTHER_KEY = MASTER_KEY.toReversed();
 
-/** The trips of a look-up that docs/numbers.json states: those of a create but its batch. */
+/** The trips of a look-up according to docs/numbers.json: the trips of a create without its batch. */
 const statedTrips = (name: "trips.cold" | "trips.main" | "trips.home") => numbers.results[name].value - 1;
 
 async function rotate(world: World, overlapSeconds: number, ends?: "previous"): Promise<void> {
@@ -38,7 +38,7 @@ const versionOf = ({ appid, home }: World) =>
   databaseOf(home).prepare("SELECT version FROM apps WHERE appid = ?").bind(appid).first<string>("version");
 
 describe("resolving", () => {
-  it("asks the isolate, then KV, then D1, and fills the caches that missed", async () => {
+  it("a look-up asks the isolate, then KV, then D1, and fills the caches that did not have the app", async () => {
     const world = await unpublished();
     const { appid, siteId } = world;
     const first = new ResolvingIsolate();
@@ -57,7 +57,7 @@ describe("resolving", () => {
     expect(statedTrips("trips.cold")).toBe(0);
   });
 
-  it("believes the isolate for 300 s", async () => {
+  it("a look-up believes the isolate's record for 300 s", async () => {
     const world = await World.create();
     const { isolate } = await warm(world);
     isolate.clock.now += 299;
@@ -66,7 +66,7 @@ describe("resolving", () => {
     expect(await isolate.resolve(world.appid)).toMatchObject({ source: "kv" });
   });
 
-  it("asks the directory where an app of another home is, then that home, and puts the record with its home into KV", async () => {
+  it("a look-up of an app in another home asks the directory, then that home, and puts the record into KV", async () => {
     const world = await unpublished("apac");
     const { appid, siteId } = world;
     const first = new ResolvingIsolate();
@@ -82,7 +82,7 @@ describe("resolving", () => {
     expect([second.trips.single, second.tripsToApac.single]).toEqual([0, 0]);
   });
 
-  it("lets a location of KV keep what it read, a miss too, for an hour", async () => {
+  it("a location of KV caches a read record or a miss for an hour", async () => {
     const { appid } = await World.create();
     const gets: unknown[][] = [];
     const get = async (...given: unknown[]) => void gets.push(given);
@@ -90,7 +90,7 @@ describe("resolving", () => {
     expect(gets).toEqual([[kvKey(appid), { type: "json", cacheTtl: 3_600 }]]);
   });
 
-  it("lets KV keep a sealed record for a day, and no clear secret", async () => {
+  it("KV keeps a sealed record for a day, and no clear secret", async () => {
     const world = await unpublished();
     const puts: unknown[][] = [];
     const credentials = replacing(env.CREDENTIALS, { put: async (...given: unknown[]) => void puts.push(given) });
@@ -112,7 +112,7 @@ describe("resolving", () => {
     expect(String(puts[0]?.[1])).not.toContain(world.secret);
   });
 
-  it("does not know an appid that D1 does not know, and caches nothing of it", async () => {
+  it("a look-up finds no appid that D1 does not know, and caches nothing of it", async () => {
     const isolate = new ResolvingIsolate();
     expect(await isolate.resolve("unknown-app")).toBeUndefined();
     expect(await isolate.resolve("unknown-app")).toBeUndefined();
@@ -121,7 +121,7 @@ describe("resolving", () => {
   });
 
   it.each([[""], ["a".repeat(65)], ["with blank"], ["a\n"], ["a/b"], ["."], ["漢字"], ["a'--"], ["\0"]])(
-    "looks nowhere for %j, which no appid can be",
+    "a look-up asks neither KV nor D1 for %j, which no appid can be",
     async (appid) => {
       const isolate = new ResolvingIsolate();
       expect(APPID.test(appid)).toBe(false);
@@ -130,14 +130,14 @@ describe("resolving", () => {
     },
   );
 
-  it("reports a revoked app as revoked, whichever key sealed its secret", async () => {
+  it("a look-up reports a revoked app as revoked, whichever key sealed its secret", async () => {
     const world = await World.create();
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
     const found = await new ResolvingIsolate({ masterKeys: [OTHER_KEY] }).resolve(world.appid);
     expect(found?.credentials).toMatchObject({ revoked: true, keys: [] });
   });
 
-  it("knows the previous secret until its overlap ends", async () => {
+  it("a look-up gives the previous secret until its overlap ends", async () => {
     const world = await World.create();
     const first = await versionOf(world);
     await rotate(world, 60);
@@ -152,7 +152,7 @@ describe("resolving", () => {
     expect(await known(NOW + 60)).toEqual([current]);
   });
 
-  it("evicts the app that was cached first when it holds a thousand", async () => {
+  it("an isolate that holds a thousand apps drops the app that was cached first", async () => {
     const keyring = await importKeyring([MASTER_KEY]);
     const record = async (key: string) => {
       const appid = key.slice("app:".length);
@@ -190,7 +190,7 @@ describe("resolving without a good answer of KV", () => {
     ["throws at once", replacing(env.CREDENTIALS, { get: boom })],
     ["rejects", replacing(env.CREDENTIALS, { get: async () => boom() })],
     ["hangs for ever", replacing(env.CREDENTIALS, { get: () => never })],
-  ])("asks D1 when KV %s", async (_, credentials) => {
+  ])("a look-up asks D1 when KV %s", async (_, credentials) => {
     await new ResolvingIsolate().resolve(appid);
     const isolate = new ResolvingIsolate({ credentials, hedged: true });
     expect(await isolate.resolve(appid)).toMatchObject({ source: "d1", credentials: { appid, revoked: false } });
@@ -218,7 +218,7 @@ describe("resolving without a good answer of KV", () => {
     ["a previous end in words", JSON.stringify({ ...good, appid: "APPID", previousExpiresAt: "soon", revokedAt: 1 })],
     ["a secret in another form", JSON.stringify({ ...good, appid: "APPID", secret: "plain text", revokedAt: null })],
     ["a retired master key", JSON.stringify({ ...good, appid: "APPID", revokedAt: null })],
-  ])("asks D1 when KV holds %s, and replaces that record", async (_, text) => {
+  ])("a look-up asks D1 when KV holds %s, and replaces that record", async (_, text) => {
     await env.CREDENTIALS.put(kvKey(appid), text.replace("APPID", appid));
     const isolate = new ResolvingIsolate();
     expect(await isolate.resolve(appid)).toMatchObject({ source: "d1", credentials: { appid, revoked: false } });
@@ -228,7 +228,7 @@ describe("resolving without a good answer of KV", () => {
     });
   });
 
-  it("ignores a previous secret in a record that does not say when it ends", async () => {
+  it("a previous secret without an end in KV's record is ignored", async () => {
     await new ResolvingIsolate().resolve(appid);
     const record = await env.CREDENTIALS.get<Record<string, unknown>>(kvKey(appid), "json");
     await env.CREDENTIALS.put(
@@ -243,7 +243,7 @@ describe("resolving without a good answer of KV", () => {
   it.each<[string, () => unknown]>([
     ["take a record, throwing", boom],
     ["take a record", async () => boom()],
-  ])("goes on with a warning when KV does not %s", async (_, put) => {
+  ])("a look-up succeeds with a warning when KV does not %s", async (_, put) => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     await new ResolvingIsolate().resolve(appid);
     const record = await recordOf(appid);
@@ -258,7 +258,7 @@ describe("resolving without a good answer of KV", () => {
 });
 
 describe("resolving without a good answer of D1", () => {
-  it("is unavailable when D1 does not answer", async () => {
+  it("a look-up is unavailable when D1 does not answer", async () => {
     const { appid } = await unpublished();
     const isolate = new ResolvingIsolate({ directory: downDb(env.DB) });
     const { code, context } = await refusalOf(isolate.resolve(appid));
@@ -270,16 +270,19 @@ describe("resolving without a good answer of D1", () => {
     ["down", { apac: downDb(env.HOME_APAC) }, "d1_unavailable"],
     ["not bound", { apac: undefined }, "home_unbound"],
     ["closed", { closedHomes: ["apac"] }, "home_closed"],
-  ])("is unavailable when the app's home is %s; a closed home is not asked", async (_, change, reason) => {
-    const { appid } = await unpublished("apac");
-    const isolate = new ResolvingIsolate(change);
-    const { code, context } = await refusalOf(isolate.resolve(appid));
-    expect([code, context.reason]).toEqual(["unavailable", reason]);
-    expect(isolate.trips.single).toBe(1);
-    if (reason === "home_closed") expect(isolate.tripsToApac).toEqual({ single: 0, batches: 0 });
-  });
+  ])(
+    "a look-up is unavailable when the app's home is %s, and a closed home is not asked",
+    async (_, change, reason) => {
+      const { appid } = await unpublished("apac");
+      const isolate = new ResolvingIsolate(change);
+      const { code, context } = await refusalOf(isolate.resolve(appid));
+      expect([code, context.reason]).toEqual(["unavailable", reason]);
+      expect(isolate.trips.single).toBe(1);
+      if (reason === "home_closed") expect(isolate.tripsToApac).toEqual({ single: 0, batches: 0 });
+    },
+  );
 
-  it("does not need the directory for an app that KV knows, in either home", async () => {
+  it("a look-up of an app that KV knows does not need the directory, in either home", async () => {
     for (const home of ["main", "apac"]) {
       const { appid } = await World.create({}, home);
       const isolate = new ResolvingIsolate({ directory: downDb(env.DB) });
@@ -287,7 +290,7 @@ describe("resolving without a good answer of D1", () => {
     }
   });
 
-  it("says that MASTER_KEY is wrong, and puts nothing into KV", async () => {
+  it("a look-up with a wrong MASTER_KEY says so, and puts nothing into KV", async () => {
     const { appid } = await unpublished();
     const isolate = new ResolvingIsolate({ masterKeys: [OTHER_KEY] });
     const { code, context } = await refusalOf(isolate.resolve(appid));
@@ -299,7 +302,7 @@ describe("resolving without a good answer of D1", () => {
     expect(await env.CREDENTIALS.get(kvKey(appid))).toBeNull();
   });
 
-  it("does not confuse another fault with a wrong MASTER_KEY: an empty secret", async () => {
+  it("an empty secret, which is another fault, is not reported as a wrong MASTER_KEY", async () => {
     const world = await World.create();
     const { appid, siteId } = world;
     const version = (await versionOf(world)) ?? "";
@@ -317,7 +320,7 @@ describe("resolving without a good answer of D1", () => {
 });
 
 describe("refreshing", () => {
-  it("reads D1 instead of both caches and finds a new version", async () => {
+  it("a refresh reads D1 instead of both caches and finds a new version", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     const before = await versionOf(world);
@@ -329,14 +332,14 @@ describe("refreshing", () => {
     expect(await new ResolvingIsolate().resolve(world.appid)).toMatchObject({ source: "kv", credentials: { keys } });
   });
 
-  it("finds that an app was revoked", async () => {
+  it("a refresh finds that an app was revoked", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
     expect(await isolate.refresh(known)).toMatchObject({ revoked: true, keys: [] });
   });
 
-  it("asks D1 at most once in 5 s while it finds nothing new", async () => {
+  it("a refresh asks D1 at most once in 5 s while it finds nothing new", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     const trips = async () => {
@@ -350,7 +353,7 @@ describe("refreshing", () => {
     expect([await trips(), await trips()]).toEqual([2, 2]);
   });
 
-  it("counts each app separately", async () => {
+  it("the refreshes of each app are counted separately", async () => {
     const [world, other] = [await World.create(), await World.create()];
     const { isolate, known } = await warm(world);
     const another = await isolate.resolve(other.appid);
@@ -360,7 +363,7 @@ describe("refreshing", () => {
     expect(isolate.trips.single).toBe(2);
   });
 
-  it("does not count a read that found a change: the next change is found at once", async () => {
+  it("a refresh that found a change is not counted, so the next change is found at once", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     await rotate(world, 60);
@@ -370,19 +373,19 @@ describe("refreshing", () => {
     expect(third?.keys[0]?.version).toBe(await versionOf(world));
   });
 
-  it("delays nobody at another address: reads that found nothing new count for one client", async () => {
+  it("refreshes of one client that found nothing new delay no client at another address", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     expect(await isolate.refresh(known, "192.0.2.66")).toBeUndefined();
     await rotate(world, 0);
     expect(await isolate.refresh(known, "192.0.2.66")).toBeUndefined();
     expect((await isolate.refresh(known, "192.0.2.1"))?.keys[0]?.version).toBe(await versionOf(world));
-    // The version that one address found helps the other.
+    // The other address can use the version that one address found.
     expect((await isolate.refresh(known, "192.0.2.66"))?.keys[0]?.version).toBe(await versionOf(world));
     expect(isolate.trips.single).toBe(2);
   });
 
-  it("reads once for a client's requests at the same moment, and all of them get what it found", async () => {
+  it("simultaneous refreshes of one client read D1 once, and all of them get the result", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     const together = () => Promise.all(Array.from({ length: 20 }, () => isolate.refresh(known)));
@@ -392,7 +395,7 @@ describe("refreshing", () => {
     expect(isolate.trips.single).toBe(1);
   });
 
-  it("puts only new records into KV", async () => {
+  it("a refresh puts only new records into KV", async () => {
     const world = await World.create();
     const puts: string[] = [];
     const put = async (...given: [string, string]) => {
@@ -409,7 +412,7 @@ describe("refreshing", () => {
     expect(puts).toEqual([kvKey(world.appid)]);
   });
 
-  it("finds that a revocation was undone, as after a restore of the database", async () => {
+  it("a refresh finds that a restore of the database has undone a revocation", async () => {
     const world = await World.create();
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
     const { isolate, known } = await warm(world);
@@ -422,7 +425,7 @@ describe("refreshing", () => {
     });
   });
 
-  it("finds a secret at once that was rotated in a further home, while the directory is down", async () => {
+  it("a refresh finds a secret that was rotated in a further home at once, while the directory is down", async () => {
     const world = await World.create({}, "apac");
     const { isolate, known } = await warm(world, { directory: downDb(env.DB) });
     await rotate(world, 0);
@@ -433,7 +436,7 @@ describe("refreshing", () => {
   it.each<[string, (world: World) => Promise<unknown>]>([
     ["is revoked", (world) => world.admin("DELETE", `/admin/apps/${world.appid}`)],
     ["is not there", ({ appid }) => env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run()],
-  ])("asks the directory too when the app %s in its former home", async (_, act) => {
+  ])("a refresh asks the directory too when the app %s in its former home", async (_, act) => {
     const world = await World.create({}, "apac");
     const { isolate, known } = await warm(world);
     await act(world);
@@ -443,7 +446,7 @@ describe("refreshing", () => {
   });
 
   it.each(["is not bound", "never had the app"])(
-    "follows the directory when the home of the cached record %s",
+    "a refresh follows the directory when the home of the cached record %s",
     async (why) => {
       const world = await World.create({}, "apac");
       const record = await recordOf(world.appid);
@@ -460,7 +463,7 @@ describe("refreshing", () => {
     },
   );
 
-  it("asks no closed home that the directory names", async () => {
+  it("a refresh does not ask a closed home that the directory names", async () => {
     const world = await World.create({}, "apac");
     const { known } = await warm(world);
     const isolate = new ResolvingIsolate({ closedHomes: ["apac"] });
@@ -469,7 +472,7 @@ describe("refreshing", () => {
     expect([context.reason, isolate.tripsToApac]).toEqual(["home_closed", { single: 0, batches: 0 }]);
   });
 
-  it("drops an app that no longer exists, as after a restore of the database", async () => {
+  it("a refresh drops an app that no longer exists after a restore of the database", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world, { credentials: undefined });
     await env.DB.prepare("DELETE FROM apps WHERE appid = ?").bind(world.appid).run();
@@ -479,7 +482,7 @@ describe("refreshing", () => {
 });
 
 describe("confirming", () => {
-  it("asks D1 once in a second for one signature, ten times for an app, however many ask at once", async () => {
+  it("a confirmation asks D1 once a second for one signature, and ten times a second for one app", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     const confirm = (signature: string) =>
@@ -496,7 +499,7 @@ describe("confirming", () => {
     expect(isolate.trips.single).toBe(12);
   });
 
-  it("finds at once that the app was revoked", async () => {
+  it("a confirmation finds at once that the app was revoked", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
@@ -508,7 +511,7 @@ describe("confirming", () => {
 });
 
 describe("publishing a change", () => {
-  it("drops the app here, and puts its record with its home into KV", async () => {
+  it("publishing a change drops the app from the isolate, and puts its record with its home into KV", async () => {
     const world = await World.create({}, "apac");
     const { isolate } = await warm(world);
     const record = { ...(await recordOf(world.appid)), revokedAt: NOW };
@@ -517,7 +520,7 @@ describe("publishing a change", () => {
     expect(await isolate.resolve(world.appid)).toMatchObject({ source: "kv", credentials: { revoked: true } });
   });
 
-  it("happens when an app is issued, rotated and revoked; nothing ever deletes a record", async () => {
+  it("an app's record is published when the app is issued, rotated or revoked, and no record is ever deleted", async () => {
     const calls: string[] = [];
     const CREDENTIALS = replacing(env.CREDENTIALS, {
       put: async (key: string, text: string, options: KVNamespacePutOptions) => {
@@ -537,7 +540,7 @@ describe("publishing a change", () => {
     expect(calls).toEqual([`put ${versions[0]} null`, `put ${versions[1]} null`, `put ${versions[1]} ${NOW}`]);
   });
 
-  it("works without KV", async () => {
+  it("publishing a change works without KV", async () => {
     const world = await World.create();
     const record = await recordOf(world.appid);
     const { isolate } = await warm(world, { credentials: undefined });

@@ -18,7 +18,7 @@ const OWNER = { siteId: 7, appid: "app", version: "a" };
 const SECRET = "s3cret with spaces ~";
 
 describe("a sealed secret", () => {
-  it("opens to what was sealed, for the same app and slot", async () => {
+  it("a sealed secret opens to the same text for the same app and slot", async () => {
     const keyring = await importKeyring([OLD]);
     for (const slot of ["current", "previous"] as const) {
       const sealed = await seal(systemRuntime, keyring, OWNER, slot, SECRET);
@@ -26,7 +26,7 @@ describe("a sealed secret", () => {
     }
   });
 
-  it("has the form v2.<key id>.<iv>.<ciphertext>, shows nothing in clear, and never repeats", async () => {
+  it("a sealed secret has the form v2.<key id>.<iv>.<ciphertext>, shows no clear text, and never repeats", async () => {
     const keyring = await importKeyring([OLD]);
     const [first, second] = [
       await seal(systemRuntime, keyring, OWNER, "current", SECRET),
@@ -37,7 +37,7 @@ describe("a sealed secret", () => {
     expect(first).not.toBe(second);
   });
 
-  it("names the master key that sealed it: the first four bytes of the key's SHA-256", async () => {
+  it("a sealed secret names its master key by the first four bytes of the key's SHA-256", async () => {
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", OLD));
     const keyring = await importKeyring([OLD]);
     const sealed = await seal(systemRuntime, keyring, OWNER, "current", SECRET);
@@ -46,7 +46,7 @@ describe("a sealed secret", () => {
     expect(sealed.startsWith(sealMark(keyring))).toBe(true);
   });
 
-  it("is AES-256-GCM with site, appid and slot as associated data, which another implementation opens", async () => {
+  it("another implementation opens a sealed secret: AES-256-GCM with site, appid and slot as associated data", async () => {
     const sealed = await seal(systemRuntime, await importKeyring([OLD]), OWNER, "previous", SECRET);
     const [, , iv, ciphertext] = sealed.split(".");
     const read = (text = "") => Uint8Array.fromBase64(text, { alphabet: "base64url" });
@@ -64,7 +64,7 @@ describe("a sealed secret", () => {
     ["another app", { ...OWNER, appid: "app2" }, "current"],
     ["another version", { ...OWNER, version: "b" }, "current"],
     ["the other slot", OWNER, "previous"],
-  ])("does not open for %s", async (_, owner, slot) => {
+  ])("a sealed secret does not open for %s", async (_, owner, slot) => {
     const keyring = await importKeyring([OLD]);
     const sealed = await seal(systemRuntime, keyring, OWNER, "current", SECRET);
     await expect(unseal(keyring, owner, slot, sealed)).rejects.toThrow(
@@ -74,7 +74,7 @@ describe("a sealed secret", () => {
     );
   });
 
-  it("of a webhook does not open as an app's, nor the other way round", async () => {
+  it("a webhook's sealed secret does not open as an app's secret, and an app's not as a webhook's", async () => {
     const keyring = await importKeyring([OLD]);
     const { appid: _, ...owner } = OWNER;
     const webhook = { ...owner, webhookId: "app" };
@@ -87,7 +87,7 @@ describe("a sealed secret", () => {
     );
   });
 
-  it("has one form only: the form v1, which named no site, does not open", async () => {
+  it("a secret that is sealed in the old form v1 does not open", async () => {
     const keyring = await importKeyring([OLD]);
     const v1 = await sealedAsV1(OLD, "app|current", SECRET);
     await expect(unseal(keyring, OWNER, "current", v1)).rejects.toThrow(/is in no known form/);
@@ -103,7 +103,7 @@ describe("a sealed secret", () => {
     ["an empty ciphertext", ([v, id, iv]) => [v, id, iv, ""] as string[]],
     ["an empty iv", ([v, id, , text]) => [v, id, "", text] as string[]],
     ["what is not base64", ([v, id, iv]) => [v, id, iv, "?!"] as string[]],
-  ])("does not open with %s", async (_, damage) => {
+  ])("a sealed secret does not open with %s", async (_, damage) => {
     const keyring = await importKeyring([OLD]);
     const sealed = await seal(systemRuntime, keyring, OWNER, "current", SECRET);
     const damaged = damage(sealed.split(".")).join(".");
@@ -114,7 +114,7 @@ describe("a sealed secret", () => {
   });
 
   it.each([[""], ["s3cret"], ["v1"], ["v1.00000000"], ["v1.00000000.iv"], ["v2.00000000.iv"], ["v3.00000000.iv.text"]])(
-    "does not open in another form: %j",
+    "a sealed secret does not open in another form: %j",
     async (text) => {
       await expect(unseal(await importKeyring([OLD]), OWNER, "current", text)).rejects.toThrow(
         new UnsealError("the current secret of app app is in no known form"),
@@ -122,7 +122,7 @@ describe("a sealed secret", () => {
     },
   );
 
-  it("does not open without its master key, and names the key that sealed it", async () => {
+  it("a sealed secret does not open without its master key, and the error names that key", async () => {
     const [old, other] = [await importKeyring([OLD]), await importKeyring([NEW])];
     const sealed = await seal(systemRuntime, old, OWNER, "current", SECRET);
     await expect(unseal(other, OWNER, "current", sealed)).rejects.toThrow(
@@ -134,7 +134,7 @@ describe("a sealed secret", () => {
 });
 
 describe("a keyring", () => {
-  it("seals with the first key and opens with all keys", async () => {
+  it("a keyring seals with its first key and opens with all keys", async () => {
     const [old, both, only] = [await importKeyring([OLD]), await importKeyring([NEW, OLD]), await importKeyring([NEW])];
     const before = await seal(systemRuntime, old, OWNER, "current", SECRET);
     const after = await seal(systemRuntime, both, OWNER, "current", SECRET);
@@ -144,7 +144,7 @@ describe("a keyring", () => {
     await expect(unseal(old, OWNER, "current", after)).rejects.toThrow(UnsealError);
   });
 
-  it("may hold one key twice", async () => {
+  it("a keyring may hold one key twice", async () => {
     const keyring = await importKeyring([OLD, OLD]);
     expect(await unseal(keyring, OWNER, "current", await seal(systemRuntime, keyring, OWNER, "current", SECRET))).toBe(
       SECRET,
@@ -158,7 +158,7 @@ function flip(text: string): string {
   return text.slice(0, at) + (text[at] === "A" ? "B" : "A") + text.slice(at + 1);
 }
 
-/** A secret as older versions of the service sealed it, made without the code under test. `associated` is the seal's associated data. */
+/** Seals a secret as older versions of the service did, without the code under test. `associated` is the seal's associated data. */
 async function sealedAsV1(masterKey: Uint8Array<ArrayBuffer>, associated: string, secret: string): Promise<string> {
   const encoder = new TextEncoder();
   const base64url = (bytes: Uint8Array) => bytes.toBase64({ alphabet: "base64url", omitPadding: true });

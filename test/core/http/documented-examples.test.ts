@@ -28,7 +28,6 @@ async function documentedWorld(secret = "a secret of the caller's own"): Promise
   return world;
 }
 
-/** The answer's body, byte for byte. */
 async function answered(world: World, operation: string, body: string): Promise<string> {
   const headers = {
     Accept: "application/json",
@@ -48,7 +47,7 @@ describe("the documented examples, byte for byte", () => {
     await applyD1Migrations(env.DB, env.MIGRATIONS);
   });
 
-  it("create a session", async () => {
+  it("the documented example of create_gd creates a session, byte for byte", async () => {
     const world = await documentedWorld();
     await seedSession(world, { id: CHAT_ID - 1 });
     expect(await answered(world, "create_gd", CREATE)).toBe('{"code":1,"msg":"ok","data":{"chat_id":900220}}');
@@ -67,7 +66,7 @@ describe("the documented examples, byte for byte", () => {
   it.each([
     ["a string", ADD_STRING],
     ["an array", ADD_ARRAY],
-  ])("add agents as %s", async (_, body) => {
+  ])("the documented example of add_kf adds agents as %s, byte for byte", async (_, body) => {
     const world = await documentedWorld();
     await seedSession(world, { id: CHAT_ID, responsibleAgentId: 10411 });
     expect(await answered(world, "add_kf", body)).toBe('{"code":1,"msg":"ok","data":""}');
@@ -77,7 +76,7 @@ describe("the documented examples, byte for byte", () => {
     ]);
   });
 
-  it("work one after the other, each with its own ranstr", async () => {
+  it("the documented examples work one after the other, each with its own ranstr", async () => {
     const world = await documentedWorld();
     const created = JSON.parse(await answered(world, "create_gd", CREATE)) as { data: { chat_id: number } };
     const next = (body: string, ranstr: string) =>
@@ -91,11 +90,14 @@ describe("the documented examples, byte for byte", () => {
 });
 
 describe("the signature vectors of the docs and the README", () => {
-  it.each([ACCEPTED_VECTOR, DOCUMENTED_VECTOR])("are right: %o", async ({ body, signature }) => {
-    expect(await hmac(VECTOR_SECRET, body)).toBe(signature);
-  });
+  it.each([ACCEPTED_VECTOR, DOCUMENTED_VECTOR])(
+    "the signature vectors of the docs and the README are right: %o",
+    async ({ body, signature }) => {
+      expect(await hmac(VECTOR_SECRET, body)).toBe(signature);
+    },
+  );
 
-  it("are accepted where the docs say so, at the vector's timestamp, and a session is opened as they say", async () => {
+  it("the documented vectors are accepted at their timestamp, and open a session as the docs say", async () => {
     await reset();
     await applyD1Migrations(env.DB, env.MIGRATIONS);
     const world = await documentedWorld(VECTOR_SECRET);
@@ -108,7 +110,7 @@ describe("the signature vectors of the docs and the README", () => {
     expect(messages).toMatchObject([{ content: "我的订单在哪里？" }]);
   });
 
-  it("are refused later, only for their timestamp", async () => {
+  it("the documented vectors are refused later, only because of their timestamp", async () => {
     await reset();
     await applyD1Migrations(env.DB, env.MIGRATIONS);
     const world = await documentedWorld(VECTOR_SECRET);

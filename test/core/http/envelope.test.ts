@@ -144,7 +144,7 @@ describe("a failure", () => {
   });
 
   it.each(FAILURES)(
-    "is an envelope with its status, or 200 under always-200, and a request id: %s",
+    "a failure is an envelope with a request id and its status, or 200 under always-200: %s",
     async (_, path, init, status, msg, { allow = null, detail = null } = {}) => {
       for (const [asked, expected] of [
         [isolate, status],
@@ -169,7 +169,7 @@ describe("a failure", () => {
       async (world: World) => world.add(await world.chatId(), { kefu_ids: [1] }),
       failure("当前状态不允许操作"),
     ],
-  ])("of a signed request has status 200 under always-200: %s", async (_, act, envelope) => {
+  ])("a failed signed request has status 200 under always-200: %s", async (_, act, envelope) => {
     const answer = await act(world.anotherIsolate({ ERROR_STATUS: "always-200" }));
     expect({ status: answer.status, envelope: answer.envelope }).toEqual({ status: 200, envelope });
     expect(answer.headers.has("x-error-detail")).toBe(true);
@@ -185,7 +185,7 @@ describe("a failure", () => {
     ["MASTER_KEY is a placeholder", { MASTER_KEY: `${"A".repeat(43)}=` }],
     ["MASTER_KEY is another one", { MASTER_KEY: OTHER_KEY }],
     ["a var makes no sense", { REPLAY_LOOK_MS: "soon" }],
-  ])("is 500 系统错误, or 200 under always-200, and not a wrong signature, when %s", async (_, bindings) => {
+  ])("a wrong setting is 500 系统错误, or 200 under always-200, and no wrong signature: %s", async (_, bindings) => {
     const { nonces } = await world.stored();
     for (const [ERROR_STATUS, expected] of [
       ["by-cause", 500],
@@ -202,7 +202,7 @@ describe("a failure", () => {
     expect((await world.stored()).nonces).toEqual(nonces);
   });
 
-  it("is 500 with a wrong MASTER_KEY, also when KV holds the record", async () => {
+  it("a wrong MASTER_KEY is 500, also when KV holds the record", async () => {
     expect((await world.create()).status).toBe(200);
     expect(await env.CREDENTIALS.get(`app:${world.appid}`)).not.toBeNull();
     expect((await world.anotherIsolate({ MASTER_KEY: OTHER_KEY }).create()).status).toBe(500);

@@ -26,7 +26,7 @@ describe("x-error-detail", () => {
     ["of metadata's values", "create_gd", { metadata: { ZEBRA: MARK.repeat(200) } }],
     ["of timestamp and ranstr", "create_gd", { timestamp: MARK, ranstr: [MARK] }],
     ["about freshness", "add_kf", { timestamp: NOW + 301, [MARK]: MARK }],
-  ] as const)("is ASCII and repeats nothing that the caller sent: %s", async (_, operation, change) => {
+  ] as const)("x-error-detail is ASCII and repeats nothing that the caller sent: %s", async (_, operation, change) => {
     const body = { ...(operation === "create_gd" ? world.createBody() : world.addBody(1)), ...change };
     const { headers } = await world.send(operation, body);
     const detail = headers.get("x-error-detail") ?? "";
@@ -34,7 +34,7 @@ describe("x-error-detail", () => {
     expect(detail).not.toContain("ZEBRA");
   });
 
-  it("names every wrong field, each once", async () => {
+  it("x-error-detail names every wrong field once", async () => {
     const { headers } = await world.create({ sbs: "", ip: undefined, kefu_id: ["1", "2"], fzr_uid: 0, sender_type: 4 });
     expect(headers.get("x-error-detail")?.split("; ")).toEqual([
       "sbs: must be a string of 1 to 64 characters, or an integer of 1 to 64 digits",
@@ -45,7 +45,7 @@ describe("x-error-detail", () => {
     ]);
   });
 
-  it("names only the first wrong element of a list, and stays short enough for every proxy", async () => {
+  it("x-error-detail names only the first wrong item of a list, and fits into a header for every proxy", async () => {
     const chatId = await world.chatId();
     const wrong = [
       Array(10_000).fill("x"),
@@ -63,14 +63,14 @@ describe("x-error-detail", () => {
     }
   });
 
-  it("is missing without a valid signature, whatever else is wrong", async () => {
+  it("x-error-detail is missing without a valid signature, whatever else is wrong", async () => {
     const body = JSON.stringify(world.createBody({ timestamp: null, sbs: null }));
     const { status, headers } = await world.sendRaw("create_gd", body, { "x-chat-signature": "0".repeat(64) });
     expect(status).toBe(401);
     expect(headers.has("x-error-detail")).toBe(false);
   });
 
-  it("is missing for a revoked app that this isolate still believes in: its answer looks like a wrong signature", async () => {
+  it("x-error-detail is missing for a revoked app that the isolate still has as valid", async () => {
     const operator = await World.create();
     const changes = [{ sbs: null }, { ranstr: "" }, { timestamp: NOW - 301 }];
     const believers = changes.map((change) => ({ change, isolate: operator.anotherIsolate() }));
@@ -88,7 +88,7 @@ describe("x-error-detail", () => {
     }
   });
 
-  it("is there for an app whose revocation was undone, as after a restore, in an isolate that never heard of either", async () => {
+  it("x-error-detail is present for an app whose revocation a restore has undone", async () => {
     const restored = await World.create();
     await restored.admin("DELETE", `/admin/apps/${restored.appid}`);
     expect((await restored.create()).status).toBe(401);
@@ -98,7 +98,7 @@ describe("x-error-detail", () => {
     expect((await fresh.create()).status).toBe(200);
   });
 
-  it("does not wait for a database that does not answer", async () => {
+  it("x-error-detail does not wait for a database that does not answer", async () => {
     const isolate = world.anotherIsolate();
     await isolate.chatId();
     const prepare = () => {
@@ -109,7 +109,7 @@ describe("x-error-detail", () => {
     expect([answer.status, answer.headers.get("x-error-detail")]).toEqual([400, expect.stringMatching(/^sbs: /)]);
   });
 
-  it("is there only where the refusal allows it", async () => {
+  it("x-error-detail is present only where the refusal allows it", async () => {
     const refusal = refused("invalid_parameters", "any", { violations: [{ field: "any", rule: "required" }] });
     const app = new Hono<App>();
     app.all("/:open", (c) => {

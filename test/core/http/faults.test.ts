@@ -11,15 +11,15 @@ afterEach(() => void vi.useRealTimers());
 
 const KEYS = [{ key: "settles-it" }, { key: undefined }];
 
-/** KV and the credentials are read before any operation: faults there need one operation, and the credentials a cold isolate. */
+/** KV and the credentials are read before any operation, so one operation is enough for these faults. Credentials need a cold isolate. */
 const [create] = SUBJECTS as [(typeof SUBJECTS)[0]];
 const READS = {
   warm: ["NONCES.get", "NONCES.put"],
-  // What is put comes too late when the others were silent.
+  // The put is tested alone, because it comes too late when the other calls are silent.
   cold: [["CREDENTIALS.get", "DB.all"], ["CREDENTIALS.put"]],
 };
 
-/** A caller should not notice one fault that D1 calls transient, or any number of faults in KV: here one in each of these calls. */
+/** One transient fault of D1, or any number of faults of KV, must not change the answer. Here each of these calls fails once. */
 async function holdsOnce(keeper: PromiseKeeper, names: string[], fault: Fault, key?: string): Promise<void> {
   const failed = new Set<string>();
   const plan = ({ name, nth }: Call) => (names.includes(name) && nth === 0 && failed.add(name) ? fault : undefined);
@@ -33,38 +33,44 @@ async function holdsAlways(keeper: PromiseKeeper, name: string, fault: Fault, ke
 }
 
 describe("what an answer promises while reads before the operation fail", () => {
-  it.each(FAULTS)("holds in a warm isolate, also when every call fails: %s", async (fault) => {
-    const keeper = await PromiseKeeper.create(await World.create(), create, true);
-    await holdsOnce(keeper, READS.warm, fault, "settles-it");
-    expect((await keeper.hold("settles-it", () => fault)).status).toBe(503);
-  });
+  it.each(FAULTS)(
+    "the store agrees with the answer in a warm isolate when one read or every read fails: %s",
+    async (fault) => {
+      const keeper = await PromiseKeeper.create(await World.create(), create, true);
+      await holdsOnce(keeper, READS.warm, fault, "settles-it");
+      expect((await keeper.hold("settles-it", () => fault)).status).toBe(503);
+    },
+  );
 
-  it.each(FAULTS)("holds in a cold isolate, also when every call fails: %s", async (fault) => {
-    const keeper = await PromiseKeeper.create(await World.create(), create, false);
-    for (const names of READS.cold) await holdsOnce(keeper, names, fault);
-    await holdsAlways(keeper, "DB.all", fault);
-    expect((await keeper.hold(undefined, () => fault)).status).toBe(503);
-  });
+  it.each(FAULTS)(
+    "the store agrees with the answer in a cold isolate when one read or every read fails: %s",
+    async (fault) => {
+      const keeper = await PromiseKeeper.create(await World.create(), create, false);
+      for (const names of READS.cold) await holdsOnce(keeper, names, fault);
+      await holdsAlways(keeper, "DB.all", fault);
+      expect((await keeper.hold(undefined, () => fault)).status).toBe(503);
+    },
+  );
 });
 
 describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
-  it.each([true, false])("is tested with a fault in each call of a binding (a warm isolate: %s)", async (warm) => {
+  it.each([true, false])("the faults of this file hit each call of a binding (a warm isolate: %s)", async (warm) => {
     const keeper = await PromiseKeeper.create(await World.create(), subject, warm);
     const calls = ["DB.batch", ...READS.warm, ...(warm ? [] : READS.cold.flat())];
     expect((await keeper.calls({})).sort()).toEqual(calls.sort());
     expect((await keeper.calls({ "idempotency-key": "k" })).sort()).toEqual(calls.sort());
   });
 
-  // What a key changes is the same for every operation: without one, one of them is enough.
+  // The effect of a missing key is the same for every operation, so only create_gd is tested without a key.
   describe.each(subject === create ? KEYS : KEYS.slice(0, 1))("with the key $key", ({ key }) => {
-    it.each(FAULTS)("holds when the batch fails once or each time: %s", async (fault) => {
+    it.each(FAULTS)("the store agrees with the answer when the batch fails once or each time: %s", async (fault) => {
       const keeper = await PromiseKeeper.create(await World.create(), subject, true);
       await holdsOnce(keeper, ["DB.batch"], fault, key);
       await holdsAlways(keeper, "DB.batch", fault, key);
     });
   });
 
-  it("holds when D1 cannot even prepare a statement", async () => {
+  it("the store agrees with the answer when D1 cannot even prepare a statement", async () => {
     const world = await World.create();
     const isolate = world.anotherIsolate({
       DB: new Proxy(env.DB, {
@@ -81,7 +87,7 @@ describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
   });
 
   it.each<Fault>(["after", "done in silence"])(
-    "recognises its own batch whose answer was lost (%s), and answers with what that batch wrote",
+    "a call recognises its own batch whose answer was lost (%s), and answers with the batch's result",
     async (fault) => {
       const world = await World.create();
       const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth === 0 ? fault : undefined));
@@ -102,7 +108,7 @@ describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
     },
   );
 
-  it.each(FAULTS)("writes only the nonce when it refuses in spite of a fault: %s", async (fault) => {
+  it.each(FAULTS)("a refused call writes only its nonce in spite of a fault: %s", async (fault) => {
     const world = await World.create();
     const id = await world.chatId({ kefu_id: [1] });
     const { nonces: _, ...before } = await world.stored();
@@ -120,7 +126,7 @@ describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
     expect(nonces).toHaveLength(2);
   });
 
-  it("is no 500 when a try was lost and SQLite refuses the next one", async () => {
+  it("a call is no 500 when its first try was lost and SQLite refuses the next one", async () => {
     const world = await World.create();
     const { body, count } = await subject.begin(world);
     let tries = 0;
@@ -141,7 +147,7 @@ describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
 });
 
 describe("a first try that commits after the second", () => {
-  it("does not replace a newer customer name by its own", async () => {
+  it("a first try that commits after the second does not replace a newer customer name", async () => {
     const world = await World.create();
     const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth === 0 ? "late" : undefined));
     const isolate = isolateWith(world, faults);
@@ -155,7 +161,7 @@ describe("a first try that commits after the second", () => {
     expect(await world.stored()).toEqual(before);
   });
 
-  it("changes nothing after the caller's own retry with the same key", async () => {
+  it("a first try that commits after the caller's own retry with the same key changes nothing", async () => {
     const world = await World.create();
     const faults = new Faults(({ name }) => (name === "DB.batch" ? "late" : undefined));
     const isolate = isolateWith(world, faults);
@@ -174,7 +180,7 @@ describe("a first try that commits after the second", () => {
 });
 
 describe("KV", () => {
-  it.each(SUBJECTS)("may be missing for $operation", async (subject) => {
+  it.each(SUBJECTS)("$operation works without KV", async (subject) => {
     const world = await World.create();
     const isolate = world.anotherIsolate({ NONCES: undefined, CREDENTIALS: undefined } as never);
     const { body, count } = await subject.begin(world);
@@ -184,7 +190,7 @@ describe("KV", () => {
     expect(await count()).toBe(1);
   });
 
-  it.each(SUBJECTS)("may be full for $operation: it is read and takes nothing", async (subject) => {
+  it.each(SUBJECTS)("$operation works with a full KV, which is read and takes nothing", async (subject) => {
     const world = await World.create();
     const put = async () => {
       throw new Error("KV PUT failed: 429 Too Many Requests");

@@ -9,7 +9,7 @@ import { type Replacements, World } from "../../support/world.ts";
 
 const NAMED = "The home apac or the directory does not answer: GET /admin/homes says which.";
 
-/** A directory that fails in every statement with this text, and in no other. */
+/** A directory in which only the statements with this text fail. */
 const directoryFailingIn = (text: string): Replacements => ({
   DB: replacing(env.DB, {
     prepare: (sql: string) => (sql.includes(text) ? downDb(env.DB) : env.DB).prepare(sql),
@@ -35,7 +35,7 @@ describe("the admin API names a home that does not answer", () => {
     ["PATCH", "/agents/1", { name: "Renamed" }],
   ];
 
-  it("in every call about a site, and changes nothing", async () => {
+  it("each call of the admin API about a site names a home that does not answer, and changes nothing", async () => {
     const world = (await World.create({}, "apac")).anotherIsolate(down);
     const before = await world.operated();
     for (const [method, path, body] of CALLS) {
@@ -49,7 +49,7 @@ describe("the admin API names a home that does not answer", () => {
   it.each([
     ["a site is created there", "/admin/sites", { name: "New", home: "apac" }],
     ["the home is reconciled after a restore", "/admin/homes/apac/restored", { force: true }],
-  ])("when %s", async (_, path, body) => {
+  ])("the admin API names a home that does not answer when %s", async (_, path, body) => {
     const world = await World.create(down);
     expect(await problemOf(await world.admin("POST", path, body))).toEqual([503, "1", NAMED]);
   });
@@ -65,7 +65,7 @@ describe("the admin API names a home that does not answer", () => {
       " The appid may-be-kept may be kept for this site and may have no app yet: send the same call again with it, or release it with DELETE /admin/apps/may-be-kept. If it has one after all, the call is 409, and DELETE revokes it.",
     ],
   ])(
-    "or the directory, which may be the database that fails, when %s",
+    "the admin API names the silent home, and the directory that may be silent instead, when %s",
     async (_, method, path, body, failing, more) => {
       const world = await World.create({}, "apac");
       const broken = world.anotherIsolate(directoryFailingIn(failing));
@@ -74,7 +74,7 @@ describe("the admin API names a home that does not answer", () => {
     },
   );
 
-  it("and GET /admin/homes then says which of the two it is", async () => {
+  it("GET /admin/homes says whether the home or the directory does not answer", async () => {
     const world = await World.create({}, "apac");
     const home = await world.anotherIsolate(down).admin("GET", "/admin/homes");
     const { items } = await home.json<{ items: unknown[] }>();
@@ -87,7 +87,7 @@ describe("the admin API names a home that does not answer", () => {
     ]);
   });
 
-  it("also when the home is not migrated", async () => {
+  it("the admin API names a home that is not migrated", async () => {
     const world = (await World.create({}, "apac")).anotherIsolate({ HOME_APAC: env.UNMIGRATED });
     const answer = await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id: 9, name: "Nine" });
     expect(await problemOf(answer)).toEqual([
@@ -97,7 +97,7 @@ describe("the admin API names a home that does not answer", () => {
     ]);
   });
 
-  it("and names none where the directory is at fault, nor where there is one database", async () => {
+  it("the admin API names no home when the directory is at fault, or when there is one database", async () => {
     const apac = await World.create({}, "apac");
     const main = await World.create();
     const DB = () => faultyD1(env.DB, new Faults(() => "before"));
@@ -111,7 +111,7 @@ describe("the admin API names a home that does not answer", () => {
     }
   });
 
-  it("and says that a change reached the home when the directory missed its copy", async () => {
+  it("the admin API says that a change reached the home when the directory missed its copy", async () => {
     const world = await World.create({}, "apac");
     const faults = new Faults(({ name }) => (name === "DB.run" ? "before" : undefined));
     const broken = world.anotherIsolate({ DB: faultyD1(env.DB, faults) });
@@ -125,7 +125,7 @@ describe("the admin API names a home that does not answer", () => {
     expect((await world.create()).status).toBe(200);
   });
 
-  it("and the answer to a signed call does not blame it", async () => {
+  it("the answer to a signed call does not name a home that does not answer", async () => {
     const world = (await World.create({}, "apac")).anotherIsolate(down);
     const answer = await world.create();
     expect([answer.status, answer.headers.get("x-error-detail")]).toEqual([503, null]);
@@ -136,7 +136,7 @@ describe("a home that answers nothing at all", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
   afterEach(() => void vi.useRealTimers());
 
-  it("is named by the admin API when the time limit is over", async () => {
+  it("after the time limit, the admin API names a home that does not answer", async () => {
     const world = await World.create({}, "apac");
     const faults = new Faults(() => "never done");
     const silent = world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, faults) });
@@ -145,7 +145,7 @@ describe("a home that answers nothing at all", () => {
     await faults.end();
   });
 
-  it("is named by the console when the time limit is over", async () => {
+  it("after the time limit, the console names a home that does not answer", async () => {
     const world = await World.create({}, "apac");
     const visitor = await ConsoleVisitor.signedIn(world);
     const faults = new Faults(() => "never done");

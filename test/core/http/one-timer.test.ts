@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { oneTimer } from "../../../src/core/http/one-timer.ts";
 import { systemRuntime } from "../../../src/core/runtime.ts";
 
-/** A clock that is moved by hand, and its timers. */
+/** A clock that the test moves, and its timers. */
 class Clock {
   time = 1_000;
   made = 0;
@@ -28,7 +28,7 @@ class Clock {
     this.ring();
   }
 
-  /** Lets the timers ring that are due within a millisecond. */
+  /** Rings the timers that are due within a millisecond. */
   ring(): void {
     for (const [id, { due, callback }] of this.timers) {
       if (due - this.time < 1 && this.timers.delete(id)) callback();
@@ -37,7 +37,7 @@ class Clock {
 }
 
 describe("the one timer of a request", () => {
-  it("ends each limit in time, whatever their order", () => {
+  it("the one timer of a request ends each limit in time, whatever their order", () => {
     const clock = new Clock();
     for (const milliseconds of [5_000, 1, 3_000, 2_999, 8_000, 3_001]) clock.limit(milliseconds);
     clock.until(10_000);
@@ -52,7 +52,7 @@ describe("the one timer of a request", () => {
     expect(clock.timers.size).toBe(0);
   });
 
-  it("is one for limits of seconds that follow each other; a shorter limit has its own", () => {
+  it("successive limits of seconds share one timer, and a shorter limit has its own timer", () => {
     const clock = new Clock();
     clock.limit(5_000)();
     clock.limit(1)();
@@ -66,7 +66,7 @@ describe("the one timer of a request", () => {
     expect(clock.rung).toEqual([]);
   });
 
-  it("ends a limit when its timer rings early or late, and none that is cancelled in that moment", () => {
+  it("a limit ends when its timer rings early or late, but not when it is cancelled in that moment", () => {
     const clock = new Clock();
     clock.limit(3_000);
     clock.time += 2_999.5;
@@ -83,7 +83,7 @@ describe("the one timer of a request", () => {
     expect(clock.rung).toEqual(["3000 at 2999.5"]);
   });
 
-  it("is set for the next limit before the callback of one that ends sets another", () => {
+  it("the timer is set for the next limit before a callback of an ending limit sets another one", () => {
     const clock = new Clock();
     clock.runtime.after(3_000, () => void clock.limit(4_000));
     clock.limit(3_500);
@@ -91,7 +91,7 @@ describe("the one timer of a request", () => {
     expect(clock.rung).toEqual(["3500 at 3500", "4000 at 7000"]);
   });
 
-  it("ends a limit whose time the clock cannot tell from now", () => {
+  it("a limit ends when its end is so near that the clock cannot distinguish it from now", () => {
     const clock = new Clock();
     clock.limit(3_000);
     clock.limit(3_000 + 1e-10);
@@ -99,7 +99,7 @@ describe("the one timer of a request", () => {
     expect([clock.rung.length, clock.timers.size]).toEqual([2, 0]);
   });
 
-  it("keeps the limit of work that goes on when it rests, and is there again after a rest", () => {
+  it("a resting timer keeps the limit of work after the answer, and can be set again", () => {
     const clock = new Clock();
     clock.limit(3_000);
     clock.runtime.rest();

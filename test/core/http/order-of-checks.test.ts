@@ -5,7 +5,7 @@ import { type Answer, type Body, hmac, NOW, World } from "../../support/world.ts
 const FORGED = { "x-chat-signature": "0".repeat(64) };
 const LARGE = "x".repeat(64 * 1024 + 1);
 
-/** Each request fails two checks or more, and the earlier check answers. The cases are in the order of the checks. */
+/** Each request fails at least two checks, and the earlier check answers. The cases are in the order of the checks. */
 const CASES: [string, (world: World, body: Body) => Promise<[body: string, headers: HeadersInit]>, Expected][] = [
   [
     "media type before size",
@@ -77,7 +77,7 @@ describe.each(SIGNED_ROUTES)("order of checks of $operation", ({ operation, acce
     world = await World.create({ REPLAY_LOOK_MS: "1000" });
   });
 
-  it.each(CASES)("%s", async (_, request, expected) => {
+  it.each(CASES)("the earlier of two failed checks answers: %s", async (_, request, expected) => {
     const [body, headers] = await request(world, await acceptable(world));
     expectAnswer(await expectUnwritten(world, () => world.sendRaw(operation, body, headers)), expected);
   });
@@ -89,17 +89,17 @@ describe("order of checks", () => {
     world = await World.create();
   });
 
-  it("checks all fields of create_gd before it looks for the agents", async () => {
+  it("all fields of create_gd are checked before the agents are looked up", async () => {
     const answer = await expectUnwritten(world, () => world.create({ kefu_id: [404], fzr_uid: 404, sbs_mc: "" }));
     expectAnswer(answer, { status: 400, detail: "sbs_mc: must be a string of 1 to 30 characters" });
   });
 
-  it("checks all fields of add_kf before it looks for the session", async () => {
+  it("all fields of add_kf are checked before the session is looked up", async () => {
     const answer = await expectUnwritten(world, () => world.add(404, { kefu_ids: "x" }));
     expectAnswer(answer, { status: 400, detail: expect.stringMatching(/^kefu_ids: item 1 must be /) as string });
   });
 
-  it("checks the method before the body, and the path before the method", async () => {
+  it("the method is checked before the body, and the path before the method", async () => {
     const ask = async (path: string) =>
       (await world.fetch(new Request(`http://worker${path}`, { method: "PUT" }))).status;
     expect(await ask("/openapi/chat/create_gd")).toBe(405);
@@ -118,7 +118,6 @@ async function signed(world: World, body: Body): Promise<[string, HeadersInit]> 
   return [bytes, { "x-chat-signature": await hmac(world.secret, bytes) }];
 }
 
-/** A ranstr that an accepted request used. */
 async function usedRanstr(world: World): Promise<string> {
   const body = world.createBody();
   expect((await world.send("create_gd", body)).envelope.code).toBe(1);

@@ -9,7 +9,7 @@ import { ADMIN_TOKEN, World } from "../../support/world.ts";
 afterEach(() => void vi.restoreAllMocks());
 
 describe("a path that is no route", () => {
-  it("includes one with a slash at its end: a call has one address", async () => {
+  it("a path with a slash at its end is no route, so each call has one address", async () => {
     const world = await World.create();
     const signed = await world.send("create_gd/" as "create_gd", world.createBody());
     expect([signed.status, signed.envelope.msg]).toEqual([404, "接口不存在"]);
@@ -18,7 +18,7 @@ describe("a path that is no route", () => {
     expect({ status, body }).toEqual(problem(404, "Not found"));
   });
 
-  it("is answered in the form of the surface that it lies in", async () => {
+  it("a path without a route is answered in the form of its surface", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const outside = await world.fetch(new Request("http://worker/nowhere"));
@@ -62,7 +62,7 @@ function oddAddresses(world: World): { method: string; path: string; odd: string
 
 describe("an address of odd characters", () => {
   it.each(["%0d%0aX", "%0aSet-Cookie:x=y", "%E4%B8%AD", "%00", "%FF"])(
-    "is redirected to the same address without the slash, where there is no page: /console/%s/",
+    "an odd address without a page is redirected to the same address without the slash: /console/%s/",
     async (odd) => {
       const world = await World.create();
       const visitor = await ConsoleVisitor.signedIn(world);
@@ -73,7 +73,7 @@ describe("an address of odd characters", () => {
     },
   );
 
-  it("is never redirected to another host because of slashes", async () => {
+  it("an address with many slashes is never redirected to another host", async () => {
     const world = await World.create();
     const visitor = new ConsoleVisitor(world);
     for (const path of ["/console//evil.example/", "/console///", `/console/${"/".repeat(10_000)}x/`]) {
@@ -82,7 +82,7 @@ describe("an address of odd characters", () => {
     }
   });
 
-  it("is a fault of the service on no surface, by no method, signed in or not", async () => {
+  it("an odd address is a fault of the service on no surface and by no method, signed in or not", async () => {
     const world = await World.create();
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
     const cookies = (await ConsoleVisitor.signedIn(world)).cookies;
@@ -96,7 +96,7 @@ describe("an address of odd characters", () => {
     expect(addresses.length).toBeGreaterThan(250);
     const signedOut = { ...own, cookie: "__Host-zone=%0d; __Host-language=%0d" };
     for (const { method, path, odd } of addresses) {
-      // Without a sign-in no route reads its parameters: one odd part for each is enough.
+      // Without a sign-in no route reads its parameters, so one odd part for each route is enough.
       const visitors = odd === ODD[0] ? [{ ...own, cookie }, signedOut] : [{ ...own, cookie }];
       const surfaces = path.startsWith("/admin") ? [token] : visitors;
       for (const headers of surfaces) {

@@ -5,10 +5,10 @@ import { startCall, withoutWaiting } from "../../support/patient-fetch.ts";
 import { seedSession } from "../../support/seed-session.ts";
 import type { Answer, Body, World } from "../../support/world.ts";
 
-/** An operation, and how to count its effect in the store: 0 for none, 1 for one whole, anything else is a broken promise. */
+/** An operation, and how to count its effect in the store: 0 for none, 1 for one whole effect. Any other count is a broken promise. */
 interface Subject {
   operation: "create_gd" | "add_kf";
-  /** The meaning of one request, under its own name so that tests can share a world; each call of `body` makes a fresh one to sign. */
+  /** The meaning of one request. It has its own name, so that tests can share a world. Each call of `body` makes a fresh body to sign. */
   begin: (world: World) => Promise<{ body: () => Body; count: () => Promise<number> }>;
 }
 
@@ -58,7 +58,7 @@ export const SUBJECTS: Subject[] = [
   },
 ];
 
-/** An isolate whose D1 and KV go through `faults`; plan none until the isolate is warm. */
+/** An isolate whose calls of D1 and KV go through `faults`. Plan no fault until the isolate is warm. */
 export function isolateWith(world: World, faults: Faults): World {
   return world.anotherIsolate({
     DB: faultyD1(env.DB, faults),
@@ -103,8 +103,8 @@ export class PromiseKeeper {
   }
 
   /**
-   * Checks that a success is wholly in the store, and that a 503 has Retry-After and is whole or absent. Then the faults end, late calls
-   * do their work, and a retry with the same key must leave it whole.
+   * Checks that a success is wholly in the store, and that a 503 has Retry-After and a whole effect or none. Then the faults end, late
+   * calls do their work, and after a retry with the same key there must be one whole effect.
    */
   async hold(key: string | undefined, plan: (call: Call) => Fault | undefined): Promise<Answer> {
     const headers: Record<string, string> = key === undefined ? {} : { "idempotency-key": key };
@@ -126,7 +126,7 @@ export class PromiseKeeper {
     }
 
     if (key !== undefined) {
-      // The retry comes before late calls do their work: a first try that commits after it must not double it.
+      // The retry comes before the late calls do their work. A first try that commits after the retry must not double the effect.
       const retried = await this.#world.send(operation, body(), headers);
       expect(retried.status).toBe(200);
       expect(retried.headers.get("idempotency-replayed")).toBe(stored === 1 ? "true" : null);

@@ -5,7 +5,7 @@ import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { SIGNED_ROUTES } from "../../support/signed-routes.ts";
 import { type Answer, type Body, hmac, World } from "../../support/world.ts";
 
-/** Enough runs to find inputs that nobody thinks of, and still bounded. A failure prints its seed; `{ seed, path }` here repeats it. */
+/** The number of runs is large enough for unexpected inputs, and bounded. A failure prints its seed; `{ seed, path }` here repeats it. */
 const RUNS = { numRuns: 30 };
 
 const anyOperation = fc.constantFrom(...OPERATIONS.map(({ wireName }) => wireName));
@@ -22,7 +22,7 @@ function expectEnvelope({ status, headers, envelope }: Answer): void {
   if (envelope.code !== 1) expect(status).toBeGreaterThanOrEqual(400);
 }
 
-/** Sends the request. Expects the store to gain one accepted request, or nothing but a nonce. */
+/** Sends the request. Expects that the store gains either one accepted request or at most a nonce. */
 async function sendAndCheck(world: World, operation: string, body: string): Promise<Answer> {
   const before = await world.stored();
   const answer = await world.send(operation, body);
@@ -48,7 +48,7 @@ const headerText = fc.string({
 });
 
 describe("any input at all", () => {
-  it("gets an envelope and writes nothing: arbitrary bytes, forged or signed", async () => {
+  it("arbitrary bytes, forged or signed, get an envelope and write nothing", async () => {
     const world = await World.create();
     const before = await world.stored();
     await fc.assert(
@@ -71,7 +71,7 @@ describe("any input at all", () => {
     expect(await world.stored()).toEqual(before);
   });
 
-  it("gets an envelope and writes nothing: arbitrary JSON, signed, alone or beside a fresh timestamp and ranstr", async () => {
+  it("arbitrary signed JSON, alone or beside a fresh timestamp and ranstr, gets an envelope and writes nothing", async () => {
     const world = await World.create();
     const before = await world.stored();
     const fields = fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 8 });
@@ -148,7 +148,7 @@ describe("any input at all", () => {
   );
 
   it.each(SIGNED_ROUTES)(
-    "gets an envelope and writes nothing unless accepted: valid requests of $operation mutated and signed",
+    "a mutated and signed request of $operation gets an envelope, and writes nothing unless it is accepted",
     async ({ operation, acceptable }) => {
       const world = await World.create();
       const chatId = await world.chatId({ kefu_id: [1] });
@@ -176,7 +176,7 @@ describe("any input at all", () => {
     },
   );
 
-  it("gets an envelope and writes nothing unless accepted: the bytes of a valid request changed after signing or before", async () => {
+  it("a request with changed bytes gets an envelope, and writes nothing unless it is accepted", async () => {
     const world = await World.create();
     const before = await world.stored();
     await fc.assert(
@@ -221,7 +221,7 @@ const DELICATE = [
   "007",
 ];
 
-/** Well-formed text of `min` to `max` code points, with such pieces in it. */
+/** Well-formed text of `min` to `max` code points, which contains delicate pieces. */
 function textOf(min: number, max: number): fc.Arbitrary<string> {
   const cut = (text: string) => [...text].slice(0, max).join("");
   return fc.oneof(
@@ -264,7 +264,7 @@ async function expectReadBack(world: World, sent: Sent, body: string): Promise<v
 }
 
 describe("an accepted text", () => {
-  it("reads back exactly as it was sent, in every text field", async () => {
+  it("an accepted text reads back exactly as it was sent, in every text field", async () => {
     const world = await World.create();
     const sent = fc.record(
       {
@@ -284,7 +284,7 @@ describe("an accepted text", () => {
     );
   });
 
-  it("reads back exactly as it was sent when it is delicate, in every text field", async () => {
+  it("an accepted text of delicate characters reads back exactly as it was sent, in every text field", async () => {
     const world = await World.create();
     for (const text of DELICATE) {
       const sent = { sbs: text, sbs_mc: text, content: text, title: text, ip: "::1" };
@@ -292,7 +292,7 @@ describe("an accepted text", () => {
     }
   });
 
-  it("reads back digit for digit when sbs is a number, however long", async () => {
+  it("an accepted number in sbs reads back digit for digit, however long it is", async () => {
     const world = await World.create();
     const digits = fc
       .tuple(fc.boolean(), fc.bigInt({ min: 1n, max: 10n ** 63n - 1n }))

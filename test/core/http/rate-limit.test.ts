@@ -38,7 +38,7 @@ async function limitedWorld(limits: { app?: number; client?: number }) {
 }
 
 describe("the limit of an app", () => {
-  it("counts each request of its own that reached the database, whatever the result, under the appid", async () => {
+  it("the limit of an app counts each request that reached the database, whatever its result", async () => {
     const { world, app } = await limitedWorld({});
     await world.create();
     await world.create({ kefu_id: [1, 404] });
@@ -46,7 +46,7 @@ describe("the limit of an app", () => {
     expect(app.keys).toEqual(Array(3).fill(world.appid));
   });
 
-  it("does not count requests that others could send or that were not accepted so far: a wrong signature, no JSON, a bad field", async () => {
+  it("the limit of an app counts no request with a wrong signature, without JSON, or with a bad field", async () => {
     const { world, app } = await limitedWorld({});
     await world.create({}, forged);
     await world.create({ appid: UNKNOWN_APPID });
@@ -57,7 +57,7 @@ describe("the limit of an app", () => {
     expect(app.keys.filter((key) => key.startsWith("site "))).toEqual([]);
   });
 
-  it("counts requests that the app signed and a rule refuses separately: fields, timestamp and Idempotency-Key, each once", async () => {
+  it("signed requests that a rule of a field refuses have a separate count for the app", async () => {
     const { world, app, client } = await limitedWorld({});
     await world.create({ content: "" });
     await world.add(1, { kefu_ids: "x" });
@@ -71,7 +71,7 @@ describe("the limit of an app", () => {
     expect(client.keys).toEqual([`signed unknown`, `signed unknown`, `unknown unknown`]);
   });
 
-  it("has the fields of a call read once, also over the limit of calls that a rule refuses", async () => {
+  it("the fields of a call are read once, even over the limit of malformed calls", async () => {
     const { world } = await limitedWorld({ app: 1 });
     const read = vi.spyOn(createSession, "read");
     for (const status of [400, 400, 429]) expect((await world.create({ content: "" })).status).toBe(status);
@@ -80,16 +80,16 @@ describe("the limit of an app", () => {
     read.mockRestore();
   });
 
-  it("refuses with 429 and Retry-After once it is exceeded, and uses up neither ranstr nor key: the same bytes are accepted later", async () => {
+  it("an exceeded limit of an app is 429 with Retry-After, and the same bytes are accepted later", async () => {
     const { world, app, trips } = await limitedWorld({ app: 1 });
     await world.create();
-    // This request exceeds the limit, and the isolate remembers that.
+    // This request exceeds the limit, and the isolate remembers the excess.
     expect((await world.create()).status).toBe(200);
     const text = JSON.stringify(world.createBody());
     const key = { "idempotency-key": "k" };
     await expectUnwritten(world, async () => expectLimited(await world.send("create_gd", text, key), 10));
     const before = trips();
-    // Each refusal may ask D1 whether the app is still good, ten times a second at most.
+    // Each refusal may ask D1 whether the app is still valid, at most ten times a second.
     for (let i = 0; i < 20; i++) expectLimited(await world.create(), 10);
     expect(trips() - before).toBeLessThanOrEqual(9);
     app.most = 1_000;
@@ -99,7 +99,7 @@ describe("the limit of an app", () => {
     expect(accepted.headers.has("idempotency-replayed")).toBe(false);
   });
 
-  it("lets one request a second through while it is exceeded, to see whether it still is", async () => {
+  it("an exceeded limit of an app lets one request a second through, to see whether it is still exceeded", async () => {
     const { world } = await limitedWorld({ app: 1 });
     const statuses = async () => [(await world.create()).status, (await world.create()).status];
     expect(await statuses()).toEqual([200, 200]);
@@ -108,7 +108,7 @@ describe("the limit of an app", () => {
     expect(await statuses()).toEqual([200, 429]);
   });
 
-  it("leaves other apps alone", async () => {
+  it("the exceeded limit of one app does not affect other apps", async () => {
     const { world } = await limitedWorld({ app: 1 });
     const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Another app" });
     const { appid, secret } = await issued.json<{ appid: string; secret: string }>();
@@ -140,26 +140,29 @@ describe("an attacker with captured requests", () => {
     ["with KV", { REPLAY_LOOK_MS: "1000" }],
     ["with KV slower than the replay check", { REPLAY_LOOK_MS: "0" }],
     ["without KV", { NONCES: undefined }],
-  ])("delays no honest request of the app by replaying them, in this isolate or a new one, %s", async (_, bindings) => {
-    const app = new Counted(1_000);
-    const world = await World.create({ APP_LIMIT: app, ...bindings });
-    const requests = await captured(world, 2);
-    const used = app.keys.length;
-    app.most = used + 2;
-    for (const isolate of [world, world.anotherIsolate(), world.anotherIsolate()]) {
-      for (let round = 0; round < 2; round++) {
-        const answers = await Promise.all(
-          requests.map(({ body, headers }) => isolate.sendRaw("create_gd", body, headers)),
-        );
-        expect(answers.map(({ status }) => status)).toEqual(Array(requests.length).fill(401));
+  ])(
+    "replays of captured requests delay no honest request of the app, in an old or a new isolate, %s",
+    async (_, bindings) => {
+      const app = new Counted(1_000);
+      const world = await World.create({ APP_LIMIT: app, ...bindings });
+      const requests = await captured(world, 2);
+      const used = app.keys.length;
+      app.most = used + 2;
+      for (const isolate of [world, world.anotherIsolate(), world.anotherIsolate()]) {
+        for (let round = 0; round < 2; round++) {
+          const answers = await Promise.all(
+            requests.map(({ body, headers }) => isolate.sendRaw("create_gd", body, headers)),
+          );
+          expect(answers.map(({ status }) => status)).toEqual(Array(requests.length).fill(401));
+        }
       }
-    }
-    expect(app.keys).toHaveLength(used);
-    expect((await world.create()).status).toBe(200);
-    expect((await world.anotherIsolate().create()).status).toBe(200);
-  });
+      expect(app.keys).toHaveLength(used);
+      expect((await world.create()).status).toBe(200);
+      expect((await world.anotherIsolate().create()).status).toBe(200);
+    },
+  );
 
-  it("keeps D1 busy no longer than the limit by sending them to a closed site, and takes nothing of the app's quota", async () => {
+  it("captured requests to a closed site keep D1 busy no longer than the limit, and do not use the app's quota", async () => {
     const { world, app, trips } = await limitedWorld({ app: 3 });
     const path = `/admin/sites/${world.siteId}`;
     await world.create();
@@ -167,7 +170,7 @@ describe("an attacker with captured requests", () => {
     const body = world.createBody();
     const before = trips();
     for (let i = 0; i < 20; i++) expect((await world.send("create_gd", body)).status).toBe(503);
-    // Four batches until the limit is exceeded, then one look whether the app is still good, because a refusal without a batch needs that.
+    // There are four batches until the limit is exceeded. The next refusal has no batch, so one read checks whether the app is still valid.
     expect(trips() - before).toBe(5);
     expect(app.keys.filter((key) => key === world.appid)).toHaveLength(1);
     await world.admin("PATCH", path, { status: "open" });
@@ -183,22 +186,19 @@ describe("an attacker with captured requests", () => {
     ["a bad Idempotency-Key", (world) => world.create({}, { "idempotency-key": "not visible" })],
   ];
 
-  it.each(BAD_REQUESTS)(
-    "takes nothing of the app's quota by %s, however many there are: honest calls go on",
-    async (_, bad) => {
-      const { world, app } = await limitedWorld({ app: 3 });
-      const statuses: number[] = [];
-      for (let i = 0; i < 10; i++) {
-        statuses.push((await bad(world)).status);
-        if (i % 4 === 0) expect((await world.create()).status).toBe(200);
-      }
-      expect(statuses).toEqual([400, 400, 400, 400, ...Array(6).fill(429)]);
-      expect(app.keys.filter((key) => key === world.appid)).toHaveLength(3);
-      expect((await world.stored()).sessions).toHaveLength(3);
-    },
-  );
+  it.each(BAD_REQUESTS)("requests with %s do not use the app's quota, however many are sent", async (_, bad) => {
+    const { world, app } = await limitedWorld({ app: 3 });
+    const statuses: number[] = [];
+    for (let i = 0; i < 10; i++) {
+      statuses.push((await bad(world)).status);
+      if (i % 4 === 0) expect((await world.create()).status).toBe(200);
+    }
+    expect(statuses).toEqual([400, 400, 400, 400, ...Array(6).fill(429)]);
+    expect(app.keys.filter((key) => key === world.appid)).toHaveLength(3);
+    expect((await world.stored()).sessions).toHaveLength(3);
+  });
 
-  it("costs no read of KV and no trip to D1 by repeating a bad field, once the limit of bad requests is exceeded", async () => {
+  it("a repeated bad field costs no read of KV and no trip to D1 over the limit of malformed requests", async () => {
     const reads: string[] = [];
     const kv = replacing(env.NONCES as KVNamespace, {
       get: ((key: string) => {
@@ -216,14 +216,14 @@ describe("an attacker with captured requests", () => {
     faults.calls.length = 0;
     for (let i = 0; i < 20; i++) expectLimited(await world.send("create_gd", body), LIMIT_PERIOD);
     expect([reads, faults.calls.length]).toEqual([[], 0]);
-    // A correct call of the app is still looked for in KV, and accepted.
+    // For a correct call of the app KV is still read, and the call is accepted.
     expect((await world.create()).status).toBe(200);
     expect(reads).toHaveLength(1);
     world.clock.now += 1;
     expect((await world.send("create_gd", body)).status).toBe(400);
   });
 
-  it("can delay only the app's own bad requests, while the limit is exceeded, and learns nothing without a signature", async () => {
+  it("an exceeded limit of malformed requests delays only the app's own, and shows a forger nothing", async () => {
     const { world, app } = await limitedWorld({ app: 1 });
     for (let i = 0; i < 3; i++) await world.create({ content: "" });
     expectLimited(await world.create({ content: "" }), LIMIT_PERIOD);
@@ -242,7 +242,7 @@ describe("an attacker with captured requests", () => {
 describe("the limit of a client address", () => {
   const ATTACKED = "192.0.2.1";
 
-  it("counts only failures: a look-up that found an app is none", async () => {
+  it("the limit of a client address counts only failures, and a look-up that finds an app is no failure", async () => {
     const { world, client } = await limitedWorld({});
     await env.CREDENTIALS.delete(`app:${world.appid}`);
     await world.create();
@@ -252,7 +252,7 @@ describe("the limit of a client address", () => {
     expect(client.keys).toEqual([]);
   });
 
-  it("counts each failure once under the name of its kind, and an unknown appid as a look-up too", async () => {
+  it("each failure of a client counts once under its kind, and an unknown appid counts as a look-up too", async () => {
     const { world, client } = await limitedWorld({});
     const from = (ip: string) => address(ip);
     await world.create({}, { ...from("192.0.2.1"), ...forged });
@@ -269,18 +269,18 @@ describe("the limit of a client address", () => {
     ]);
   });
 
-  it("refuses with 429 and Retry-After once it is exceeded, unknown appids and failed verifications alike", async () => {
+  it("an exceeded limit of an address is 429 with Retry-After for unknown appids and wrong signatures", async () => {
     const { world } = await limitedWorld({ client: 1 });
     await world.create();
     expect((await world.create({}, forged)).status).toBe(401);
     expectLimited(await world.create({}, forged), 60);
     expectLimited(await world.create({ appid: UNKNOWN_APPID }), 60);
     expectLimited(await world.create({ appid: "not an appid of this service" }), 60);
-    // One more than the limit of unknown appids.
+    // This call is over the limit of unknown appids.
     expectLimited(await world.create({ appid: "not an appid either" }), 1);
   });
 
-  it("uses up neither ranstr nor key", async () => {
+  it("a request that the limit of an address refuses uses up neither its ranstr nor its key", async () => {
     const { world } = await limitedWorld({ client: 0 });
     const text = JSON.stringify(world.createBody());
     const key = { "idempotency-key": "k" };
@@ -290,13 +290,13 @@ describe("the limit of a client address", () => {
     expect((await world.send("create_gd", text, key)).status).toBe(200);
   });
 
-  it("never refuses the right signature, warm or cold, or the right token at an attacked address", async () => {
+  it("a right signature or a right token is never refused at an attacked address", async () => {
     const { world } = await limitedWorld({ client: 3 });
     const here = address(ATTACKED);
     for (let i = 0; i < 8; i++) await world.create({}, { ...here, ...forged });
     expectLimited(await world.create({}, { ...here, ...forged }), 60);
     expect((await world.create({}, here)).status).toBe(200);
-    // Cold: another app in this isolate, and this app in another isolate.
+    // The cold cases are another app in this isolate, and this app in another isolate.
     const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Cold app" });
     const cold = await issued.json<{ appid: string; secret: string }>();
     expect((await world.anotherIsolate().create({}, here)).status).toBe(200);
@@ -307,7 +307,7 @@ describe("the limit of a client address", () => {
     expect((await world.fetch(operator)).status).toBe(200);
   });
 
-  it("counts wrong admin tokens apart from signatures, and never a right token", async () => {
+  it("wrong admin tokens are counted apart from wrong signatures, and a right token is never counted", async () => {
     const { world, client } = await limitedWorld({ client: 2 });
     const call = (token: string) =>
       world.fetch(
@@ -329,7 +329,7 @@ describe("the limit of a client address", () => {
   const madeUp = (world: World, headers: Record<string, string>) =>
     world.create({ appid: crypto.randomUUID().replaceAll("-", "") }, headers);
 
-  it("looks up five made-up appids a second, once it is exceeded, and answers all of them 429 with Retry-After 1", async () => {
+  it("an address over its limit gets five look-ups of made-up appids a second, and always 429 with Retry-After 1", async () => {
     const { world, client, trips } = await limitedWorld({ client: 3 });
     const here = address(ATTACKED);
     for (let i = 0; i < 3; i++) expect((await madeUp(world, here)).status).toBe(401);
@@ -341,7 +341,7 @@ describe("the limit of a client address", () => {
     for (const answer of answers) expectLimited(answer, 1);
     expect(trips() - before).toBeGreaterThan(0);
     expect(trips() - before).toBeLessThanOrEqual(5 * seconds);
-    // The answer does not tell that this appid exists.
+    // The answer does not show that this appid exists.
     expectLimited(await world.create({}, { ...here, ...forged }), 1);
     expect((await madeUp(world, address("192.0.2.5"))).status).toBe(401);
     world.clock.now += 60;
@@ -364,7 +364,7 @@ describe("the limit of a client address", () => {
       async () => {},
     ],
   ])(
-    "serves a cold app %s within three tries, while twenty others at its address make up an appid each time",
+    "a cold app %s is served within three tries while twenty callers at its address make up appids",
     async (_, bindings, prepare) => {
       const operator = await World.create();
       await prepare(operator);
@@ -384,7 +384,7 @@ describe("the limit of a client address", () => {
     },
   );
 
-  it("lets the calls of a cold app share one turn", async () => {
+  it("the calls of a cold app at an attacked address share one turn", async () => {
     const faults = new Faults();
     const world = (await World.create()).anotherIsolate({
       CLIENT_LIMIT: new Counted(3),
@@ -399,7 +399,7 @@ describe("the limit of a client address", () => {
     expect(faults.calls.filter((call) => call !== "DB.batch")).toHaveLength(1);
   });
 
-  it("lets a flood of forged signatures for a cached app cost one read of the database in 5 s, also all at once", async () => {
+  it("a flood of forged signatures for a cached app costs one read of the database in 5 s", async () => {
     const { world, trips } = await limitedWorld({ client: 3 });
     await world.chatId();
     const before = trips();
@@ -416,7 +416,7 @@ describe("the limit of a client address", () => {
     expect(trips() - before).toBe(2);
   });
 
-  it("lets an attacked address use a rotated secret, and an app that its isolate knew, at once", async () => {
+  it("an attacked address can use a rotated secret, and an app that the isolate knows, at once", async () => {
     const operator = await World.create();
     const world = operator.anotherIsolate({ CLIENT_LIMIT: new Counted(3) });
     const here = address(ATTACKED);
@@ -432,7 +432,7 @@ describe("the limit of a client address", () => {
     expect((await world.create({}, here)).status).toBe(200);
   });
 
-  it("does not delay an honest caller with a rotated secret while another address forges", async () => {
+  it("forgeries at one address do not delay an honest caller with a rotated secret at another address", async () => {
     const operator = await World.create();
     const world = operator.anotherIsolate();
     await world.chatId();
@@ -445,7 +445,7 @@ describe("the limit of a client address", () => {
     expect((await world.create({}, address("192.0.2.1"))).status).toBe(200);
   });
 
-  it("counts IPv6 by the 64 bits that one client has, in every spelling", () => {
+  it("failures of an IPv6 client are counted by 64 bits of its address, in every spelling", () => {
     const key = (ip: string) => clientAddress(new Request("http://worker/", { headers: address(ip) }));
     const same = ["2001:db8:0:7::1", "2001:db8:0:7:ffff:1:2:3", "2001:db8:0:7::", "2001:db8:0:7:1::9"];
     expect(new Set(same.map(key)).size).toBe(1);
@@ -454,7 +454,7 @@ describe("the limit of a client address", () => {
     expect(clientAddress(new Request("http://worker/"))).toBe("unknown");
   });
 
-  it("counts Workers, which share one address, by the zone that Cloudflare names, and takes that header from nobody else", () => {
+  it("failures of Workers are counted by the zone that Cloudflare names, and other callers cannot set it", () => {
     const key = (ip: string, zone?: string) =>
       clientAddress(new Request("http://worker/", { headers: { ...address(ip), ...(zone && { "cf-worker": zone }) } }));
     const workers = "2a06:98c0:3600::103";
@@ -469,7 +469,7 @@ describe("the limit of a client address", () => {
 });
 
 describe("the limits that an isolate knows to be exceeded", () => {
-  it("are remembered as long as Retry-After says, ten thousand of them at most", async () => {
+  it("an isolate remembers exceeded limits as long as Retry-After says, and at most ten thousand of them", async () => {
     const clock = { now: NOW };
     const limits = new ExceededLimits(runtimeAt(() => clock.now * 1000));
     const none = new Counted(0);
@@ -486,7 +486,7 @@ describe("the limits that an isolate knows to be exceeded", () => {
 });
 
 describe("the limits of wrangler.toml", () => {
-  it("are 1,000 in 10 s for an app, 3,000 for a site and 300 a minute for a client address, in every environment", () => {
+  it("each environment of wrangler.toml allows 1,000 in 10 s to an app, 3,000 to a site, 300 a minute to an address", () => {
     const limits = [...toml.matchAll(/^name = "(\w+)"\nnamespace_id = "(\d+)"\nsimple = (.+)$/gm)];
     expect(limits.map(([, name, , simple]) => `${name} ${simple}`)).toEqual([
       "APP_LIMIT { limit = 1000, period = 10 }",
@@ -504,12 +504,12 @@ describe("the limits of wrangler.toml", () => {
     expect([LIMIT_PERIOD, CLIENT_LIMIT_PERIOD]).toEqual([10, 60]);
   });
 
-  it("are counted by the platform, key by key", async () => {
+  it("the platform counts each key of a rate limit separately", async () => {
     const world = await World.create({ APP_LIMIT: env.APP_LIMIT, CLIENT_LIMIT: env.CLIENT_LIMIT });
     const flooding = address(crypto.randomUUID());
     await world.create({}, flooding);
     const limit = () => env.CLIENT_LIMIT.limit({ key: `signed ${flooding["cf-connecting-ip"]}` });
-    // A minute may end meanwhile, so twice as many requests may pass.
+    // A new minute of the limit may begin during the loop, so twice as many requests may pass.
     for (let calls = 0; calls < 600 && (await limit()).success; calls++);
     expectLimited(await world.create({}, { ...flooding, ...forged }), 60);
     expect((await world.create({}, flooding)).status).toBe(200);
@@ -518,7 +518,7 @@ describe("the limits of wrangler.toml", () => {
 });
 
 describe("a broken limiter", () => {
-  it.each(FAULTS)("limits nobody: %s", async (fault) => {
+  it.each(FAULTS)("a broken limiter limits nobody: %s", async (fault) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const world = await World.create();
     const faults = new Faults(() => fault);
@@ -538,6 +538,6 @@ describe("a broken limiter", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
-  it("limits nobody when it is not bound", async () =>
+  it("a limiter that is not bound limits nobody", async () =>
     expect(await new ExceededLimits(systemRuntime).count(undefined, "key", 1)).toBe(true));
 });

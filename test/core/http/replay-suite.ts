@@ -14,7 +14,7 @@ import {
 import { staleKv } from "../../support/stale-kv.ts";
 import { type Body, NOW, type Replacements, World } from "../../support/world.ts";
 
-/** KV never decides, so the same rules must hold for every state of KV. */
+/** The same rules must hold for every state of KV, because KV never decides. */
 const KV_STATES: [string, () => Replacements][] = [
   ["KV knows", () => ({ REPLAY_LOOK_MS: "1000" })],
   ["KV is not bound", () => ({ NONCES: undefined })],
@@ -22,7 +22,7 @@ const KV_STATES: [string, () => Replacements][] = [
   ["KV is not waited for", () => ({ REPLAY_LOOK_MS: "0" })],
 ];
 
-/** Freshness and one use of each ranstr, for one route. Design: docs/decisions.md. */
+/** Tests of freshness and of the single use of each ranstr, for one route. Design: docs/decisions.md. */
 export function replaySuite(route: SignedRoute): void {
   const { operation } = route;
   let world: World;
@@ -31,14 +31,14 @@ export function replaySuite(route: SignedRoute): void {
   });
 
   describe("timestamp", () => {
-    it.each([-300, 300])("is accepted %i seconds off", async (off) => {
+    it.each([-300, 300])("a timestamp %i seconds off is accepted", async (off) => {
       const body = await route.acceptable(world, { timestamp: NOW + off });
       await expectAccepted(world, route, () => world.send(operation, body));
     });
 
-    it.each([-301, 301, -NOW])("is refused %i seconds off, and the ranstr stays unused", async (off) => {
+    it.each([-301, 301, -NOW])("a timestamp %i seconds off is refused, and the ranstr stays unused", async (off) => {
       const body = await route.acceptable(world);
-      // The rows of one accepted request are all: the refused one wrote none.
+      // Only the accepted request wrote rows; the refused request wrote none.
       await expectAccepted(world, route, async () => {
         const { status, envelope, headers } = await world.send(operation, { ...body, timestamp: NOW + off });
         expect({ status, envelope }).toEqual({ status: 401, envelope: TOKEN_INVALID });
@@ -62,13 +62,13 @@ export function replaySuite(route: SignedRoute): void {
       ],
       ["digits of a day", 20261130, 401, `within 300 s of ${NOW}, Unix seconds, not a date in digits`],
       ["a date", "2026-11-30T10:55:00Z", 400, "an integer, Unix seconds, not a string"],
-    ])("is told by its unit: %s", async (_, timestamp, status, rule) => {
+    ])("the detail names the unit of a timestamp that was sent as %s", async (_, timestamp, status, rule) => {
       const body = await route.acceptable(world);
       const answer = await world.send(operation, { ...body, timestamp });
       expect([answer.status, answer.headers.get("x-error-detail")]).toEqual([status, `timestamp: must be ${rule}`]);
     });
 
-    it("is checked against TIMESTAMP_TOLERANCE_SECONDS", async () => {
+    it("a timestamp is checked against TIMESTAMP_TOLERANCE_SECONDS", async () => {
       const isolate = world.anotherIsolate({ TIMESTAMP_TOLERANCE_SECONDS: "10" });
       const body = await route.acceptable(world);
       const at = (off: number) => isolate.send(operation, { ...body, timestamp: NOW + off });
@@ -83,12 +83,14 @@ export function replaySuite(route: SignedRoute): void {
       ["a fraction", { timestamp: NOW + 0.5 }],
       ["null", { timestamp: null }],
       ["past 2^53", { timestamp: 2 ** 53 }],
-    ])("is 参数错误 when %s, and the ranstr stays unused", async (_, change) => refusesField(change, "timestamp"));
+    ])("a timestamp is 参数错误 when %s, and the ranstr stays unused", async (_, change) =>
+      refusesField(change, "timestamp"),
+    );
   });
 
   describe("ranstr", () => {
     it.each([["r"], ["漢".repeat(128)], ["👍🏽".repeat(64)], ["."], ["\0"], [" "]])(
-      "is accepted with 1 to 128 characters: %.8s",
+      "a ranstr of 1 to 128 characters is accepted: %.8s",
       async (ranstr) => {
         const body = await route.acceptable(world, { ranstr });
         await expectAccepted(world, route, () => world.send(operation, body));
@@ -103,9 +105,9 @@ export function replaySuite(route: SignedRoute): void {
       ["a number", { ranstr: 12345 }],
       ["null", { ranstr: null }],
       ["a lone surrogate", { ranstr: "\ud800" }],
-    ])("is 参数错误 when %s", async (_, change) => refusesField(change, "ranstr"));
+    ])("a ranstr is 参数错误 when %s", async (_, change) => refusesField(change, "ranstr"));
 
-    it("counts separately for each appid, by its exact characters", async () => {
+    it("a ranstr counts separately for each appid, by its exact characters", async () => {
       const other = await World.create();
       for (const [of, ranstr] of [
         [world, "abc"],
@@ -134,7 +136,7 @@ export function replaySuite(route: SignedRoute): void {
       inState = await World.create(bindings());
     });
 
-    it("is refused: the same bytes, and other bytes with the same ranstr", async () => {
+    it("a replay is refused with the same bytes, and with other bytes under the same ranstr", async () => {
       const body = await route.acceptable(inState);
       await expectAccepted(inState, route, () => inState.send(operation, body));
       const { headers } = await expectTokenInvalid(inState, () => inState.send(operation, body));
@@ -145,7 +147,7 @@ export function replaySuite(route: SignedRoute): void {
       await expectTokenInvalid(inState, () => inState.anotherIsolate().send(operation, body));
     });
 
-    it("is refused after the operation itself refused: that used up the ranstr, and wrote nothing else", async () => {
+    it("a replay of a call that the operation refused is refused too, and writes nothing", async () => {
       const body = await route.refusable(inState);
       const before = await inState.stored();
       const refused = await inState.send(operation, body);
@@ -157,7 +159,7 @@ export function replaySuite(route: SignedRoute): void {
       await expectTokenInvalid(inState, () => inState.send(operation, good));
     });
 
-    it("lets one of 20 identical requests through, with one x-request-id and over two isolates", async () => {
+    it("one of 20 identical requests over two isolates is accepted, with one x-request-id", async () => {
       const isolates = [inState, inState.anotherIsolate()] as const;
       const body = JSON.stringify(await route.acceptable(inState));
       const before = await inState.stored();
@@ -174,7 +176,7 @@ export function replaySuite(route: SignedRoute): void {
     });
   });
 
-  it("refuses a used request that became stale, also with the highest tolerance and all expired nonces pruned", async () => {
+  it("a used request that became stale is refused, even with the highest tolerance and pruned nonces", async () => {
     const world = await World.create({ NONCES: undefined, TIMESTAMP_TOLERANCE_SECONDS: "0" });
     const body = await route.acceptable(world);
     await expectAccepted(world, route, () => world.send(operation, body));
@@ -186,7 +188,7 @@ export function replaySuite(route: SignedRoute): void {
     }
   });
 
-  it("asks neither KV nor the database about a replay that this isolate has seen, and writes nothing to KV", async () => {
+  it("a replay that this isolate has seen costs no call of KV and no call of the database", async () => {
     const { db, trips } = countingDb(env.DB);
     const kvCalls: string[] = [];
     const counted =
@@ -200,7 +202,7 @@ export function replaySuite(route: SignedRoute): void {
     const body = JSON.stringify(await route.acceptable(first));
     const accepting = async () => (await first.send(operation, body)).status;
     expect([await accepting(), kvCalls.splice(0)]).toEqual([200, ["get", "put"]]);
-    // One isolate accepted it, another learns of it from KV, a third, without KV, from the database.
+    // The first isolate accepted it, the second finds its ranstr in KV, and the third, without KV, in the database.
     const isolates = [
       first,
       first.anotherIsolate({ REPLAY_LOOK_MS: "1000" }),
@@ -218,7 +220,7 @@ export function replaySuite(route: SignedRoute): void {
     }
   });
 
-  it("asks the database nothing about a replay that KV knows, and runs one batch for an accepted request", async () => {
+  it("a replay that KV knows costs no call of the database, and an accepted request costs one batch", async () => {
     const { db, trips } = countingDb(env.DB);
     const world = await World.create({ DB: db, REPLAY_LOOK_MS: "1000" });
     await env.CREDENTIALS.delete(`app:${world.appid}`);
@@ -232,7 +234,7 @@ export function replaySuite(route: SignedRoute): void {
   });
 
   it.each(["300", "10"])(
-    "lets a ranstr be used again after 1,860 s and not a second earlier, with a tolerance of %s s",
+    "a ranstr can be used again after 1,860 s and not a second earlier, with a tolerance of %s s",
     async (tolerance) => {
       const world = await World.create({ NONCES: undefined, TIMESTAMP_TOLERANCE_SECONDS: tolerance });
       const body = await route.acceptable(world);

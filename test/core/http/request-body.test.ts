@@ -14,7 +14,6 @@ function join(...parts: (string | number[])[]): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...encoder.encode(part)] : part)));
 }
 
-/** Sends signed bytes. */
 async function sendBytes(world: World, operation: string, bytes: Uint8Array<ArrayBuffer>, headers: HeadersInit = {}) {
   const all = new Headers(headers);
   all.set("x-chat-signature", await hmac(world.secret, bytes));
@@ -35,7 +34,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
   it.each([
     ["with its length announced", { "content-length": String(LIMIT) }],
     ["without", {}],
-  ])("may be 64 KiB long, %s", async (_, headers) => {
+  ])("a body may be 64 KiB long, %s", async (_, headers) => {
     const bytes = await padded(LIMIT);
     await expectAccepted(world, route, () => sendBytes(world, operation, bytes, headers as HeadersInit));
   });
@@ -43,14 +42,14 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
   it.each([
     ["with its length announced", { "content-length": String(LIMIT + 1) }],
     ["without", {}],
-  ])("may not be a byte longer, %s", async (_, headers) => {
+  ])("a body may not be a byte longer than 64 KiB, %s", async (_, headers) => {
     const bytes = await padded(LIMIT + 1);
     const act = () => sendBytes(world, operation, bytes, headers as HeadersInit);
     const { status, envelope } = await expectUnwritten(world, act);
     expect({ status, envelope }).toEqual({ status: 413, envelope: INVALID_PARAMETERS });
   });
 
-  it("is cut off as soon as it is too long, even if it never ends", async () => {
+  it("reading a body stops as soon as it is too long, even if it never ends", async () => {
     let pulls = 0;
     let cancelled = false;
     const endless = new ReadableStream<Uint8Array>(
@@ -71,7 +70,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     expect(cancelled).toBe(true);
   });
 
-  it("is joined from its chunks, also where they cut a character", async () => {
+  it("a body is joined from its chunks, even where they cut a character", async () => {
     const bytes = join(withMember(await acceptable(world), '"note":"漢👍"'));
     const signature = await hmac(world.secret, bytes);
     const chunks = new ReadableStream<Uint8Array>({
@@ -96,7 +95,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     'application/json; charset=utf-8", application/json',
     "application/json,",
     ", ,application/json; charset=utf-8, ",
-  ])("is accepted as %s", async (type) => {
+  ])("a body is accepted as %s", async (type) => {
     const bytes = join(JSON.stringify(await acceptable(world)));
     await expectAccepted(world, route, () => sendBytes(world, operation, bytes, { "content-type": type }));
   });
@@ -119,7 +118,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     ["x".repeat(81), UNREADABLE],
     ["application/json\u00e9", UNREADABLE],
     ["application/json\tx", UNREADABLE],
-  ])("is 415 as %j, and says what was seen: %s", async (type, seen) => {
+  ])("a body is 415 as %j, and the detail says what was sent: %s", async (type, seen) => {
     const bytes = join(JSON.stringify(await acceptable(world)));
     const { status, headers } = await expectUnwritten(world, () =>
       sendBytes(world, operation, bytes, { "content-type": type }),
@@ -148,7 +147,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     ["a NaN", (body) => join(body.slice(0, -1), ',"x":NaN}')],
     ["30,000 closed brackets", () => join(nested(30_000))],
     ["30,000 open brackets", () => join("[".repeat(30_000))],
-  ])("is 参数错误 with %s, signed or not", async (_, damage) => {
+  ])("a body is 参数错误 with %s, signed or not", async (_, damage) => {
     const bytes = damage(JSON.stringify(await acceptable(world)));
     for (const act of [() => sendBytes(world, operation, bytes), () => world.sendRaw(operation, bytes)]) {
       const { status, envelope, headers } = await expectUnwritten(world, act);
@@ -165,13 +164,13 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     ["an empty name", '"":""'],
     ["a lone surrogate", '"x":"\\ud800"'],
     ["brackets, 1,000 deep", `"x":${nested(1_000)}`],
-  ])("may have an unknown field with %s, which is ignored", async (_, member) => {
+  ])("a body may have an unknown field with %s, which is ignored", async (_, member) => {
     const bytes = join(withMember(await acceptable(world), member));
     await expectAccepted(world, route, () => sendBytes(world, operation, bytes));
     expect(Object.prototype).not.toHaveProperty("appid");
   });
 
-  it("takes no fields from a __proto__", async () => {
+  it("a body gives no fields through __proto__", async () => {
     const { appid, ...fields } = await acceptable(world);
     const bytes = join(`{"appid":${JSON.stringify(appid)},"__proto__":${JSON.stringify(fields)}}`);
     const { status, headers } = await expectUnwritten(world, () => sendBytes(world, operation, bytes));
@@ -179,7 +178,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     expect(headers.get("x-error-detail")).toBe("timestamp: is required; ranstr: is required");
   });
 
-  it("counts the last one of two fields with one name", async () => {
+  it("the last of two fields with one name counts", async () => {
     const body = await acceptable(world);
     const twice = join(withMember(body, '"timestamp":1'));
     const { headers } = await expectUnwritten(world, () => sendBytes(world, operation, twice));
@@ -190,7 +189,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
 });
 
 describe("a body that is cut off", () => {
-  it("is the caller's fault, not an outage, whichever error the runtime gives", async () => {
+  it("a body that is cut off is the caller's fault and no outage, whichever error the runtime gives", async () => {
     const world = await World.create();
     const cutOff = (length: Record<string, string>) => {
       const body = new ReadableStream({
@@ -209,7 +208,7 @@ describe("a body that is cut off", () => {
 });
 
 describe("the body of create_gd with a numeric sbs", () => {
-  it("gets an answer of the contract with 30,000 closed brackets in an unknown field, and the isolate goes on", async () => {
+  it("create_gd with a numeric sbs and 30,000 closed brackets gets an answer of the contract", async () => {
     const world = await World.create();
     const deep = withMember(world.createBody({ sbs: 1001 }), `"x":${nested(30_000)}`);
     const { status, envelope } = await world.send("create_gd", deep);

@@ -30,7 +30,7 @@ beforeAll(async () => {
   site = await World.create();
 });
 
-/** A new isolate for the file's one site, which is not in the log and whose app is not in KV: its first request reads D1. */
+/** A new isolate for the one site of this file. The site's app is not in KV, so the first request reads D1. Nothing is in the log yet. */
 async function quietWorld(change: Partial<Bindings> = {}): Promise<World> {
   const world = site.anotherIsolate({ JOURNAL: keepingJournal().JOURNAL, ...change });
   await env.CREDENTIALS.delete(`app:${world.appid}`);
@@ -42,7 +42,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const TIME = expect.any(Number) as unknown;
 
 describe("the request log", () => {
-  it("has one line for an accepted request, with the source of its credentials and the time of each wait", async () => {
+  it("an accepted request has one log line, with the source of its credentials and the time of each wait", async () => {
     const world = await quietWorld();
     const { headers, envelope } = await world.create();
     const line = {
@@ -74,7 +74,7 @@ describe("the request log", () => {
     expect([lines(error), lines(warn)]).toEqual([[], []]);
   });
 
-  it("gives each request its own id, whatever id the request brings", async () => {
+  it("each request gets its own id, whatever id it brings", async () => {
     const world = await quietWorld();
     const brought = { "x-request-id": "11111111-1111-4111-8111-111111111111" };
     const answers = [await world.create({}, brought), await world.create({}, brought)];
@@ -152,7 +152,7 @@ describe("the request log", () => {
         detail: "Content-Type: must be application/json, and is text/plain",
       },
     ],
-  ])("says why: %s", async (_, send, expected) => {
+  ])("the log gives the reason of a refusal: %s", async (_, send, expected) => {
     const world = await quietWorld();
     await send(world);
     const { status, reason, appid, ...times } = expected;
@@ -174,7 +174,7 @@ describe("the request log", () => {
     expect([lines(error), lines(warn)]).toEqual([[], []]);
   });
 
-  it("marks a repeated answer, and names the agents that an add left out", async () => {
+  it("the log marks a repeated answer, and names the agents that an add left out", async () => {
     const world = await quietWorld();
     const key = { "idempotency-key": "k" };
     await world.create({}, key);
@@ -187,7 +187,7 @@ describe("the request log", () => {
     ]);
   });
 
-  it("names routes by their pattern, never by the caller's text", async () => {
+  it("the log names routes by their pattern, never by the caller's text", async () => {
     const world = await quietWorld();
     const routes = async (method: string, path: string) => {
       await call(world, method, path);
@@ -205,7 +205,7 @@ describe("the request log", () => {
     }
   });
 
-  it("says why an operator was refused, without anything that the operator sent", async () => {
+  it("the log says why an operator was refused, without anything that the operator sent", async () => {
     const world = await quietWorld();
     const { body } = await call(world, "POST", `/admin/sites/${world.siteId}/apps`, { name: "Secretive" });
     await call(world, "POST", "/admin/sites", { name: "" });
@@ -219,7 +219,7 @@ describe("the request log", () => {
     ]);
   });
 
-  it("is an error line for a 5xx, which describes the fault without data", async () => {
+  it("a 5xx is an error line of the log, which describes the fault without data", async () => {
     const batch = () => Promise.reject(new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued."));
     const world = await quietWorld({ DB: replacing(env.DB, { batch }) });
     const { status, headers, envelope } = await world.create();
@@ -237,7 +237,7 @@ describe("the request log", () => {
     expect([lines(log), lines(warn)]).toEqual([[], []]);
   });
 
-  it("is an error line also when ERROR_STATUS turns the 5xx into a 200; a refusal is not", async () => {
+  it("a 5xx is an error line of the log even when ERROR_STATUS turns it into 200, but a refusal is not", async () => {
     const batch = () => Promise.reject(new Error("D1_ERROR: D1 DB is overloaded."));
     const ERROR_STATUS = "always-200" as never;
     const world = await quietWorld({ DB: replacing(env.DB, { batch }), ERROR_STATUS });
@@ -263,7 +263,7 @@ describe("a deployment that is not configured", () => {
       { ERROR_STATUS: "sometimes" },
       'ConfigurationError: ERROR_STATUS must be "by-cause" or "always-200"',
     ],
-  ])("%s answers 500 with one clear line for each request", async (_, change, fault) => {
+  ])("a deployment %s answers 500 with one clear log line for each request", async (_, change, fault) => {
     const world = await quietWorld(change as Partial<Bindings>);
     for (let i = 0; i < 2; i++) {
       const { status, headers } = await world.create();
@@ -274,7 +274,7 @@ describe("a deployment that is not configured", () => {
           method: "POST",
           route: "/openapi/chat/create_gd",
           status: 500,
-          // Without the directory nobody knows whose call it was.
+          // Without the directory the app of the call is unknown.
           ...("DB" in change ? {} : { appid: world.appid, home: "main" }),
           outcome: "refused",
           reason: "configuration",
@@ -286,7 +286,7 @@ describe("a deployment that is not configured", () => {
     }
   });
 
-  it("warns once, and serves, without KV and without the admin token", async () => {
+  it("a deployment without KV and without the admin token serves, and warns once", async () => {
     const change = { NONCES: undefined, CREDENTIALS: undefined, JOURNAL: undefined, ADMIN_TOKEN: undefined };
     const world = await quietWorld(change as unknown as Partial<Bindings>);
     expect((await world.create()).status).toBe(200);

@@ -11,7 +11,7 @@ const BEHIND = [
   "a fresh isolate beside a KV that holds the old record",
 ] as const;
 
-/** Revocation and rotation, for one route: they hold on the very next request, whatever a cache believes. */
+/** Tests of revocation and rotation for one route. Both are effective on the very next request, whatever the caches hold. */
 export function secretSuite(route: SignedRoute): void {
   const send = async (world: World) => world.send(route.operation, await route.acceptable(world));
   const accepts = async (world: World) => {
@@ -30,7 +30,7 @@ export function secretSuite(route: SignedRoute): void {
     const counting = countingDb(env.DB);
     // The first request puts the record into KV, the second reads it from there.
     await send(first);
-    // `kv` reads the record now and keeps it: with a slow KV the look-up would ask D1 too.
+    // `kv` reads the record now and keeps it, because with a slow KV the look-up would ask D1 too.
     await kv.get(`app:${first.appid}`, { type: "json" });
     const warm = first.anotherIsolate({ CREDENTIALS: kv, DB: counting.db });
     await send(warm);
@@ -47,7 +47,7 @@ export function secretSuite(route: SignedRoute): void {
   }
 
   describe.each(BEHIND)("in %s", (where) => {
-    it("refuses a revoked app on the very next request", async () => {
+    it("a revoked app is refused on the very next request", async () => {
       const { world, operator } = await behind(where);
       expect((await operator.admin("DELETE", `/admin/apps/${world.appid}`)).status).toBe(204);
       const { headers } = await refuses(world);
@@ -55,7 +55,7 @@ export function secretSuite(route: SignedRoute): void {
       await refuses(world);
     });
 
-    it("refuses the old secret on the very next request after a rotation without overlap", async () => {
+    it("the old secret is refused on the very next request after a rotation without overlap", async () => {
       const { world, operator } = await behind(where);
       const secret = await rotate(operator, 0);
       await refuses(world);
@@ -63,7 +63,7 @@ export function secretSuite(route: SignedRoute): void {
       await accepts(world);
     });
 
-    it("accepts the previous secret until its overlap ends", async () => {
+    it("the previous secret is accepted until its overlap ends", async () => {
       const { world, operator } = await behind(where);
       const secret = await rotate(operator, 100);
       world.clock.now += 99;
@@ -74,7 +74,7 @@ export function secretSuite(route: SignedRoute): void {
       await accepts(world);
     });
 
-    it("refuses a secret that was rotated away twice, although the first rotation's overlap still lasts", async () => {
+    it("a secret that was rotated away twice is refused, although the first rotation's overlap still lasts", async () => {
       const { world, operator } = await behind(where);
       const second = await rotate(operator, 1_000);
       const third = await rotate(operator, 1_000, "previous");
@@ -85,7 +85,7 @@ export function secretSuite(route: SignedRoute): void {
       }
     });
 
-    it("refuses on the very next request a new secret that nobody received, and goes on with the previous one", async () => {
+    it("a lost new secret is refused after the operator replaced it, and the previous secret still works", async () => {
       const { world, operator } = await behind(where);
       const previous = world.secret;
       const lost = await rotate(operator, 1_000);
@@ -99,7 +99,7 @@ export function secretSuite(route: SignedRoute): void {
       }
     });
 
-    it("refuses the previous secret on the very next request after its overlap was ended", async () => {
+    it("the previous secret is refused on the very next request after its overlap was ended", async () => {
       const { world, operator } = await behind(where);
       const secret = await rotate(operator, 1_000);
       await accepts(world);
@@ -109,7 +109,7 @@ export function secretSuite(route: SignedRoute): void {
       await accepts(world);
     });
 
-    it("refuses both old secrets after a rotation without overlap, even by a clock that is an hour slow", async () => {
+    it("both old secrets are refused after a rotation without overlap, even by a clock that is an hour slow", async () => {
       const { world, operator } = await behind(where);
       const first = world.secret;
       const second = await rotate(operator, 1_000);
@@ -120,7 +120,7 @@ export function secretSuite(route: SignedRoute): void {
     });
   });
 
-  it("accepts both secrets in an isolate that knows of the rotation, and only the new one after the overlap", async () => {
+  it("both secrets are accepted after a rotation that the isolate knows, and only the new one after the overlap", async () => {
     const world = await World.create();
     const old = world.secret;
     const fresh = await rotate(world, 100);
@@ -130,7 +130,7 @@ export function secretSuite(route: SignedRoute): void {
     world.clock.now += 99;
     await accepts(world);
     world.clock.now += 1;
-    // An ended secret is no signature, so its caller learns nothing of the fields either.
+    // A signature with an ended secret is not valid, so the caller learns nothing about the fields.
     const malformed = { ...(await route.acceptable(world)), ranstr: null };
     const { headers } = await expectTokenInvalid(world, () => world.send(route.operation, malformed));
     expect(headers.has("x-error-detail")).toBe(false);
@@ -159,7 +159,7 @@ export function secretSuite(route: SignedRoute): void {
     it.each<[string, Replacements]>([
       ["with KV", {}],
       ["without KV", { CREDENTIALS: undefined }],
-    ])("writes into the new site and no other, in an isolate that knew the old one, %s", async (_, change) => {
+    ])("an appid that was issued again to another site writes only into the new site, %s", async (_, change) => {
       const { before, next } = await reissued(change);
       const body = await route.acceptable(next);
       const { nonces: _of, keys: _them, ...stored } = await before.stored();
@@ -170,7 +170,7 @@ export function secretSuite(route: SignedRoute): void {
     });
   });
 
-  it("does not believe a record of KV that names another site: its seal does not open", async () => {
+  it("a record of KV that names another site is not believed, because its seal does not open", async () => {
     const [world, other] = [await World.create(), await World.create()];
     await send(world);
     const key = `app:${world.appid}`;
@@ -182,7 +182,7 @@ export function secretSuite(route: SignedRoute): void {
     expect(await other.stored()).toEqual(before);
   });
 
-  it("does not believe a record of KV that gives an ended secret the version of the current one", async () => {
+  it("a record of KV that gives an ended secret the version of the current one is not believed", async () => {
     const world = await World.create();
     const row = () => env.DB.prepare("SELECT * FROM apps WHERE appid = ?").bind(world.appid).first();
     const before = await row();
@@ -206,7 +206,7 @@ export function secretSuite(route: SignedRoute): void {
     }
   });
 
-  it("writes nothing for a site that the app does not belong to, whatever a record says", async () => {
+  it("a call writes nothing for a site that the app does not belong to, whatever a record says", async () => {
     const [world, other] = [await World.create(), await World.create()];
     await env.DB.prepare("UPDATE apps SET site_id = ? WHERE appid = ?").bind(other.siteId, world.appid).run();
     const body = await route.acceptable(world);
@@ -216,11 +216,11 @@ export function secretSuite(route: SignedRoute): void {
     expect([await world.stored(), await other.stored()]).toEqual(before);
   });
 
-  it("accepts an app whose revocation was undone, as after a restore, on the next request of any isolate", async () => {
+  it("an app whose revocation a restore has undone is accepted on the next request of any isolate", async () => {
     const world = await World.create();
     await send(world);
     expect((await world.admin("DELETE", `/admin/apps/${world.appid}`)).status).toBe(204);
-    // The isolate that saw the revocation, and through it KV.
+    // This isolate sees the revocation, and puts it into KV.
     const heard = world.anotherIsolate();
     await refuses(heard);
     await env.DB.prepare("UPDATE apps SET revoked_at = NULL WHERE appid = ?").bind(world.appid).run();
@@ -229,7 +229,7 @@ export function secretSuite(route: SignedRoute): void {
     await accepts(heard);
   });
 
-  it("refuses for good a secret whose rotation was undone, also when the app is rotated again", async () => {
+  it("a secret whose rotation was undone is refused for good, even when the app is rotated again", async () => {
     const world = await World.create();
     const old = world.secret;
     const row = await env.DB.prepare("SELECT * FROM apps WHERE appid = ?").bind(world.appid).first();

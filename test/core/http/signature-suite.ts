@@ -11,7 +11,7 @@ const twice = (signature: string) => [
 const DIGITS = "x-chat-signature: must be 64 hex digits";
 const MISSING = "x-chat-signature: is required";
 
-/** Wrong ways to send a right signature, and the detail that names each. */
+/** Wrong ways to send a right signature, each with its detail. */
 const UNUSABLE: [string, (signature: string) => HeadersInit, string | null][] = [
   ["no signature", () => ({}), MISSING],
   ["an empty one", () => named(""), MISSING],
@@ -45,7 +45,7 @@ const UNUSABLE: [string, (signature: string) => HeadersInit, string | null][] = 
   ],
 ];
 
-/** Contract section 5, rules 1 to 3, for one route. */
+/** Tests of contract section 5, rules 1 to 3, for one route. */
 export function signatureSuite(route: SignedRoute): void {
   describe("signature", () => {
     let world: World;
@@ -53,41 +53,44 @@ export function signatureSuite(route: SignedRoute): void {
       world = await World.create();
     });
 
-    it("accepts upper-case hex", async () => {
+    it("a signature in upper-case hex is accepted", async () => {
       const body = JSON.stringify(await route.acceptable(world));
       const signature = (await hmac(world.secret, body)).toUpperCase();
       await expectAccepted(world, route, () => world.sendRaw(route.operation, body, named(signature)));
     });
 
-    it.each(UNUSABLE)("refuses %s, and the same bytes pass once signed right", async (_, headers, detail) => {
-      const body = JSON.stringify(await route.acceptable(world));
-      const signature = await hmac(world.secret, body);
-      // The rows of one accepted request are all: the refused one wrote none.
-      await expectAccepted(world, route, async () => {
-        const refused = await world.sendRaw(route.operation, body, headers(signature));
-        expect({ status: refused.status, envelope: refused.envelope }).toEqual({
-          status: 401,
-          envelope: TOKEN_INVALID,
+    it.each(UNUSABLE)(
+      "a wrong signature is refused (%s), and the same bytes pass once signed right",
+      async (_, headers, detail) => {
+        const body = JSON.stringify(await route.acceptable(world));
+        const signature = await hmac(world.secret, body);
+        // Only the accepted request wrote rows; the refused request wrote none.
+        await expectAccepted(world, route, async () => {
+          const refused = await world.sendRaw(route.operation, body, headers(signature));
+          expect({ status: refused.status, envelope: refused.envelope }).toEqual({
+            status: 401,
+            envelope: TOKEN_INVALID,
+          });
+          expect(refused.headers.get("x-error-detail")).toBe(detail);
+          return world.send(route.operation, body);
         });
-        expect(refused.headers.get("x-error-detail")).toBe(detail);
-        return world.send(route.operation, body);
-      });
-    });
+      },
+    );
 
-    it("refuses another app's signature", async () => {
+    it("another app's signature is refused", async () => {
       const other = await World.create();
       const body = JSON.stringify(await route.acceptable(world));
       const signature = await hmac(other.secret, body);
       await expectTokenInvalid(world, () => world.sendRaw(route.operation, body, named(signature)));
     });
 
-    it("refuses a signature over the body with one character changed", async () => {
+    it("a signature over a body with one changed character is refused", async () => {
       const body = JSON.stringify(await route.acceptable(world));
       const signature = await hmac(world.secret, body.replace('"appid"', '"appiD"'));
       await expectTokenInvalid(world, () => world.sendRaw(route.operation, body, named(signature)));
     });
 
-    it("covers the bytes sent, not their meaning: refuses a signature over the re-serialised body", async () => {
+    it("a signature over the re-serialised body is refused, because the signature covers the sent bytes", async () => {
       const fields = await route.acceptable(world);
       const spaced = ` ${JSON.stringify(fields, null, 2)}\n`.replaceAll("/", "\\/");
       const signature = await hmac(world.secret, JSON.stringify(fields));
@@ -97,7 +100,7 @@ export function signatureSuite(route: SignedRoute): void {
   });
 
   describe("signature of another appid", () => {
-    /** What a known app gets for a wrong signature, and for each malformed one. */
+    /** The answers to a known app with a wrong signature, and with each malformed signature. */
     let wrong: Seen;
     let malformed: Seen[];
     let world: World;
@@ -117,7 +120,7 @@ export function signatureSuite(route: SignedRoute): void {
       malformed = await seenMalformed(world, world.appid);
     });
 
-    it("is refused with the detail of its form, and with none when its form is right", () => {
+    it("a signature of a wrong form is refused with the detail of its form, and one of the right form without", () => {
       expect([wrong.status, wrong.headers["x-error-detail"]]).toEqual([401, undefined]);
       expect(malformed.map(({ status, headers }) => [status, headers["x-error-detail"] ?? null])).toEqual(
         UNUSABLE.map(([, , detail]) => [401, detail]),
@@ -135,7 +138,7 @@ export function signatureSuite(route: SignedRoute): void {
           return { by: by.anotherIsolate(), appid };
         },
       ],
-    ])("answers an appid that is %s exactly as a wrong signature", async (_, arrange) => {
+    ])("an appid that is %s gets exactly the answer of a wrong signature", async (_, arrange) => {
       const { by, appid } = await arrange();
       expect(await seenAs(by, appid)).toEqual(wrong);
       expect(await seenAs(by, appid, named("0".repeat(64)))).toEqual(wrong);
@@ -157,7 +160,7 @@ interface Seen {
   text: string;
 }
 
-/** Everything of an answer that a caller sees, except the request id. By default the signature is right. */
+/** All that a caller sees of an answer, except the request id. By default the signature is right. */
 async function seen(by: World, route: SignedRoute, fields: Body, signature?: HeadersInit): Promise<Seen> {
   const body = JSON.stringify(fields);
   const headers = new Headers(signature ?? named(await hmac(by.secret, body)));

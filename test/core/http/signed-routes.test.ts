@@ -6,7 +6,7 @@ import { replaySuite } from "./replay-suite.ts";
 import { secretSuite } from "./secret-suite.ts";
 import { signatureSuite } from "./signature-suite.ts";
 
-it("every file that defines an operation is in the list, and every operation of the list is under the shared suites", () => {
+it("each file that defines an operation is in the list, and the shared suites run for each operation", () => {
   const files = import.meta.glob("../../../src/core/operations/*.ts", {
     query: "?raw",
     import: "default",
@@ -24,7 +24,7 @@ describe.each(SIGNED_ROUTES)("POST /openapi/chat/$operation", (route) => {
   secretSuite(route);
   replaySuite(route);
 
-  it("shares its ranstrs with every other signed route of the app", async () => {
+  it("the call shares its ranstrs with every other signed route of the app", async () => {
     const world = await World.create({ NONCES: undefined });
     const body = await route.acceptable(world);
     expect((await world.send(route.operation, body)).envelope.code).toBe(1);

@@ -12,7 +12,7 @@ function expectLimited({ status, envelope, headers }: Answer): void {
 
 /** An isolate with a limit of sites, and three callers: two apps of one site, and an app of another site. */
 async function callers(most: number, ofApps?: RateLimit) {
-  // A statement that asks the directory instead of the site's home would work by accident in main.
+  // The site is not in main: there a statement that wrongly asks the directory would work by accident.
   const home = "apac";
   const limit = new Counted(most);
   const isolate = await World.create({ SITE_LIMIT: limit, APP_LIMIT: ofApps }, home);
@@ -35,7 +35,7 @@ async function callers(most: number, ofApps?: RateLimit) {
 }
 
 describe("the limit of a site", () => {
-  it("counts its apps together, under the site's id, whatever the result of the request", async () => {
+  it("the limit of a site counts all its apps together under the site's id, whatever the result", async () => {
     const { limit, isolate, first, second, honest } = await callers(100);
     expect((await first.create()).status).toBe(200);
     expect((await second.create()).status).toBe(200);
@@ -44,7 +44,7 @@ describe("the limit of a site", () => {
     expect(limit.keys).toEqual([...Array(3).fill(`site ${isolate.siteId}`), `site ${honest.siteId}`]);
   });
 
-  it("counts no replay, no wrong signature and no bad field: a stranger cannot use it up", async () => {
+  it("the limit of a site counts no replay, no wrong signature and no bad field", async () => {
     const { limit, isolate, first } = await callers(100);
     const captured = first.sign();
     await first.send(captured);
@@ -58,9 +58,9 @@ describe("the limit of a site", () => {
     expect(limit.keys).toEqual([]);
   });
 
-  it("refuses all apps of a site that exceeds it, uses up no ranstr, and leaves another site alone", async () => {
+  it("an exceeded limit of a site refuses all its apps, uses up no ranstr, and leaves another site alone", async () => {
     const { limit, isolate, first, second, honest } = await callers(2);
-    // The third request exceeds the limit, and the isolate remembers that.
+    // The third request exceeds the limit, and the isolate remembers the excess.
     for (const app of [first, second, first]) expect((await app.create()).status).toBe(200);
     const texts = [first.sign(), second.sign()] as const;
     await expectUnwritten(isolate, async () => {
@@ -79,7 +79,7 @@ describe("the limit of a site", () => {
     expect((await isolate.stored()).sessions).toHaveLength(5);
   });
 
-  it("is separate from the limit of the app: an app that exceeds its own leaves the site's other apps alone", async () => {
+  it("an app that exceeds its own limit does not use up the limit of its site", async () => {
     const { first, second } = await callers(100, new Counted(1));
     for (const app of [first, first, second]) expect((await app.create()).status).toBe(200);
     expectLimited(await first.create());

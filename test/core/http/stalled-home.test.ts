@@ -7,13 +7,13 @@ import { hmac, NOW, World } from "../../support/world.ts";
 
 const CALLERS = 12;
 const STALL_MS = 60_000;
-/** D1's words to all that wait, when a stall ends. */
+/** D1's error for all waiting calls when a stall ends. */
 const RESET = "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Lets time pass until this holds, and the calls that are not of the stalled home do their work. */
+/** Lets time pass until the condition holds. Meanwhile the calls of other homes do their work. */
 async function timeUntil(holds: () => boolean): Promise<void> {
   while (!holds()) {
     await vi.advanceTimersByTimeAsync(50);
@@ -33,9 +33,9 @@ async function twoSites() {
     faults,
     main,
     since: () => Date.now() - begun,
-    /** Half of the calls do their work when the stall ends, the others never. */
+    /** When the stall ends, half of the calls do their work, and the other half never do. */
     stall: () => faults.plan(({ nth }) => (nth % 2 === 0 ? "late" : "never done")),
-    /** A call of the site in `main`, at the isolate that serves both. */
+    /** A call of the site in `main`, through the isolate that serves both sites. */
     async createInMain(sbs: string) {
       const text = JSON.stringify(createBody({ appid: main.appid, timestamp: NOW }, { sbs }));
       const { status } = await isolate.sendRaw("create_gd", text, {
@@ -47,7 +47,7 @@ async function twoSites() {
 }
 
 describe("a home that stalls for a minute under many callers", () => {
-  it("gets few tries, opens each session once, is served when it answers again, and leaves the other home alone", async () => {
+  it("a home that stalls under many callers gets few tries, opens each session once, and recovers afterwards", async () => {
     const { isolate, faults, since, stall, createInMain } = await twoSites();
     stall();
     const refused: unknown[] = [];
@@ -71,7 +71,7 @@ describe("a home that stalls for a minute under many callers", () => {
     const before = since();
     expect([await createInMain("meanwhile"), since() - before]).toEqual([200, 0]);
     await timeUntil(() => since() >= STALL_MS);
-    // Two tries of each caller, until nobody has had an answer for 6 s. Then one try every 3 s.
+    // Each caller makes two tries until nobody has had an answer for 6 s. After that there is one try every 3 s.
     expect(faults.calls.length).toBeLessThanOrEqual(2 * CALLERS + (STALL_MS - 6_000) / 3_000 + 1);
     expect(served.size).toBe(0);
     expect(new Set(refused.map((each) => JSON.stringify(each)))).toEqual(new Set(["[503,1]", "[503,3]"]));
@@ -79,7 +79,7 @@ describe("a home that stalls for a minute under many callers", () => {
     await faults.end();
     await timeUntil(() => served.size === CALLERS);
     await all;
-    // A caller that was told to wait for 3 s has its session right after that.
+    // A caller with `Retry-After: 3` has its session right after these 3 s.
     for (const [sbs, { at }] of served) expect(at - STALL_MS, sbs).toBeLessThan(4_000);
     const { sessions } = await isolate.stored();
     const stored = sessions.map(({ id, customer_external_id }) => [customer_external_id, id] as const);
@@ -103,7 +103,7 @@ describe("while a home counts as stalled", () => {
     return { ...sites, untouched: () => expect([faults.calls.length, since()]).toEqual([tries, at]) };
   }
 
-  it("refuses a call at once, without using it up: it is accepted later as it is", async () => {
+  it("a call to a stalled home is refused at once without being used up, and is accepted later as it is", async () => {
     const { isolate, faults, untouched } = await stalled();
     const body = isolate.createBody({ sbs: "again" });
     const { status, headers, envelope } = await (await startCall(isolate, "create_gd", body)).answer;
@@ -113,7 +113,7 @@ describe("while a home counts as stalled", () => {
     expect((await isolate.send("create_gd", body)).status).toBe(200);
   });
 
-  it("serves an app at once whose record names that home by mistake", async () => {
+  it("an app whose record names a stalled home by mistake is served at once", async () => {
     const { main, createInMain, untouched } = await stalled();
     await main.chatId();
     const key = `app:${main.appid}`;
@@ -123,7 +123,7 @@ describe("while a home counts as stalled", () => {
     untouched();
   });
 
-  it("refuses the look-up of an app that this isolate does not know yet", async () => {
+  it("the look-up of an app that the isolate does not know is refused while its home stalls", async () => {
     const { isolate, untouched } = await stalled();
     const other = await World.create({}, "apac");
     const caller = Object.assign(other, { app: isolate.app, env: { ...isolate.env, CREDENTIALS: undefined } });
@@ -135,13 +135,16 @@ describe("while a home counts as stalled", () => {
   it.each([
     ["GET", "/agents", undefined],
     ["POST", "/agents", { id: 9, name: "Nine" }],
-  ])("refuses the admin API's %s %s at once, and changes nothing", async (method, path, body) => {
-    const { isolate, untouched } = await stalled();
-    const answer = await isolate.admin(method, `/admin/sites/${isolate.siteId}${path}`, body);
-    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "3"]);
-    expect(await answer.json()).toMatchObject({
-      detail: expect.stringContaining("The home apac or the directory does not answer"),
-    });
-    untouched();
-  });
+  ])(
+    "the admin API's %s %s is refused at once while the home stalls, and changes nothing",
+    async (method, path, body) => {
+      const { isolate, untouched } = await stalled();
+      const answer = await isolate.admin(method, `/admin/sites/${isolate.siteId}${path}`, body);
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "3"]);
+      expect(await answer.json()).toMatchObject({
+        detail: expect.stringContaining("The home apac or the directory does not answer"),
+      });
+      untouched();
+    },
+  );
 });

@@ -11,8 +11,8 @@ import { expectTokenInvalid } from "../../support/signed-routes.ts";
 import { type Answer, NOW, type Replacements, World } from "../../support/world.ts";
 
 /**
- * What somebody who writes to KV can do with an app's home; threats.test.ts has the cases in which homes answer. The tests watch two
- * databases: the one that has the app, and the one that a record names.
+ * Tests what an attacker who writes to KV can do with an app's home. threats.test.ts has the cases in which homes answer. The tests watch
+ * two databases: the database that has the app, and the database that a record names.
  */
 
 const BINDING: Record<string, keyof Replacements> = { main: "DB", apac: "HOME_APAC", eu: "HOME_EU" };
@@ -20,7 +20,7 @@ const BINDING: Record<string, keyof Replacements> = { main: "DB", apac: "HOME_AP
 /** The database of a home. `eu` is a home without sites, and `nowhere` is not bound. */
 const realDb = (home: string) => (home === "eu" ? env.UNMIGRATED : databaseOf(home));
 
-/** By home: how its nth call fails. */
+/** For each home, how its nth call fails. */
 type Plans = Record<string, (nth: number) => Fault | undefined>;
 
 /** An isolate of the world's deployment, with faults in its homes. */
@@ -37,7 +37,7 @@ function faulty(world: World, plans: Plans, bindings: Replacements = {}) {
   return { isolate, calls: (home: string) => faults[home]?.calls ?? [], all: Object.values(faults) };
 }
 
-/** Advances fake time, in small steps while a database works, so that its work takes little of the 8 s. @returns the milliseconds it took */
+/** Advances fake time, in small steps while a database works, so that its work uses little of the 8 s. @returns the passed milliseconds */
 async function patiently<T>(all: Faults[], work: Promise<T>): Promise<{ value: T; tookMs: number }> {
   const since = Date.now();
   let settled = false;
@@ -69,7 +69,7 @@ describe("a record of KV that names a silent home", () => {
     ["main", "apac"],
     ["apac", "eu"],
   ])(
-    "stops no app of %s: the directory is asked after the first try, and the session exists once within 8 s",
+    "a record of KV that names a silent home stops no app of %s: the session exists once within 8 s",
     async (home, named) => {
       const world = await World.create({}, home);
       await forgeRecord(world, { home: named });
@@ -88,7 +88,7 @@ describe("a record of KV that names a silent home", () => {
     },
   );
 
-  it("does not stop an app by calling it revoked, or by holding an ended secret", async () => {
+  it("a record of KV stops no app by calling it revoked, or by holding an ended secret", async () => {
     for (const change of [{ revokedAt: NOW - 1 }, { secret: "ended" }]) {
       const world = await World.create();
       const { secret, version } = await recordOf(world.appid);
@@ -105,7 +105,7 @@ describe("a record of KV that names a silent home", () => {
     }
   });
 
-  it("does not stop an app by naming another site too: the seal does not open, and the silent home is not asked", async () => {
+  it("a record of KV stops no app by naming another site, because its seal does not open", async () => {
     const world = await World.create();
     await forgeRecord(world, { home: "apac", siteId: world.siteId + 1 });
     const through = faulty(world, { apac: hangs });
@@ -121,7 +121,7 @@ describe("a slow home that is the right one", () => {
     ["is down", {}, { DB: downDb(env.DB) }],
     ["is silent", { main: hangs }, {}],
   ])(
-    "gets its second and its third try while the directory %s, and the session exists once",
+    "a slow home gets its second and third try while the directory %s, and the session exists once",
     async (_, plans, bindings) => {
       const world = await World.create({}, "apac");
       const through = faulty(world, { ...plans, apac: (nth) => (nth < 2 ? "never done" : undefined) }, bindings);
@@ -133,7 +133,7 @@ describe("a slow home that is the right one", () => {
     },
   );
 
-  it("causes no question to the directory when it answers at once, and one in 5 s for a client when it does not", async () => {
+  it("a home that answers causes no question to the directory, and a silent one causes one in 5 s for a client", async () => {
     const world = await World.create({}, "apac");
     const through = faulty(world, { apac: () => undefined });
     expect((await createThrough(through)).answer.status).toBe(200);
@@ -153,7 +153,7 @@ describe("a slow home that is the right one", () => {
 describe("a record of KV that names a closed home", () => {
   beforeEach(() => void vi.useRealTimers());
 
-  it("stops no app of another home: the directory is asked, and names the right one", async () => {
+  it("a record of KV that names a closed home stops no app of another home, because the directory is asked", async () => {
     const world = await World.create(closing("apac"));
     await forgeRecord(world, { home: "apac" });
     expect((await world.anotherIsolate().create()).status).toBe(200);
@@ -164,7 +164,7 @@ describe("a record of KV that names a closed home", () => {
     await expectTokenInvalid(world, () => impostor.create());
   });
 
-  it("stops an app by naming main while main is closed or silent, because the directory cannot be asked", async () => {
+  it("a record of KV that names main stops an app while main is closed or silent", async () => {
     const world = await World.create({}, "apac");
     await forgeRecord(world, { home: "main" });
     for (const bindings of [closing("main"), { DB: downDb(env.DB) }]) {
@@ -175,7 +175,7 @@ describe("a record of KV that names a closed home", () => {
     expect((await world.anotherIsolate(closing("main")).create()).status).toBe(200);
   });
 
-  it("is believed when the directory confirms it, which is asked once in 5 s for a client; no home is asked", async () => {
+  it("a record of KV that names a closed home is believed when the directory, asked once in 5 s, confirms it", async () => {
     const world = await World.create({}, "apac");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const through = faulty(world, { apac: () => undefined }, closing("apac"));
@@ -187,7 +187,7 @@ describe("a record of KV that names a closed home", () => {
     expect((await world.stored()).nonces).toEqual([]);
   });
 
-  it("is believed within a second while the directory is silent", async () => {
+  it("a record of KV that names a closed home is believed within a second while the directory is silent", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const world = await World.create({}, "apac");
     const through = faulty(world, { main: hangs, apac: () => undefined }, closing("apac"));

@@ -11,8 +11,8 @@ import { expectTokenInvalid, expectUnwritten, INVALID_PARAMETERS } from "../../s
 import { ADMIN_TOKEN, hmac, NOW, World } from "../../support/world.ts";
 
 /**
- * The claims of the threat model (docs/threat-model.md) that no other test shows: what an attacker cannot do, and what an attacker
- * can do all the same.
+ * Tests the claims of the threat model (docs/threat-model.md) that no other test shows: what an attacker cannot do, and what an attacker
+ * can do.
  */
 
 async function rotate(world: World, overlap_seconds: number): Promise<string> {
@@ -24,7 +24,7 @@ async function rotate(world: World, overlap_seconds: number): Promise<string> {
 const withSecret = (world: World, secret: string) => Object.assign(world.anotherIsolate(), { secret });
 
 describe("a request that is held back on its way", () => {
-  it("can be sent on once without its Idempotency-Key, and then the caller's retry opens a second session", async () => {
+  it("a held-back request can be sent on once without its key, and the caller's retry opens a second session", async () => {
     const world = await World.create();
     const body = JSON.stringify(world.createBody());
     const signed = { "x-chat-signature": await hmac(world.secret, body) };
@@ -35,7 +35,7 @@ describe("a request that is held back on its way", () => {
     expect((await world.stored()).sessions).toHaveLength(2);
   });
 
-  it("does nothing at the other call, which has other fields", async () => {
+  it("a held-back request does nothing at the other call, which has other fields", async () => {
     const world = await World.create();
     const body = JSON.stringify(world.createBody());
     const { envelope } = await expectUnwritten(world, () => world.send("add_kf", body));
@@ -44,7 +44,7 @@ describe("a request that is held back on its way", () => {
 });
 
 describe("a request without a signature", () => {
-  it("learns of a closed home that an appid is one of its apps, and of other homes nothing", async () => {
+  it("a request without a signature learns that an appid is in a closed home, and nothing about other homes", async () => {
     const [closed, open] = [await World.create({}, "apac"), await World.create()];
     const isolate = new Isolate(closing("apac"));
     const status = async (appid: string) => (await isolate.sendRaw("create_gd", JSON.stringify({ appid }))).status;
@@ -55,7 +55,7 @@ describe("a request without a signature", () => {
 });
 
 describe("a secret of one kind", () => {
-  it("opens nothing of another kind: neither an app's secret nor the master key is an admin token", async () => {
+  it("neither an app's secret nor the master key is an admin token", async () => {
     const world = await World.create();
     for (const token of [world.secret, env.MASTER_KEY]) {
       const headers = { authorization: `Bearer ${token}` };
@@ -64,7 +64,7 @@ describe("a secret of one kind", () => {
     }
   });
 
-  it("signs no call but its own app's: neither the admin token nor the master key does", async () => {
+  it("neither the admin token nor the master key signs a call", async () => {
     const world = await World.create();
     for (const secret of [ADMIN_TOKEN, env.MASTER_KEY]) {
       const impostor = withSecret(world, secret);
@@ -74,7 +74,7 @@ describe("a secret of one kind", () => {
 });
 
 describe("another tenant's app", () => {
-  it("opens no session with this site's agents", async () => {
+  it("another tenant's app opens no session with this site's agents", async () => {
     const [victim, tenant] = [await World.create(), await World.create()];
     expect((await victim.admin("POST", `/admin/sites/${victim.siteId}/agents`, { id: 77, name: "Ana" })).status).toBe(
       201,
@@ -83,7 +83,7 @@ describe("another tenant's app", () => {
     expect([answer.status, answer.headers.get("x-error-detail")]).toEqual([400, "kefu_id: 77 unknown"]);
   });
 
-  it("cannot see in its chat_ids the sessions that other sites open", async () => {
+  it("another tenant's app cannot see in its chat_ids the sessions that other sites open", async () => {
     const [victim, tenant] = [await World.create(), await World.create()];
     const before = await tenant.chatId();
     for (let i = 0; i < 3; i++) await victim.chatId();
@@ -92,7 +92,7 @@ describe("another tenant's app", () => {
 });
 
 describe("the admin token", () => {
-  it("removes no entry of the audit log and changes none", async () => {
+  it("the admin token removes no entry of the audit log and changes none", async () => {
     const world = await World.create();
     const { audit } = await world.operated();
     expect(audit.length).toBeGreaterThan(0);
@@ -106,7 +106,7 @@ describe("the admin token", () => {
 });
 
 describe("whoever reads KV", () => {
-  it("finds sealed records and digests: no secret, no ranstr, nothing of a customer", async () => {
+  it("a reader of KV finds sealed records and digests: no secret, no ranstr, nothing of a customer", async () => {
     const world = await World.create();
     const body = world.createBody({ sbs: "sbs-Zq81Kd", sbs_mc: "Ottoline Quackenbush", content: "Xylophone content" });
     expect((await world.send("create_gd", body, { "idempotency-key": "key-Vw5Rt" })).status).toBe(200);
@@ -125,14 +125,14 @@ describe("whoever reads KV", () => {
 });
 
 describe("whoever writes to KV", () => {
-  it("can block a request whose appid and ranstr are known beforehand, and no other", async () => {
+  it("a writer to KV can block only a request whose appid and ranstr are known beforehand", async () => {
     const world = await World.create({ REPLAY_LOOK_MS: "1000" });
     await env.NONCES.put(await nonceKey(world.appid, "guessed"), "1");
     await expectTokenInvalid(world, () => world.create({ ranstr: "guessed" }));
     expect((await world.create({ ranstr: "not guessed" })).status).toBe(200);
   });
 
-  it("cannot revoke an app or bring one back", async () => {
+  it("a writer to KV cannot revoke an app or bring one back", async () => {
     const world = await World.create();
     await forgeRecord(world, { revokedAt: NOW - 1 });
     expect((await world.anotherIsolate().create()).status).toBe(200);
@@ -141,7 +141,7 @@ describe("whoever writes to KV", () => {
     await expectTokenInvalid(world, () => world.anotherIsolate().create());
   });
 
-  it("cannot extend an overlap of two secrets", async () => {
+  it("a writer to KV cannot extend an overlap of two secrets", async () => {
     const world = await World.create();
     await rotate(world, 100);
     await forgeRecord(world, { previousExpiresAt: NOW + 10_000 });
@@ -151,7 +151,7 @@ describe("whoever writes to KV", () => {
     await expectTokenInvalid(world, () => world.anotherIsolate().create());
   });
 
-  it("cannot move an app's requests into another home: the gate there does not know the app, and the directory names the right home", async () => {
+  it("a writer to KV cannot move an app's requests into another home, because the gate there refuses them", async () => {
     for (const [home, other] of [
       ["main", "apac"],
       ["apac", "main"],
@@ -178,7 +178,7 @@ describe("a copy of all tables", () => {
     return JSON.stringify(rows.map((table) => table.results));
   }
 
-  it("holds no app's secret, no admin token, no master key and no cookie", async () => {
+  it("a copy of all tables holds no app's secret, no admin token, no master key and no cookie", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;
@@ -193,7 +193,7 @@ describe("a copy of all tables", () => {
     }
   });
 
-  it("holds customers, messages, titles and ranstr as they were sent", async () => {
+  it("a copy of all tables holds customers, messages, titles and ranstr as they were sent", async () => {
     const world = await World.create();
     const body = world.createBody({ sbs: "sbs-Zq81Kd", sbs_mc: "Ottoline Quackenbush", content: "Xylophone content" });
     expect((await world.send("create_gd", { ...body, title: "Quixotic title" })).status).toBe(200);

@@ -3,7 +3,7 @@ import { SIGNED_ROUTES } from "../../support/signed-routes.ts";
 import { World } from "../../support/world.ts";
 
 it.each(SIGNED_ROUTES)(
-  "a call of $operation in a warm isolate sets two timers at most: KV's share, and the one of its limits",
+  "a call of $operation in a warm isolate sets at most two timers: one for KV and one for its limits",
   async (route) => {
     const world = await World.create();
     await world.chatId();

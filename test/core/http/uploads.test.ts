@@ -54,7 +54,7 @@ const post = (world: World, path: string, headers: Record<string, string>, body:
   world.fetch(new Request(`https://worker${path}`, { method: "POST", headers, body }));
 
 describe.each(SURFACES)("%s", (_, { path, headers, most }) => {
-  it("reads an endless upload only up to its limit, and cancels the rest", async () => {
+  it("an endless upload is read only up to its limit, and the rest is cancelled", async () => {
     const world = await World.create();
     const { body, seen } = upload();
     expect((await post(world, path, headers, body)).status).toBe(413);
@@ -63,7 +63,7 @@ describe.each(SURFACES)("%s", (_, { path, headers, most }) => {
     expect(logged).not.toHaveBeenCalled();
   });
 
-  it("reads nothing of a body whose announced length is too long", async () => {
+  it("a body whose announced length is too long is not read at all", async () => {
     const world = await World.create();
     const { body, seen } = upload();
     const answer = await post(world, path, { ...headers, "content-length": String(most + 1) }, body);
@@ -73,7 +73,7 @@ describe.each(SURFACES)("%s", (_, { path, headers, most }) => {
   it.each<[string, Record<string, string>]>([
     ["", {}],
     ["that says how long it is", { "content-length": "1000" }],
-  ])("ends a slow upload %s after 5 s as the sender's fault, and writes nothing", async (_, announced) => {
+  ])("a slow upload %s ends after 5 s as the sender's fault, and writes nothing", async (_, announced) => {
     const world = await World.create();
     const before = [await world.stored(), await world.operated()];
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
@@ -92,11 +92,11 @@ describe.each(SURFACES)("%s", (_, { path, headers, most }) => {
     vi.useRealTimers();
     expect([await world.stored(), await world.operated()]).toEqual(before);
     expect(logged).not.toHaveBeenCalled();
-    // Where the runtime reads a body of known length itself, it also ends it with the request.
+    // The runtime reads a body of known length itself, and ends it with the request.
     if (announced["content-length"] === undefined) expect(seen.cancelled).toBe(true);
   });
 
-  it("treats an upload that is cut off as the sender's fault, not as an outage", async () => {
+  it("an upload that is cut off is the sender's fault and no outage", async () => {
     const world = await World.create();
     const body = new ReadableStream({
       pull(controller) {
@@ -111,7 +111,7 @@ describe.each(SURFACES)("%s", (_, { path, headers, most }) => {
 describe("the reader of bodies", () => {
   const request = (body: ReadableStream<Uint8Array>) => new Request("https://worker/", { method: "POST", body });
 
-  it("takes memory as bytes arrive, not for the whole limit at once", async () => {
+  it("the reader of bodies takes memory as bytes arrive, not for the whole limit at once", async () => {
     const sizes: number[] = [];
     const Real = ArrayBuffer;
     const { body, seen } = upload(10);
@@ -144,7 +144,7 @@ describe("the reader of bodies", () => {
   });
 
   it.each([0, 1, 4_095, 4_096, 4_097, 100_000, 260 * 1024])(
-    "gives all of %d bytes, in chunks of any size",
+    "the reader of bodies gives all of %d bytes, in chunks of any size",
     async (length) => {
       const bytes = crypto.getRandomValues(new Uint8Array(Math.min(length, 60_000)));
       const whole = new Uint8Array(length).map((_, i) => bytes[i % bytes.length] ?? 0);
@@ -162,7 +162,7 @@ describe("the reader of bodies", () => {
         request(body),
         260 * 1024,
       );
-      // Not by toEqual, which takes seconds for so many bytes.
+      // toEqual would take seconds for so many bytes.
       expect([read.byteLength, new Uint8Array(read).findIndex((byte, i) => byte !== whole[i])]).toEqual([length, -1]);
     },
   );

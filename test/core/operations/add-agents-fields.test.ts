@@ -30,7 +30,7 @@ describe("kefu_ids of add_kf", () => {
     ["100 ids in a string", from(101, 100).join(","), from(101, 100)],
     ["100 ids in an array", from(101, 100), from(101, 100)],
     ["100 ids named ten times each", Array(10).fill(from(101, 100).join(",")).join(","), from(101, 100)],
-  ])("may have %s", async (_, kefu_ids, agentIds) => {
+  ])("kefu_ids of add_kf may have %s", async (_, kefu_ids, agentIds) => {
     const chatId = await newSession();
     expect((await world.add(chatId, { kefu_ids })).status).toBe(200);
     const { participants } = await world.stored();
@@ -93,11 +93,11 @@ describe("kefu_ids of add_kf", () => {
     ["a trailing comma and blanks", "3,101, ", "item 3 is empty: end the list without a comma"],
     ["a wrong third item among many", [3, 101, "ZEBRA", "x"], `item 3 ${AGENT_ID}, not a string`],
     ["a zero before a string in an array", [3, 0, "101"], `item 2 ${AGENT_ID}`],
-  ])("are 参数错误 with %s, and nothing is stored", async (_, kefu_ids, rule) => {
+  ])("kefu_ids of add_kf are 参数错误 with %s, and nothing is stored", async (_, kefu_ids, rule) => {
     expect(await send(() => ({ kefu_ids }))).toBe(`kefu_ids: ${rule}`);
   });
 
-  it("are required", async () => {
+  it("kefu_ids of add_kf are required", async () => {
     expect(await send(() => ({ kefu_ids: undefined }))).toBe("kefu_ids: is required");
   });
 });
@@ -114,17 +114,17 @@ describe("chat_id of add_kf", () => {
     ["a fraction", (chatId) => chatId + 0.5],
     ["past 2^53", () => 2 ** 53],
     ["past -2^53", () => -(2 ** 53)],
-  ])("is 参数错误 when %s, and nothing is stored", async (_, write) => {
+  ])("chat_id of add_kf is 参数错误 when %s, and nothing is stored", async (_, write) => {
     const value = write(1);
     const slip = Math.abs(Number(value)) >= 2 ** 53 ? ", not beyond 9007199254740991" : notA(value, "a number");
     expect(await send((chatId) => ({ chat_id: write(chatId) }))).toBe(`chat_id: must be an integer${slip}`);
   });
 
-  it("is required", async () => {
+  it("chat_id of add_kf is required", async () => {
     expect(await send(() => ({ chat_id: undefined }))).toBe("chat_id: is required");
   });
 
-  it("finds the same session in every spelling of the integer", async () => {
+  it("chat_id of add_kf finds the same session in every spelling of the integer", async () => {
     const chatId = await newSession();
     const body = JSON.stringify(world.addBody(chatId)).replace(`"chat_id":${chatId}`, `"chat_id":${chatId}.0e0`);
     expect(body).toContain(".0e0");
@@ -132,7 +132,7 @@ describe("chat_id of add_kf", () => {
   });
 });
 
-/** Sends changes of a body that is accepted for a session of its own, which must be 参数错误 and write nothing. */
+/** Makes a session, and sends changed bodies of an add_kf for it. Each body must be 参数错误 and write nothing. */
 function refusedSessions() {
   let chatId: number;
   const send = refusedBodies("add_kf", async () => {

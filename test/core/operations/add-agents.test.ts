@@ -17,7 +17,7 @@ describe("add_kf", () => {
     shared = await siteWithSession();
   });
 
-  it("makes valid new agents participants, added by the responsible agent, and changes nothing else", async () => {
+  it("add_kf makes valid new agents participants, added by the responsible agent, and changes nothing else", async () => {
     const world = await World.create();
     const chatId = await world.chatId({ kefu_id: [2, 1], fzr_uid: 2, title: "Title" });
     const before = await world.stored();
@@ -46,7 +46,7 @@ describe("add_kf", () => {
     ["one named twice", "3,3,3", [2, 3]],
     ["all of that", [3, 1, 2, 4, 404, 777, 3, 101], [2, 3, 101]],
     ["the greatest id", "9007199254740991", [2, Number.MAX_SAFE_INTEGER]],
-  ])("takes %s and lets the valid new agents join", async (_, kefu_ids, agentIds) => {
+  ])("add_kf takes %s and lets the valid new agents join", async (_, kefu_ids, agentIds) => {
     const { world } = shared;
     const chatId = await world.chatId();
     expect((await world.add(chatId, { kefu_ids })).envelope).toEqual(OK);
@@ -66,12 +66,15 @@ describe("add_kf", () => {
       [777, 1, 2, 4, 404],
       "404 unknown, 777 unknown, 4 disabled, 1 already on the session, 2 already on the session",
     ],
-  ])("refuses when every agent is %s, names each and why, and stores only the ranstr", async (_, kefu_ids, why) => {
-    const { world, chatId } = shared;
-    await expectRefused(world, () => world.add(chatId, { kefu_ids }), 409, STATE_FORBIDS, nobody(why));
-  });
+  ])(
+    "add_kf refuses when every agent is %s, names each agent with the reason, and stores only the ranstr",
+    async (_, kefu_ids, why) => {
+      const { world, chatId } = shared;
+      await expectRefused(world, () => world.add(chatId, { kefu_ids }), 409, STATE_FORBIDS, nobody(why));
+    },
+  );
 
-  it("names in x-ignored-agents whom it left out and why, and omits the header when all join", async () => {
+  it("add_kf names left-out agents with reasons in x-ignored-agents, and omits the header when all join", async () => {
     const { world, chatId } = await siteWithSession();
     const typo = await world.add(chatId, { kefu_ids: "777,3,4,2" });
     expect(typo.envelope).toEqual(OK);
@@ -81,7 +84,7 @@ describe("add_kf", () => {
     expect(all.headers.has("x-ignored-agents")).toBe(false);
   });
 
-  it("names a hundred agents of the longest ids whole, in 3,000 characters at most", async () => {
+  it("add_kf names a hundred agents with the longest ids in at most 3,000 characters", async () => {
     const { world } = await siteWithSession();
     const long = Array.from({ length: 99 }, (_, i) => Number.MAX_SAFE_INTEGER - 99 + i);
     await seedAgents(world, long);
@@ -98,7 +101,7 @@ describe("add_kf", () => {
     );
   });
 
-  it("sees a change of an agent's status at once", async () => {
+  it("add_kf sees a change of an agent's status at once", async () => {
     const { world, chatId } = await siteWithSession();
     const set = (id: number, status: string) =>
       world.admin("PATCH", `/admin/sites/${world.siteId}/agents/${id}`, { status });
@@ -108,30 +111,30 @@ describe("add_kf", () => {
     expect((await world.add(chatId)).envelope).toEqual(OK);
   });
 
-  it("lets valid agents join although the responsible one has been disabled since", async () => {
+  it("add_kf lets valid agents join although the responsible agent was disabled meanwhile", async () => {
     const { world, chatId } = await siteWithSession();
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/1`, { status: "disabled" });
     expect((await world.add(chatId)).envelope).toEqual(OK);
   });
 
-  it("refuses a session that is no ticket", async () => {
+  it("add_kf refuses a session that is no ticket", async () => {
     const { world } = shared;
     const chatId = await seedSession(world, { kind: "chat" });
     const detail = "chat_id: is not a ticket session";
     await expectRefused(world, () => world.add(chatId), 409, STATE_FORBIDS, detail);
   });
 
-  it("refuses a session without a responsible agent", async () => {
+  it("add_kf refuses a session without a responsible agent", async () => {
     const { world } = shared;
     const chatId = await seedSession(world, { responsibleAgentId: null });
     const detail = "chat_id: the session has no responsible agent";
     await expectRefused(world, () => world.add(chatId), 409, STATE_FORBIDS, detail);
   });
 
-  it("answers another site's session as one that does not exist, and leaves both sites as they were", async () => {
+  it("add_kf treats another site's session as one that does not exist, and changes neither site", async () => {
     const { world, other } = await siteWithSession();
     await other.chatId();
-    // Ids count per site: the other site's second session has an id that this site has not given yet.
+    // Ids count per site, so the other site's second session has an id that this site has not given yet.
     const foreign = await other.chatId();
     expect((await world.stored()).sessions.map(({ id }) => id)).not.toContain(foreign);
     const before = await other.stored();
@@ -140,14 +143,14 @@ describe("add_kf", () => {
   });
 
   it.each(["0", "-1", "1e3", "9007199254740991", "-9007199254740991", "999999999"])(
-    "finds no session %s",
+    "add_kf finds no session with the chat_id %s",
     async (chatId) => {
       const { world } = shared;
       await expectNotFound(world, () => world.send("add_kf", written(world, chatId)));
     },
   );
 
-  it("adds each agent once when many requests name overlapping agents at once, and fails only where none was left", async () => {
+  it("simultaneous add_kf requests with overlapping agents add each agent once, and fail only when none is left", async () => {
     const { world, chatId } = await siteWithSession();
     const named = Array.from({ length: 12 }, (_, i) => ["3,101", "1,3", "101,4"][i % 3]);
     const answers = await Promise.all(named.map((kefu_ids) => world.add(chatId, { kefu_ids })));
@@ -156,7 +159,7 @@ describe("add_kf", () => {
   });
 });
 
-/** Agents 1 (responsible) and 2 are on the session, 3 and 101 are not, 4 is disabled, 777 is of the other site, 404 of none. */
+/** A session with the agents 1 (responsible) and 2. Agents 3 and 101 may join, 4 is disabled, 777 is another site's, 404 does not exist. */
 async function siteWithSession(): Promise<{ world: World; other: World; chatId: number }> {
   const [world, other] = [await World.create(), await World.create()];
   await seedAgents(world, [101, Number.MAX_SAFE_INTEGER]);
@@ -204,7 +207,7 @@ function losingTheFirst(what: "request" | "answer", meanwhile: () => Promise<unk
 }
 
 describe("the Worker's own retry", () => {
-  it("adds no agent who became valid after the try whose answer was lost", async () => {
+  it("the Worker's retry adds no agent who became valid after the try whose answer was lost", async () => {
     const plain = await World.create();
     const lossy = losingTheFirst("answer", () =>
       env.DB.prepare("UPDATE agents SET status = 'normal' WHERE site_id = ? AND id = 4").bind(plain.siteId).run(),
@@ -215,7 +218,7 @@ describe("the Worker's own retry", () => {
     expect((await plain.stored()).participants.map((each) => each.agent_id)).toEqual([2, 3]);
   });
 
-  it("names in a refusal by the second try whom it left out, also agents who joined by another request in the same second", async () => {
+  it("the Worker's retry names all left-out agents in its refusal, also those who joined in the same second", async () => {
     const lossy = losingTheFirst("request");
     const plain = await World.create();
     const chatId = await plain.chatId();
@@ -224,7 +227,7 @@ describe("the Worker's own retry", () => {
     expect([lossy.tries, headers.get("x-error-detail")]).toEqual([2, nobody("3 already on the session")]);
   });
 
-  it("does not call an agent disabled who joined by the first try and was disabled before the second", async () => {
+  it("the Worker's retry does not report an agent as disabled who joined by the first try", async () => {
     const plain = await World.create();
     const lossy = losingTheFirst("answer", () =>
       env.DB.prepare("UPDATE agents SET status = 'disabled' WHERE site_id = ? AND id = 3").bind(plain.siteId).run(),
@@ -236,7 +239,7 @@ describe("the Worker's own retry", () => {
     expect((await plain.stored()).participants.map((each) => each.agent_id)).toEqual([2, 3]);
   });
 
-  it("distinguishes an agent whom the first try added from one who was there before", async () => {
+  it("the Worker's retry distinguishes agents of the first try from agents who were there before", async () => {
     const lossy = losingTheFirst("answer");
     const plain = await World.create();
     const chatId = await plain.chatId();

@@ -3,11 +3,11 @@ import addAgents from "../../../src/core/operations/add-agents.ts";
 import createSession from "../../../src/core/operations/create-session.ts";
 
 const OTHERS = { sbs: "c", ip: "::1", sbs_mc: "n", content: "c", fzr_uid: 1 };
-/** As many as a body of 64 KiB has room for. */
+/** The most ids that a body of 64 KiB has room for. */
 const MANY = 31_000;
 const distinct = Array.from({ length: MANY }, (_, i) => i + 1);
 
-/** An array that counts how often its items are looked at. */
+/** An array that counts how often its items are read. */
 function counted(items: unknown[]) {
   const seen = { list: items, looks: 0 };
   seen.list = new Proxy(items, {
@@ -30,14 +30,14 @@ describe.each(Object.entries(readers))("%s", (_, read) => {
     ["the first of very many that are wrong", Array(MANY).fill(null), 4],
     ["the 101st agent, beyond which may be anything", [...distinct.slice(0, 101), ...Array(MANY).fill({})], 101],
     ["the 101st agent after copies", [...Array(1_000).fill(1), ...distinct], 1_101],
-  ])("is read to %s", (_name, items, most) => {
+  ])("the list of agents is read only up to %s", (_name, items, most) => {
     const many = counted(items);
     expect(read(many.list)).toMatchObject({ ok: false, violations: [{ field: expect.stringMatching(/^kefu_id/) }] });
     expect(many.looks).toBeGreaterThan(0);
     expect(many.looks).toBeLessThanOrEqual(most);
   });
 
-  it("counts copies once, however many", () => {
+  it("an agent that is named many times counts once", () => {
     const copies = counted(Array(MANY).fill(1));
     expect(read(copies.list)).toMatchObject({ ok: true, value: { bound: { agents: "[1]" } } });
     expect(copies.looks).toBeLessThanOrEqual(MANY);
@@ -48,7 +48,7 @@ describe("kefu_ids of add_kf as a string", () => {
   it.each([
     ["the first wrong item", `7,0,${"x,".repeat(MANY)}1`, 2],
     ["the 101st agent", distinct.join(","), 101],
-  ])("is read to %s", (_, text, most) => {
+  ])("kefu_ids as a string are read only up to %s", (_, text, most) => {
     const look = vi.spyOn(String.prototype, "indexOf");
     const read = addAgents.read({ chat_id: 1, kefu_ids: text });
     const commas = look.mock.calls.filter(([sought]) => sought === ",").length;
@@ -57,7 +57,7 @@ describe("kefu_ids of add_kf as a string", () => {
     expect(commas).toBe(most);
   });
 
-  it("counts copies once, however many", () => {
+  it("an agent that is named many times in the string kefu_ids counts once", () => {
     const copies = `${"1,".repeat(MANY)}1`;
     expect(addAgents.read({ chat_id: 1, kefu_ids: copies })).toMatchObject({
       ok: true,

@@ -4,14 +4,14 @@ import { replacing } from "../../support/replacing.ts";
 import { expectAccepted, expectUnwritten, SIGNED_ROUTES } from "../../support/signed-routes.ts";
 import { World } from "../../support/world.ts";
 
-/** SQL that the parser accepts and that fails when it runs, after the batch's earlier writes. */
+/** SQL that the parser accepts, but that fails when it runs, after the batch's earlier writes. */
 const FAILS = "INSERT INTO sites (id, name, created_at) SELECT id, NULL, 0 FROM sites";
 
 describe.each(SIGNED_ROUTES)("the batch of $operation", (route) => {
   it.each([
     ["without an Idempotency-Key", {}],
     ["with one", { "idempotency-key": "key" }],
-  ])("is rolled back whole when any one of its statements fails, %s", async (_, headers) => {
+  ])("the batch of a call is rolled back whole when any one of its statements fails, %s", async (_, headers) => {
     let failing = -1;
     let length = 0;
     const batch = (statements: D1PreparedStatement[]) => {
@@ -39,7 +39,7 @@ describe.each(SIGNED_ROUTES)("the batch of $operation", (route) => {
   });
 
   it.each(["lost", "late"])(
-    "writes nothing again that was erased between a %s answer and the second try",
+    "rows that were erased between a %s answer and the second try are not written again",
     async (kind) => {
       const plain = await World.create();
       const body = JSON.stringify(await route.acceptable(plain));
@@ -59,7 +59,7 @@ describe.each(SIGNED_ROUTES)("the batch of $operation", (route) => {
           await env.DB.batch(statements);
           await erase();
         } else {
-          // Another try has the claim when this one arrives.
+          // Another try has the claim when this try arrives.
           first = () => env.DB.batch(statements);
         }
         throw new Error("Network connection lost.");

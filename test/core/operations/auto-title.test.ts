@@ -22,7 +22,7 @@ describe("autoTitle", () => {
     [" \n\t\u3000 ", ""],
     ["x", "x"],
     [`${FAMILY}${FLAG}e\u0301`, `${FAMILY}${FLAG}e\u0301`],
-  ])("takes the first sentence, on one line: %j", (content, title) => {
+  ])("an automatic title is the first sentence, on one line: %j", (content, title) => {
     expect(autoTitle(content)).toBe(title);
   });
 
@@ -32,12 +32,12 @@ describe("autoTitle", () => {
     ["emoji", "👍🏽"],
     ["flags", FLAG],
     ["letters with an accent", "e\u0301"],
-  ])("keeps 40 %s whole and cuts 41 after the 39th", (_, character) => {
+  ])("an automatic title keeps 40 %s whole and cuts 41 after the 39th", (_, character) => {
     expect(autoTitle(character.repeat(40))).toBe(character.repeat(40));
     expect(autoTitle(character.repeat(41))).toBe(`${character.repeat(39)}…`);
   });
 
-  it("leaves no blank before the ellipsis", () => {
+  it("an automatic title has no blank before the ellipsis", () => {
     expect(autoTitle(`${"a".repeat(38)} ${"b".repeat(20)}`)).toBe(`${"a".repeat(38)}…`);
   });
 
@@ -47,13 +47,16 @@ describe("autoTitle", () => {
     ["letters with fifty accents", `e${"\u0301".repeat(50)}`, 2],
     ["a letter as long as a message may be", `e${"\u{1d165}".repeat(1_999)}`, 0],
     ["letters of 121 code points", `e${"\u0301".repeat(120)}`, 0],
-  ])("has at most 120 code points, and no part of a character that does not fit: %s", (_, character, kept) => {
-    const title = autoTitle(character.repeat(40));
-    expect(title).toBe(kept === 0 ? "" : `${character.repeat(kept)}…`);
-    expect([...title].length).toBeLessThanOrEqual(120);
-  });
+  ])(
+    "an automatic title has at most 120 code points, and no part of a character that does not fit: %s",
+    (_, character, kept) => {
+      const title = autoTitle(character.repeat(40));
+      expect(title).toBe(kept === 0 ? "" : `${character.repeat(kept)}…`);
+      expect([...title].length).toBeLessThanOrEqual(120);
+    },
+  );
 
-  it("is a whole message of 120 code points", () => {
+  it("an automatic title may be a whole message of 120 code points", () => {
     const longest = `e${"\u0301".repeat(119)}`;
     expect(autoTitle(longest)).toBe(longest);
     expect(autoTitle(`${FAMILY.repeat(17)}a`)).toBe(`${FAMILY.repeat(17)}a`);
@@ -69,11 +72,11 @@ describe("autoTitle", () => {
     ["variation selectors and tags", "\ufe0f\u{e0041}\u{e0100}"],
     ["annotation signs and controls", "\ufff9\0\u0007"],
     ["many, and what is seen after the cut", `${"\u200b\u2800".repeat(60)}seen`],
-  ])("is empty when nobody sees anything of it: %s", (_, content) => {
+  ])("an automatic title without a visible character is empty: %s", (_, content) => {
     expect(autoTitle(content)).toBe("");
   });
 
-  it("cuts as Intl.Segmenter does, also where it does not call it", () => {
+  it("an automatic title is cut as Intl.Segmenter cuts, even without a call of Intl.Segmenter", () => {
     const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
     const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
     const bySegmenter = (content: string) => {
@@ -137,7 +140,7 @@ describe("autoTitle", () => {
     );
   });
 
-  it("skips many blanks between words", () => {
+  it("an automatic title skips many blanks between words", () => {
     expect(autoTitle(`late${" ".repeat(1_000)}order. Where?`)).toBe("late order.");
   });
 });

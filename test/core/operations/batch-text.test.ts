@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createBatchText } from "../../bench/batch-text.ts";
 
-it("the bench's floor gets each statement of a create on a site without events, with the names of its values", () => {
+it("the floor of the benchmark gets each statement of a create without events, with the names of its values", () => {
   const batch = createBatchText();
   const tables = batch.map(({ sql }) => /INSERT INTO (\w+)/.exec(sql)?.[1] ?? "");
   expect(tables).toEqual(["nonces", "customers", "sessions", "participants", "messages", ""]);

@@ -35,13 +35,18 @@ describe("agents of create_gd", () => {
       101,
       from(102, 99),
     ],
-  ])("may be %s; all but the responsible one become participants", async (_, change, responsible, others) => {
-    const chatId = await world.chatId(change);
-    const { sessions, participants } = await world.stored();
-    expect(sessions.find(({ id }) => id === chatId)).toMatchObject({ responsible_agent_id: responsible });
-    const joined = participants.filter(({ session_id }) => session_id === chatId);
-    expect(joined.map(({ agent_id, added_by }) => [agent_id, added_by])).toEqual(others.map((id) => [id, responsible]));
-  });
+  ])(
+    "the agents of create_gd may be %s, and all except the responsible one become participants",
+    async (_, change, responsible, others) => {
+      const chatId = await world.chatId(change);
+      const { sessions, participants } = await world.stored();
+      expect(sessions.find(({ id }) => id === chatId)).toMatchObject({ responsible_agent_id: responsible });
+      const joined = participants.filter(({ session_id }) => session_id === chatId);
+      expect(joined.map(({ agent_id, added_by }) => [agent_id, added_by])).toEqual(
+        others.map((id) => [id, responsible]),
+      );
+    },
+  );
 
   it.each<[string, Body, string]>([
     ["unknown", { kefu_id: [1, 404] }, "404 unknown"],
@@ -50,7 +55,7 @@ describe("agents of create_gd", () => {
     ["responsible and disabled", { kefu_id: [1, 4], fzr_uid: 4 }, "4 disabled"],
     ["unknown and disabled, many at once", { kefu_id: [1, 500, 4, 404, 404] }, "404 unknown, 500 unknown, 4 disabled"],
     ["of another site", { kefu_id: [1, 777] }, "777 unknown"],
-  ])("are 参数错误 when %s, and only the ranstr is stored", async (_, change, named) => {
+  ])("the agents of create_gd are 参数错误 when %s, and only the ranstr is stored", async (_, change, named) => {
     const before = await world.stored();
     const { status, envelope, headers } = await world.create(change);
     expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
@@ -58,7 +63,7 @@ describe("agents of create_gd", () => {
     expect(rowsAdded(before, await world.stored())).toEqual({ nonces: 1 });
   });
 
-  it("are named with reasons in 3,000 characters at most, in the one batch that refuses", async () => {
+  it("refused agents of create_gd are named with reasons in at most 3,000 characters, in one batch", async () => {
     const own = await World.create();
     await own.chatId();
     const faults = new Faults();
@@ -74,7 +79,7 @@ describe("agents of create_gd", () => {
     expect(detail.startsWith(`kefu_id: ${unknown[0]} unknown, `)).toBe(true);
   });
 
-  it("follow a change of an agent's status at once", async () => {
+  it("a change of an agent's status is effective in create_gd at once", async () => {
     const own = await World.create();
     const set = (status: string) => own.admin("PATCH", `/admin/sites/${own.siteId}/agents/2`, { status });
     await own.chatId();
@@ -105,11 +110,11 @@ describe("agents of create_gd", () => {
     ["with a responsible one that is a fraction", { fzr_uid: 1.5 }, `fzr_uid: ${AGENT_ID}`],
     ["with a responsible one of null", { fzr_uid: null }, `fzr_uid: ${AGENT_ID}, not null`],
     ["with no responsible one", { fzr_uid: undefined }, "fzr_uid: is required"],
-  ])("are 参数错误 when %s, and nothing is stored", async (_, change, detail) =>
+  ])("the agents of create_gd are 参数错误 when %s, and nothing is stored", async (_, change, detail) =>
     expect(await refusal((of) => of.createBody(change))).toBe(detail),
   );
 
-  it("are 参数错误 when an empty array, and nothing is stored", async () => {
+  it("the agents of create_gd are 参数错误 as an empty array, and nothing is stored", async () => {
     expect(await refusal((of) => of.createBody({ kefu_id: [] }))).toContain(`kefu_id: ${AGENTS_RULE}`);
   });
 });
@@ -117,9 +122,11 @@ describe("agents of create_gd", () => {
 describe("sender_type of create_gd", () => {
   const refusal = refusedBodies("create_gd");
 
-  it.each([0, 4, -1, 1.5, "1", "2", "", null, true, [2], {}])("may not be %j", async (sender_type) =>
-    expect(await refusal((of) => of.createBody({ sender_type }))).toBe(
-      `sender_type: must be the integer 1, 2 or 3${sender_type === "" || sender_type === null ? ", or left out" : notA(sender_type, "a number")}`,
-    ),
+  it.each([0, 4, -1, 1.5, "1", "2", "", null, true, [2], {}])(
+    "sender_type of create_gd may not be %j",
+    async (sender_type) =>
+      expect(await refusal((of) => of.createBody({ sender_type }))).toBe(
+        `sender_type: must be the integer 1, 2 or 3${sender_type === "" || sender_type === null ? ", or left out" : notA(sender_type, "a number")}`,
+      ),
   );
 });

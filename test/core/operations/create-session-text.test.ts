@@ -9,7 +9,7 @@ type Row = Record<string, unknown> | undefined;
 const customerOf = (all: Stored, session: Row): Row =>
   all.customers.find(({ external_id }) => external_id === session?.customer_external_id);
 
-/** Contract section 8, and what is stored of each text. */
+/** The text fields with their limits (contract section 8), and where each text is stored. */
 const TEXTS: { field: string; max: number; optional?: true; stored: (all: Stored, session: Row) => unknown }[] = [
   { field: "sbs", max: 64, stored: (all, session) => customerOf(all, session)?.external_id },
   { field: "sbs_mc", max: 30, stored: (all, session) => customerOf(all, session)?.name },
@@ -71,11 +71,14 @@ describe("the texts of create_gd", () => {
     world = await World.create();
   });
 
-  it.each(PIECES)("may be as long as the contract allows in %s, stored as sent", async (_, piece) => {
-    await expectStored(({ max }) => ofLength(max, piece));
-  });
+  it.each(PIECES)(
+    "the texts of create_gd may be as long as the contract allows in %s, and are stored as sent",
+    async (_, piece) => {
+      await expectStored(({ max }) => ofLength(max, piece));
+    },
+  );
 
-  it.each(VERBATIM)("are stored as sent with %s", async (_, text) => expectStored(() => text));
+  it.each(VERBATIM)("the texts of create_gd are stored as sent with %s", async (_, text) => expectStored(() => text));
 
   /** One session has every text; all sessions are of one site. */
   async function expectStored(textOf: (of: (typeof TEXTS)[number]) => string): Promise<void> {
@@ -92,11 +95,11 @@ describe.each(TEXTS)("$field of create_gd", ({ field, max, optional }) => {
   const send = refusedBodies("create_gd");
   const detailOf = (value: unknown) => send((world) => world.createBody({ [field]: value }));
 
-  it.each(PIECES)(`may not be ${max + 1} characters of %s`, async (_, piece) => {
+  it.each(PIECES)(`${field} of create_gd may not have ${max + 1} characters of %s`, async (_, piece) => {
     expect(await detailOf(ofLength(max + 1, piece))).toBe(`${field}: ${rule}`);
   });
 
-  it.each(WRONG)("is 参数错误 when %s", async (_, value) => {
+  it.each(WRONG)(`${field} of create_gd is 参数错误 when it is %s`, async (_, value) => {
     if (typeof value === "string" && value !== "") {
       const broken = "is not well-formed Unicode: half of a surrogate pair stands alone";
       return expect(await detailOf(value)).toBe(`${field}: ${broken}`);
@@ -106,9 +109,11 @@ describe.each(TEXTS)("$field of create_gd", ({ field, max, optional }) => {
   });
 
   if (field !== "sbs") {
-    it("is 参数错误 when a number", async () => expect(await detailOf(1001)).toBe(`${field}: ${rule}, not a number`));
+    it(`${field} of create_gd is 参数错误 when it is a number`, async () =>
+      expect(await detailOf(1001)).toBe(`${field}: ${rule}, not a number`));
   }
   if (!optional) {
-    it("is 参数错误 when missing", async () => expect(await detailOf(undefined)).toBe(`${field}: is required`));
+    it(`${field} of create_gd is 参数错误 when it is missing`, async () =>
+      expect(await detailOf(undefined)).toBe(`${field}: is required`));
   }
 });

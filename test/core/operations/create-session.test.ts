@@ -5,7 +5,7 @@ import { NOW, World } from "../../support/world.ts";
 const ACCEPTED = { code: 1, msg: "ok", data: { chat_id: expect.any(Number) } };
 
 describe("create_gd", () => {
-  it("stores the customer, a ticket session, the other agents and the first message, and answers the chat_id", async () => {
+  it("create_gd stores the customer, a ticket session, the agents and the first message, and answers the chat_id", async () => {
     const world = await World.create();
     const { status, headers, envelope } = await world.create({ title: "Order Consultation" });
     expect(status).toBe(200);
@@ -61,7 +61,7 @@ describe("create_gd", () => {
     [2, { status: "replied", sender: "agent", sender_uid: 2 }],
     [undefined, { status: "replied", sender: "agent", sender_uid: 2 }],
     [3, { status: "waiting", sender: "agent", sender_uid: 0 }],
-  ])("sets the first message's sender and the status by sender_type %s", async (sender_type, expected) => {
+  ])("create_gd sets the first message's sender and the status by sender_type %s", async (sender_type, expected) => {
     const world = await World.create();
     await world.chatId({ sender_type, fzr_uid: 2 });
     const { sessions, messages } = await world.stored();
@@ -71,7 +71,7 @@ describe("create_gd", () => {
     expect(messages).toMatchObject([sender]);
   });
 
-  it("stores no remark titles without a title, and the automatic one always", async () => {
+  it("create_gd always stores an automatic title, and stores no other titles without the field title", async () => {
     const world = await World.create();
     await world.chatId({ content: "My order is late. Where is it?" });
     await world.chatId({ content: " \n", title: "Blank" });
@@ -81,7 +81,7 @@ describe("create_gd", () => {
     ]);
   });
 
-  it("opens a new session for a known customer and stores the newest name and ip", async () => {
+  it("create_gd opens a new session for a known customer and stores the newest name and ip", async () => {
     const world = await World.create();
     const first = await world.chatId();
     const [before] = (await world.stored()).customers;
@@ -98,7 +98,7 @@ describe("create_gd", () => {
     ]);
   });
 
-  it("keeps the customers of two sites apart", async () => {
+  it("create_gd keeps the customers of two sites apart", async () => {
     const [world, other] = [await World.create(), await World.create()];
     await world.chatId();
     await other.chatId({ sbs_mc: "Another Name" });
@@ -106,7 +106,7 @@ describe("create_gd", () => {
     expect((await other.stored()).customers).toMatchObject([{ name: "Another Name" }]);
   });
 
-  it("shares its customers among the apps of one site, and remembers each app's ranstrs separately", async () => {
+  it("the apps of one site share the customers of create_gd, but not the ranstrs", async () => {
     const world = await World.create();
     const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Second" });
     const second = Object.assign(world.anotherIsolate(), await issued.json<{ appid: string; secret: string }>());
@@ -117,7 +117,7 @@ describe("create_gd", () => {
     expect([customers.length, sessions.length]).toEqual([1, 2]);
   });
 
-  it("opens a whole session for each of many requests for a new customer at once, over three isolates", async () => {
+  it("many simultaneous create_gd requests for a new customer open a whole session each, over three isolates", async () => {
     const world = await World.create();
     const isolates = [world, world.anotherIsolate(), world.anotherIsolate()];
     const sent = Array.from({ length: 30 }, (_, i) => `Message ${i}`);
@@ -129,7 +129,7 @@ describe("create_gd", () => {
     expect(ids.map((id) => contentOf.get(Number(id)))).toEqual(sent);
   });
 
-  it("stores only the ranstr when it refuses the agents of a known customer", async () => {
+  it("create_gd stores only the ranstr when it refuses the agents of a known customer", async () => {
     const world = await World.create();
     await world.chatId();
     const before = await world.stored();

@@ -41,7 +41,7 @@ describe("sbs of create_gd", () => {
     ['"1.0"', "1.0"],
     ['"\\u0031\\u0030"', "10"],
     [' 42,"sbs_mc":"Customer Name"', "42"],
-  ])("written as %s is the customer %s", async (sbs, externalId) => {
+  ])("sbs written as %s is the customer %s", async (sbs, externalId) => {
     await expectCustomer(externalId, written(world, sbs));
   });
 
@@ -53,14 +53,14 @@ describe("sbs of create_gd", () => {
     [digits(65), ""],
     [`-${digits(64)}`, ""],
     ...["true", "null", "{}", "[1001]"].map((sbs) => [sbs, notA(JSON.parse(sbs))]),
-  ])("written as %s is 参数错误%s", async (sbs, slip) => {
+  ])("sbs written as %s is 参数错误%s", async (sbs, slip) => {
     expect(await send((of) => written(of, sbs))).toBe(
       `sbs: must be a string of 1 to 64 characters, or an integer of 1 to 64 digits${slip}`,
     );
   });
 
   it.each(["1001", '"1001"', "9007199254740993"])(
-    "written as %s is read beside an unknown field that is nested 5,000 deep",
+    "sbs written as %s is read beside an unknown field that is nested 5,000 deep",
     async (sbs) => {
       const deep = `${"[".repeat(5_000)}${"]".repeat(5_000)}`;
       const body = written(world, sbs).replace(/}$/, `,"extra":${deep},"also":{"sbs":7}}`);
@@ -77,17 +77,17 @@ describe("sbs of create_gd", () => {
     ['1.0,"sbs":"a"', "a"],
     ['7,"x":{"sbs":1.5,"y":[{"sbs":"z"}]}', "7"],
     ['12345678901234567890,"x":{"sbs":{"sbs":3}}', "12345678901234567890"],
-  ])("is the last top-level one, as in JSON: %s", async (sbs, externalId) => {
+  ])("the last sbs at the top level counts, as in JSON: %s", async (sbs, externalId) => {
     await expectCustomer(externalId, written(world, sbs));
   });
 
-  it.each(["007", "+1", ".5", "1.", "0x10", "NaN", "Infinity"])("written as %s is no JSON", async (sbs) => {
+  it.each(["007", "+1", ".5", "1.", "0x10", "NaN", "Infinity"])("sbs written as %s is no JSON", async (sbs) => {
     expect(await send((of) => written(of, sbs))).toBe(
       "body: must be JSON as a library writes it: double quotes, no comma at the end, no line break in a string",
     );
   });
 
-  it("as a number and as the same digits in a string is one customer, and every other spelling is another", async () => {
+  it("sbs as a number and as the same digits in a string is one customer, and other spellings are others", async () => {
     const own = await World.create();
     for (const sbs of ["1001", '"1001"', '"01001"', '"1001 "', '"１００１"', "10010"]) {
       expect((await own.send("create_gd", written(own, sbs))).status).toBe(200);
@@ -100,14 +100,14 @@ describe("sbs of create_gd", () => {
     expect(sessions).toHaveLength(6);
   });
 
-  it("distinguishes customers by case and by Unicode composition", async () => {
+  it("sbs distinguishes customers by case and by Unicode composition", async () => {
     const own = await World.create();
     for (const sbs of ["Ab", "aB", "é", "e\u0301"]) await own.chatId({ sbs });
     expect((await own.stored()).customers).toHaveLength(4);
   });
 
   it.each(["appid", "ranstr", "content", "title"])(
-    "is the only text field that accepts a number: %s does not",
+    "sbs is the only text field that accepts a number: %s does not",
     async (field) => {
       expect(await send((of) => of.createBody({ sbs: 1001, [field]: 1001 }))).toMatch(new RegExp(`^${field}: `));
     },

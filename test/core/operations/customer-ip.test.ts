@@ -27,7 +27,7 @@ describe("ip of create_gd", () => {
     "1:2:3:4:5:6:7:8",
     "1::8",
     "1:2:3:4:5:6:7::",
-  ])("may be %s, stored as sent", async (ip) => {
+  ])("ip of create_gd may be %s, and is stored as sent", async (ip) => {
     await world.chatId({ sbs: `customer at ${ip}`, ip });
     expect((await world.stored()).customers).toContainEqual(
       expect.objectContaining({ external_id: `customer at ${ip}`, ip }),
@@ -72,13 +72,14 @@ describe("ip of create_gd", () => {
     "192.0.2.1:80",
     "[2001:db8::1]",
     "192.0.2.1, 198.51.100.7",
-  ])("may not be %j", async (ip) => expectRefused(ip));
+  ])("ip of create_gd may not be %j", async (ip) => expectRefused(ip));
 
-  it.each([[null], [2130706433], [["127.0.0.1"]], [{}], [true]])("may not be of another type: %j", async (ip) =>
-    expectRefused(ip, `${IP_RULE}${notA(ip)}`),
+  it.each([[null], [2130706433], [["127.0.0.1"]], [{}], [true]])(
+    "ip of create_gd may not be of another type: %j",
+    async (ip) => expectRefused(ip, `${IP_RULE}${notA(ip)}`),
   );
 
-  it("may not be missing", async () => expectRefused(undefined, "ip: is required"));
+  it("ip of create_gd may not be missing", async () => expectRefused(undefined, "ip: is required"));
 
   async function expectRefused(ip: unknown, detail = IP_RULE): Promise<void> {
     expect(await send((of) => of.createBody({ ip }))).toBe(detail);

@@ -32,13 +32,13 @@ function recordingDb() {
 
 describe("defining an operation", () => {
   it.each(["accepted", "repeated", "key_reused"])(
-    "refuses %s as the name of a refusal, because every operation has that outcome",
+    "an operation cannot have a refusal with the name %s, because every operation has that outcome",
     (outcome) => {
       expect(() => defined(outcome)).toThrow(`a refusal cannot be called ${outcome}`);
     },
   );
 
-  it("reads an outcome of its own from its row of the batch, and accepts no unknown outcome", () => {
+  it("an operation reads its own outcome from its row of the batch, and accepts no unknown outcome", () => {
     const row = { gate: "open" as const, mine: 1, session_id: null, named: null };
     const came = (outcome: string) => ({ leftOut: undefined, deliveries: [], outcome: [{ ...row, outcome }] });
     const operation = defined("closed");
@@ -49,7 +49,7 @@ describe("defining an operation", () => {
     expect(() => operation.outcomeOf(came("another"))).toThrow("do_nothing has no outcome another");
   });
 
-  it("lets no operation replace a value of the claim", () => {
+  it("no operation can replace a value of the claim", () => {
     const { statements, db } = recordingDb();
     const operation = defined("closed", { bind: () => ({ owner: "forged", siteId: 2 }) });
     const asked = operation.read({});
@@ -60,7 +60,7 @@ describe("defining an operation", () => {
     for (const forged of ["forged", 2]) expect(bound).not.toContain(forged);
   });
 
-  it("compiles an operation's reads into a SELECT, so that D1 refuses a statement that writes there", async () => {
+  it("an operation's reads are compiled into a SELECT, so that D1 refuses a statement that writes", async () => {
     const { statements, db } = recordingDb();
     const operation = defined("closed", { leftOut: () => sql`DELETE FROM sessions RETURNING id` });
     operation.preview(db, {} as never, { input: {}, bound: {} });

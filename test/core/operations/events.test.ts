@@ -40,7 +40,7 @@ describe("an accepted create_gd of a site with events", () => {
       "with every kind of character",
       { content: '\u0000\u001f"\\/\u2028\u2029 王伟 🙂 </script>\n', sbs_mc: "\u007f'\"" },
     ],
-  ])("%s makes one event: the admin API's answer, and the appid", async (_, change) => {
+  ])("an accepted create_gd %s makes one event with the admin API's answer and the appid", async (_, change) => {
     const world = await siteWithEvents();
     const chatId = await world.chatId(change);
     const [event, ...others] = await eventsOf(world);
@@ -51,7 +51,7 @@ describe("an accepted create_gd of a site with events", () => {
     expect(dataOf(event)).toEqual({ seq: 1, appid: world.appid, ...(body as object) });
   });
 
-  it("counts from the site's floor, one by one, separately from other sites", async () => {
+  it("the events of a site count one by one from its floor, separately from other sites", async () => {
     const world = await siteWithEvents("apac");
     await databaseOf("apac")
       .prepare("UPDATE home_sites SET event_seq_floor = 50 WHERE site_id = ?")
@@ -64,7 +64,7 @@ describe("an accepted create_gd of a site with events", () => {
     expect((await eventsOf(other)).map(({ seq }) => seq)).toEqual([1]);
   });
 
-  it("makes none when it is refused, replayed or repeated", async () => {
+  it("a create_gd that is refused, replayed or repeated makes no event", async () => {
     const world = await siteWithEvents();
     const body = world.createBody();
     await world.send("create_gd", body, { "idempotency-key": "k" });
@@ -76,7 +76,7 @@ describe("an accepted create_gd of a site with events", () => {
 });
 
 describe("an accepted add_kf of a site with events", () => {
-  it("makes one event with the agents who joined by it", async () => {
+  it("an accepted add_kf makes one event with the agents who joined by it", async () => {
     const world = await siteWithEvents();
     const chatId = await world.chatId({ kefu_id: [2, 1], fzr_uid: 2 });
     await world.add(chatId, { kefu_ids: [4, 3, 2, 1, 404] });
@@ -86,7 +86,7 @@ describe("an accepted add_kf of a site with events", () => {
     expect(dataOf(event)).toEqual({ seq: 2, appid: world.appid, chat_id: chatId, agent_ids: [3], added_by: 2 });
   });
 
-  it("makes none when nobody joins", async () => {
+  it("an add_kf by which nobody joins makes no event", async () => {
     const world = await siteWithEvents();
     const chatId = await world.chatId({ kefu_id: [1, 2], fzr_uid: 1 });
     await world.add(chatId, { kefu_ids: [1, 2] });
@@ -95,7 +95,7 @@ describe("an accepted add_kf of a site with events", () => {
 });
 
 describe("a site without events", () => {
-  it("makes no event, and none again after its events were turned off", async () => {
+  it("a site without events makes none, also after its events were turned off", async () => {
     const world = await World.create();
     await world.chatId();
     expect(await eventsOf(world)).toEqual([]);

@@ -8,13 +8,13 @@ const DAY = 86_400;
 
 const chatIdOf = (answer: Answer) => (answer.envelope.data as { chat_id: number }).chat_id;
 
-/** All stored rows but the nonces, and the number of nonces. */
+/** All stored rows except the nonces, and the number of nonces. */
 async function storedBy(world: World) {
   const { nonces, ...rest } = await world.stored();
   return { nonces: nonces.length, rest };
 }
 
-/** Expects the first answer again, marked as repeated, and nothing written but a nonce. */
+/** Expects the first answer again, marked as repeated, and that only a nonce was written. */
 async function expectRepeat(world: World, first: Answer, repeat: () => Promise<Answer>): Promise<void> {
   const before = await storedBy(world);
   const again = await repeat();
@@ -23,7 +23,7 @@ async function expectRepeat(world: World, first: Answer, repeat: () => Promise<A
   expect(await storedBy(world)).toEqual({ nonces: before.nonces + 1, rest: before.rest });
 }
 
-/** Expects 422 for the same key with another meaning, and nothing written but a nonce. */
+/** Expects 422 for the same key with another meaning, and that only a nonce was written. */
 async function expectKeyReused(world: World, call: () => Promise<Answer>): Promise<void> {
   const before = await storedBy(world);
   const answer = await call();
@@ -40,7 +40,7 @@ function expectFirst(answer: Answer): void {
 }
 
 describe("Idempotency-Key on create_gd", () => {
-  it("repeats the first answer for a later request with the same key and meaning, and writes only its nonce", async () => {
+  it("a later create_gd with the same key and meaning gets the first answer, and writes only its nonce", async () => {
     const world = await World.create();
     const first = await world.create({}, KEY);
     expectFirst(first);
@@ -50,14 +50,14 @@ describe("Idempotency-Key on create_gd", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
-  it("opens a session for each key", async () => {
+  it("create_gd opens a session for each Idempotency-Key", async () => {
     const world = await World.create();
     expectFirst(await world.create({}, KEY));
     expectFirst(await world.create({}, { "idempotency-key": "order-4711/RETRY" }));
     expect((await world.stored()).sessions).toHaveLength(2);
   });
 
-  it("remembers the answer for 24 hours, and then accepts the key as a new one", async () => {
+  it("an Idempotency-Key of create_gd is remembered for 24 hours, and then accepted as a new one", async () => {
     const world = await World.create();
     const first = await world.create({}, KEY);
     world.clock.now += DAY - 1;
@@ -74,7 +74,7 @@ describe("Idempotency-Key on create_gd", () => {
     await expectRepeat(world, second, () => world.create({ content: "Another" }, KEY));
   });
 
-  it("is checked after the ranstr: the same bytes again are refused, and the key still answers", async () => {
+  it("the ranstr is checked before the Idempotency-Key: the same bytes are refused, and the key still answers", async () => {
     const world = await World.create({ NONCES: undefined } as never);
     const body = world.createBody();
     const first = await world.send("create_gd", body, KEY);
@@ -87,7 +87,7 @@ describe("Idempotency-Key on create_gd", () => {
     await expectRepeat(world, first, () => world.create({}, KEY));
   });
 
-  it("is checked before the agents: the first answer is repeated although they were disabled since", async () => {
+  it("the Idempotency-Key is checked before the agents: the first answer is repeated after they were disabled", async () => {
     const world = await World.create();
     const first = await world.create({}, KEY);
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/1`, { status: "disabled" });
@@ -96,7 +96,7 @@ describe("Idempotency-Key on create_gd", () => {
     await expectKeyReused(world, () => world.create({ content: "Another" }, KEY));
   });
 
-  it("is not used up by a refused request", async () => {
+  it("a refused create_gd does not use up its Idempotency-Key", async () => {
     const world = await World.create();
     expect((await world.create({ kefu_id: [1, 4] }, KEY)).status).toBe(400);
     expect((await world.create({ content: "" }, KEY)).status).toBe(400);
@@ -106,7 +106,7 @@ describe("Idempotency-Key on create_gd", () => {
     expectFirst(await world.create({ content: "Another" }, KEY));
   });
 
-  it("costs no extra trip to the database: one batch, whether first, repeated or refused", async () => {
+  it("an Idempotency-Key costs no extra trip to the database, whether the call is first, repeated or refused", async () => {
     const faults = new Faults();
     const world = await World.create({ DB: faultyD1(env.DB, faults) });
     await world.create();
@@ -121,7 +121,7 @@ describe("Idempotency-Key on create_gd", () => {
     expect(await callsOf(world.create({ content: "Another" }, KEY))).toEqual(["DB.batch"]);
   });
 
-  it("costs one batch when the same bytes come ten times at once to one isolate, and nine of them are refused", async () => {
+  it("ten simultaneous copies of one request cost one batch in an isolate, and nine of them are refused", async () => {
     const faults = new Faults();
     const world = await World.create({ DB: faultyD1(env.DB, faults) });
     await world.create();
@@ -133,7 +133,7 @@ describe("Idempotency-Key on create_gd", () => {
     expect((await world.stored()).sessions).toHaveLength(2);
   });
 
-  it("gives 50 concurrent requests with one key one session and 50 equal answers, from several isolates", async () => {
+  it("50 concurrent requests with one key open one session and get 50 equal answers, from several isolates", async () => {
     const world = await World.create();
     const isolates = [world, world.anotherIsolate(), world.anotherIsolate()];
     const answers = await Promise.all(
@@ -147,7 +147,7 @@ describe("Idempotency-Key on create_gd", () => {
     expect([messages.length, participants.length, keys.length, nonces.length]).toEqual([1, 1, 1, 50]);
   });
 
-  it("lets one of several racing meanings win the key, and refuses the others", async () => {
+  it("one of several different requests that race with one key gets the key, and the others are refused", async () => {
     const world = await World.create();
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) => world.create({ content: `Message ${i % 2}` }, KEY)),
@@ -178,13 +178,13 @@ describe("the meaning that an Idempotency-Key compares", () => {
     ["an agent named twice", { kefu_id: [1, 2, 2, 3, 1] }],
     ["whether sbs is a number or its digits", { sbs: "1001" }],
     ["whether sender_type is 2 or left out", { sender_type: 2 }],
-  ])("ignores %s when it compares meanings", async (_, change) => {
+  ])("an Idempotency-Key ignores %s when it compares two requests", async (_, change) => {
     world.clock.now += 30;
     const timestamp = change.timestamp === "moved" ? world.clock.now - 10 : world.clock.now;
     await expectRepeat(world, first, () => world.create({ ...written, ...change, timestamp }, KEY));
   });
 
-  it("ignores the order of the fields when it compares meanings", async () => {
+  it("an Idempotency-Key ignores the order of the fields when it compares two requests", async () => {
     const backwards = Object.fromEntries(Object.entries(world.createBody(written)).reverse());
     await expectRepeat(world, first, () => world.send("create_gd", backwards, KEY));
   });
@@ -200,13 +200,13 @@ describe("the meaning that an Idempotency-Key compares", () => {
     ["kefu_id", { kefu_id: [1, 2] }],
     ["fzr_uid", { fzr_uid: 2 }],
     ["sender_type", { sender_type: 1 }],
-  ])("refuses the key with another meaning: %s", async (_, change) => {
+  ])("create_gd refuses a used Idempotency-Key with another meaning: %s", async (_, change) => {
     await expectKeyReused(world, () => world.create({ ...written, ...change }, KEY));
   });
 });
 
 describe("the scope of an Idempotency-Key", () => {
-  it("is one app: two apps of a site have keys of their own", async () => {
+  it("an Idempotency-Key belongs to one app, even when two apps share a site", async () => {
     const world = await World.create();
     const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Another app" });
     const other = Object.assign(world.anotherIsolate(), await issued.json<{ appid: string; secret: string }>());
@@ -216,7 +216,7 @@ describe("the scope of an Idempotency-Key", () => {
     expect((await world.stored()).sessions).toHaveLength(2);
   });
 
-  it("is one operation: create_gd and add_kf have keys of their own", async () => {
+  it("an Idempotency-Key belongs to one operation, create_gd or add_kf", async () => {
     const world = await World.create();
     const first = await world.create({}, KEY);
     const added = await world.add(chatIdOf(first), {}, KEY);
@@ -228,7 +228,7 @@ describe("the scope of an Idempotency-Key", () => {
 });
 
 describe("Idempotency-Key on add_kf", () => {
-  it("repeats the first answer, although its agents are on the session by now", async () => {
+  it("a repeated add_kf gets the first answer, although its agents are on the session by now", async () => {
     const world = await World.create();
     const id = await world.chatId();
     const first = await world.add(id, {}, KEY);
@@ -241,7 +241,7 @@ describe("Idempotency-Key on add_kf", () => {
     ["whether kefu_ids is a string or an array", { kefu_ids: [2, 3] }],
     ["the order of the agents, blanks and one named twice", { kefu_ids: "3 , 2,3" }],
     ["fields that the contract does not know", { kefu_ids: "2,3", kefu_id: [4] }],
-  ])("ignores %s when it compares meanings", async (_, change) => {
+  ])("an Idempotency-Key of add_kf ignores %s when it compares two requests", async (_, change) => {
     const world = await World.create();
     const id = await world.chatId({ kefu_id: [1] });
     const first = await world.add(id, { kefu_ids: "2,3" }, KEY);
@@ -249,7 +249,7 @@ describe("Idempotency-Key on add_kf", () => {
     await expectRepeat(world, first, () => world.add(id, change, KEY));
   });
 
-  it("refuses the key with another meaning: other agents or another session", async () => {
+  it("add_kf refuses a used Idempotency-Key with other agents or another session", async () => {
     const world = await World.create();
     const [id, another] = [await world.chatId({ kefu_id: [1] }), await world.chatId({ kefu_id: [1] })];
     expectFirst(await world.add(id, { kefu_ids: "2" }, KEY));
@@ -257,7 +257,7 @@ describe("Idempotency-Key on add_kf", () => {
     await expectKeyReused(world, () => world.add(another, { kefu_ids: "2" }, KEY));
   });
 
-  it("is checked before session and agents: the first answer survives their changes", async () => {
+  it("the Idempotency-Key of add_kf is checked before session and agents, so their changes do not matter", async () => {
     const world = await World.create();
     const id = await world.chatId();
     const first = await world.add(id, {}, KEY);
@@ -268,7 +268,7 @@ describe("Idempotency-Key on add_kf", () => {
     await expectRepeat(world, first, () => world.add(id, {}, KEY));
   });
 
-  it("is not used up by a refused request", async () => {
+  it("a refused add_kf does not use up its Idempotency-Key", async () => {
     const world = await World.create();
     const id = await world.chatId();
     expect((await world.add(id + 1_000_000, {}, KEY)).status).toBe(404);
@@ -277,7 +277,7 @@ describe("Idempotency-Key on add_kf", () => {
     expectFirst(await world.add(id, {}, KEY));
   });
 
-  it("is accepted as a new one after 24 hours", async () => {
+  it("the Idempotency-Key of add_kf is accepted as a new one after 24 hours", async () => {
     const world = await World.create();
     const id = await world.chatId({ kefu_id: [1] });
     expectFirst(await world.add(id, { kefu_ids: "2" }, KEY));
@@ -286,7 +286,7 @@ describe("Idempotency-Key on add_kf", () => {
     expect((await world.stored()).participants.map((row) => row.agent_id)).toEqual([2, 3]);
   });
 
-  it("costs no extra trip to the database", async () => {
+  it("the Idempotency-Key of add_kf costs no extra trip to the database", async () => {
     const faults = new Faults();
     const world = await World.create({ DB: faultyD1(env.DB, faults) });
     const id = await world.chatId();

@@ -8,7 +8,7 @@ import type { Documentation, Operation } from "../../../src/core/operations/oper
 
 const FOLDER = join(import.meta.dirname, "../../../src/core/operations");
 
-/** What each file of src/core/operations/ exports. Those that operations share have no default export. */
+/** The exports of each file of src/core/operations/. Files that operations share have no default export. */
 const modules = await Promise.all(
   readdirSync(FOLDER).map(async (file) => {
     const exported: { default?: Operation; documentation?: Documentation } = await import(join(FOLDER, file));
@@ -18,17 +18,20 @@ const modules = await Promise.all(
 const FILES = modules.filter(({ operation }) => operation !== undefined);
 
 describe("an operation", () => {
-  it.each(FILES)("is in both lists of src/core/operations/index.ts: $file", ({ operation, documentation }) => {
-    expect(OPERATIONS).toContain(operation);
-    expect(DOCUMENTED).toContainEqual({ operation, documentation });
-  });
+  it.each(FILES)(
+    "the operation of the file $file is in both lists of src/core/operations/index.ts",
+    ({ operation, documentation }) => {
+      expect(OPERATIONS).toContain(operation);
+      expect(DOCUMENTED).toContainEqual({ operation, documentation });
+    },
+  );
 
-  it("is listed once, and in one order in both lists", () => {
+  it("each operation is listed once, and both lists have the same order", () => {
     expect(OPERATIONS).toHaveLength(FILES.length);
     expect(DOCUMENTED.map(({ operation }) => operation)).toEqual(OPERATIONS);
   });
 
-  it("is known to the client: src/client/operations.ts has its name on the wire, and where it is", () => {
+  it("src/client/operations.ts has the wire name and the path of each operation", () => {
     expect(OPERATION_NAMES).toEqual(OPERATIONS.map(({ wireName }) => wireName));
     expect(OPERATION_NAMES.map(pathOf)).toEqual(OPERATIONS.map(({ path }) => path));
   });
@@ -39,18 +42,21 @@ describe("an operation", () => {
       createFields({ customer: { id: 1, name: "", ip: "" }, content: "", agentIds: [1], responsibleAgentId: 1 }),
     ],
     ["add_kf", addFields({ chatId: 1, agentIds: [] })],
-  ])("can be given each of its fields by the client's own method: %s", (wireName, sent) => {
+  ])("the client's own method for %s can send each of its fields", (wireName, sent) => {
     const operation = OPERATIONS.find((each) => each.wireName === wireName);
     expect(Object.keys(sent).sort()).toEqual([...(operation?.fieldNames ?? [])].sort());
   });
 
-  it.each(["name", "wireName"] as const)("has a %s of lower-case letters, digits and _ that no other has", (kind) => {
-    const names = OPERATIONS.map((operation) => operation[kind]);
-    expect(names.filter((name) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name))).toEqual([]);
-    expect(names).toEqual([...new Set(names)]);
-  });
+  it.each(["name", "wireName"] as const)(
+    "each operation has its own %s, of lower-case letters, digits and _",
+    (kind) => {
+      const names = OPERATIONS.map((operation) => operation[kind]);
+      expect(names.filter((name) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name))).toEqual([]);
+      expect(names).toEqual([...new Set(names)]);
+    },
+  );
 
-  it.each(FILES)("has a test of its own: test/core/operations/ has one for $file", ({ file }) => {
+  it.each(FILES)("test/core/operations/ has a test for the operation in $file", ({ file }) => {
     expect(readdirSync(import.meta.dirname)).toContain(file.replace(/ts$/, "test.ts"));
   });
 });
@@ -65,26 +71,27 @@ const EXTENSION = "An extension of this service; the contract does not have it."
 describe.each(DOCUMENTED.map(({ operation, documentation }) => ({ ...operation, documentation })))(
   "the documentation of $name",
   ({ wireName, fieldNames, refusals, documentation: { description, fields, probes, examples, refusals: words } }) => {
-    it("describes every field, and nothing else", () => {
+    it("the documentation of an operation describes each of its fields, and no others", () => {
       const described = Object.keys(fields).filter((field) => fields[field]?.description);
       expect(described.sort()).toEqual([...fieldNames].sort());
       expect(fieldNames).toEqual(expect.arrayContaining(Object.keys(probes?.() ?? {})));
     });
 
-    it("has the cause and the cure of every refusal, and of nothing else", () => {
+    it("the documentation of an operation has a cause and a cure for each of its refusals, and no others", () => {
       const explained = Object.keys(words).filter((refusal) => words[refusal]?.cause && words[refusal].cure);
       expect(explained.sort()).toEqual(Object.keys(refusals).sort());
     });
 
-    it("has each field in an example, and examples have its fields only", () => {
+    it("the examples of an operation have each of its fields, and no others", () => {
       const shown = Object.values(examples).flatMap((example) => Object.keys(example.fields));
       expect([...new Set(shown)].sort()).toEqual([...fieldNames].sort());
     });
 
-    it("says of itself, or of each field, that the contract does not have it", () => {
-      const ours = fieldNames.filter((field) => !CONTRACT[wireName]?.includes(field));
-      const silent = ours.filter((field) => !String(fields[field]?.description).includes(EXTENSION));
-      expect(wireName in CONTRACT || description.includes(EXTENSION) ? silent : [wireName]).toEqual([]);
+    it("an operation or a field that the contract does not have is called an extension", () => {
+      const known = CONTRACT[wireName];
+      const ours = fieldNames.filter((field) => !known?.includes(field)).map((field) => fields[field]?.description);
+      const texts = known === undefined ? [description] : ours;
+      expect(texts.filter((text) => !String(text).includes(EXTENSION))).toEqual([]);
     });
   },
 );

@@ -31,7 +31,7 @@ describe("metadata of create_gd, an extension of this service", () => {
     ["an empty value, and one of 500 characters", { a: "", b: "😀".repeat(500) }],
     ["names that objects have by themselves", JSON.parse('{"__proto__":"a","constructor":"b","toString":"c"}')],
     ["control characters and quotes in a value", { a: "\u0000\n\"'" }],
-  ])("is stored as it was sent: %s", async (_, metadata) => {
+  ])("metadata of create_gd is stored as it was sent: %s", async (_, metadata) => {
     const chatId = await world.chatId({ metadata });
     expect(JSON.parse(String(await storedBy(world, chatId)))).toEqual(metadata);
     const answer = await world.admin("GET", `/admin/sites/${world.siteId}/sessions/${chatId}`);
@@ -39,7 +39,7 @@ describe("metadata of create_gd, an extension of this service", () => {
     expect(JSON.stringify(sorted(read))).toBe(JSON.stringify(sorted(metadata)));
   });
 
-  it("is {} for a session that was opened without it", async () => {
+  it("metadata is {} for a session that was opened without it", async () => {
     const chatId = await world.chatId();
     expect(await storedBy(world, chatId)).toBeNull();
     const answer = await world.admin("GET", `/admin/sites/${world.siteId}/sessions/${chatId}`);
@@ -65,11 +65,11 @@ describe("metadata of create_gd, an extension of this service", () => {
       { a: "v", 7: 1 },
       `one key ${VALUE}, not a number`,
     ],
-  ])("is 参数错误 and writes nothing: %s", async (_, metadata, rule) => {
+  ])("metadata is 参数错误 and writes nothing: %s", async (_, metadata, rule) => {
     expect(await send((of) => of.createBody({ metadata }))).toBe(`metadata: ${rule}`);
   });
 
-  it("is part of what an Idempotency-Key compares, whatever the order of its pairs", async () => {
+  it("an Idempotency-Key compares metadata, whatever the order of its pairs", async () => {
     const own = await World.create();
     const create = (metadata: unknown) => own.create({ metadata }, { "idempotency-key": "k" });
     const first = await create({ a: "1", b: "2" });

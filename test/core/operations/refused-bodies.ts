@@ -3,9 +3,9 @@ import { INVALID_PARAMETERS } from "../../support/signed-routes.ts";
 import { type Body, World } from "../../support/world.ts";
 
 /**
- * Sends bodies that must be 参数错误 to one world of the describe, and compares its store once, after the last: none was written.
+ * Sends bodies that must be 参数错误 to one world for the whole describe. After the last body it checks that nothing was stored.
  *
- * @returns what sends a body and answers the refusal's detail
+ * @returns a function that sends a body and returns the refusal's detail
  */
 export function refusedBodies(operation: "create_gd" | "add_kf", arrange = () => World.create()) {
   let world: World;

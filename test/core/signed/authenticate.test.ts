@@ -41,7 +41,7 @@ async function rotate(world: World, overlapSeconds: number): Promise<string> {
 
 describe("authentication", () => {
   it.each(["main", "apac"])(
-    "knows the caller by the current secret, with the site and the home of the app: %s",
+    "the current secret's signature identifies the caller, with the site and the home of the app: %s",
     async (home) => {
       const { appid, siteId, secret } = await World.create({}, home);
       const found = await check(appid, await hmac(secret, BODY));
@@ -49,7 +49,7 @@ describe("authentication", () => {
     },
   );
 
-  it("refuses an unknown and a revoked appid at the cost of one HMAC, like a wrong signature", async () => {
+  it("an unknown or revoked appid is refused at the cost of one HMAC, like a wrong signature", async () => {
     const world = await World.create();
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
     const verify = vi.spyOn(crypto.subtle, "verify");
@@ -64,7 +64,7 @@ describe("authentication", () => {
     ]);
   });
 
-  it("says which secret matched, while both verify", async () => {
+  it("authentication says which of two valid secrets matched", async () => {
     const world = await World.create();
     const versions = async () =>
       env.DB.prepare("SELECT version, previous_version FROM apps WHERE appid = ?").bind(world.appid).first();
@@ -77,7 +77,7 @@ describe("authentication", () => {
     expect(version).not.toBe(previous_version);
   });
 
-  it("ends the overlap to the second, also with a record that was read long before", async () => {
+  it("a previous secret is refused from the second in which its overlap ends, even with an old record", async () => {
     const world = await World.create();
     await rotate(world, 60);
     const old = await hmac(world.secret, BODY);

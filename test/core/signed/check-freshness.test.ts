@@ -8,7 +8,7 @@ const check = (timestamp: number, tolerance: number) =>
 const fresh = (timestamp: number) => ({ ok: true, value: { timestamp, ranstr: "r" } });
 
 describe("checkFreshness", () => {
-  it.each([0, 299, 300, -299, -300])("accepts a timestamp %i seconds old", (age) => {
+  it.each([0, 299, 300, -299, -300])("a timestamp %i seconds old is accepted", (age) => {
     expect(check(NOW - age, 300)).toEqual(fresh(NOW - age));
   });
 
@@ -17,13 +17,13 @@ describe("checkFreshness", () => {
     [NOW, "timestamp_stale"],
     [2 * NOW, "timestamp_stale"],
     [-301, "timestamp_ahead"],
-    // Milliseconds in place of seconds.
+    // This timestamp is in milliseconds in place of seconds.
     [NOW - NOW * 1000, "timestamp_ahead"],
-  ])("refuses a timestamp %i seconds old as %s", (age, reason) => {
+  ])("a timestamp %i seconds old is refused as %s", (age, reason) => {
     expect(check(NOW - age, 300)).toMatchObject({ ok: false, code: "token_invalid", reason });
   });
 
-  it("accepts only the same second with a tolerance of 0", () => {
+  it("with a tolerance of 0 only a timestamp of the same second is accepted", () => {
     expect(check(NOW, 0)).toEqual(fresh(NOW));
     expect(check(NOW - 1, 0)).toMatchObject({ ok: false, reason: "timestamp_stale" });
     expect(check(NOW + 1, 0)).toMatchObject({ ok: false, reason: "timestamp_ahead" });

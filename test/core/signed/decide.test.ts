@@ -10,7 +10,7 @@ import { databaseOf } from "../../support/homes.ts";
 import { contextAt } from "../../support/service-context.ts";
 import { NOW, World } from "../../support/world.ts";
 
-it("asks no closed home, also for a caller whose record another request has found since", async () => {
+it("a closed home is not asked, even for a caller whose record another request has just found", async () => {
   const { appid, siteId, home } = await World.create({}, "apac");
   const context = contextAt(NOW, { ...closing("apac"), HOME_APAC: downDb(databaseOf("apac")) });
   const { runtime, waitUntil } = context;

@@ -43,7 +43,7 @@ describe("the fingerprint of a request never changes", () => {
       { colour: "red", priority: 1 },
       "e7a5b20aff2b6e3336f98673a70c9798e475a41fd151d6f2d8baa37e34224a7c",
     ],
-  ])("create_gd %s", async (_, change, golden) => {
+  ])("the fingerprint of create_gd %s never changes", async (_, change, golden) => {
     expect(await fingerprint(createSession, { ...CREATE, ...change })).toBe(golden);
   });
 
@@ -54,7 +54,7 @@ describe("the fingerprint of a request never changes", () => {
       { kefu_ids: [10427, 10428, 10427] },
       "0451763e3b21e3f4d496d7fb0056ecd4fee40a3605c6bb80cb5850c227ae0feb",
     ],
-  ])("add_kf %s", async (_, change, golden) => {
+  ])("the fingerprint of add_kf %s never changes", async (_, change, golden) => {
     expect(await fingerprint(addAgents, { ...ADD, ...change })).toBe(golden);
   });
 

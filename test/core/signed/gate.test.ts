@@ -22,7 +22,7 @@ const recordOf = async (appid: string): Promise<AppRecord> => {
   return record;
 };
 
-/** A location's KV that knows these app records and no later change of them. */
+/** The KV of a location that has these app records, and sees no later change of them. */
 function kvWith(...records: AppRecord[]): KVNamespace {
   const known = new Map(records.map((record) => [`app:${record.appid}`, record]));
   return replacing(env.CREDENTIALS, {
@@ -46,7 +46,7 @@ const REFUSED = { status: 401, envelope: { code: -1, msg: "token验证失败!", 
 
 describe("an app", () => {
   it.each(HOMES)(
-    "of the home %s opens no session in the other, not even when a cache names a site there",
+    "an app of the home %s opens no session in the other home, even when a cache names a site there",
     async (home) => {
       const [world, far] = [await World.create({}, home), await World.create({}, otherThan(home))];
       const there = { home: far.home, siteId: far.siteId };
@@ -58,9 +58,9 @@ describe("an app", () => {
     },
   );
 
-  it("of one home is refused by the gate of the other", async () => {
+  it("an app of one home is refused by the gate of the other home", async () => {
     const [world, far] = [await World.create(), await World.create({}, "apac")];
-    // A directory that leads the app into the other home does not make the app one of a site there.
+    // The directory names the other home, but the app still belongs to no site there.
     await env.DB.prepare("UPDATE app_routes SET site_id = ? WHERE appid = ?").bind(far.siteId, world.appid).run();
     const there = { home: far.home, siteId: far.siteId };
     const record = { ...(await recordOf(world.appid)), ...there, secret: await sealedFor({ ...world, ...there }) };
@@ -73,7 +73,7 @@ describe("an app", () => {
     ]);
   });
 
-  it("opens no session in another site of its home", async () => {
+  it("an app opens no session in another site of its home", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create({}, "apac")];
     await env.DB.prepare("DELETE FROM app_routes WHERE appid = ?").bind(world.appid).run();
     const { siteId } = other;
@@ -106,44 +106,50 @@ describe("a stale record of KV", () => {
   ];
   const cases = HOMES.flatMap((home) => STALE.map(([name, make]) => ({ home, name, make })));
 
-  it.each(cases)("$name does not decide: the request is done, once, in $home", async ({ home, name, make }) => {
-    const world = await World.create({}, home);
-    const record = await recordOf(world.appid);
-    if (name === "of another version") {
-      // The same secret under another version, as after a restore: the signature verifies, and the gate refuses.
-      const secret = await sealedFor(world);
-      await databaseOf(home)
-        .prepare("UPDATE apps SET version = 'another', secret = ? WHERE appid = ?")
-        .bind(secret, world.appid)
-        .run();
-    }
-    const homes = observedHomes();
-    const isolate = world.anotherIsolate({ ...homes.bindings, CREDENTIALS: kvWith(await make(record, world)) });
-    const { status, envelope } = await isolate.create();
-    expect([name, status, envelope.code]).toEqual([name, 200, 1]);
-    expect(await counts(world)).toEqual([1, 1, 1]);
-    const { main, apac } = homes.look();
-    expect(main.batches + apac.batches).toBeLessThanOrEqual(2);
-    // Warm now: the isolate has the record that was read, and needs one batch.
-    expect((await isolate.create()).status).toBe(200);
-    expect(sum(world, homes.look())).toBe(1);
-  });
+  it.each(cases)(
+    "a stale record of KV, $name, does not decide: the request is done once in $home",
+    async ({ home, name, make }) => {
+      const world = await World.create({}, home);
+      const record = await recordOf(world.appid);
+      if (name === "of another version") {
+        // The record has the same secret under another version, as after a restore. The signature verifies, but the gate refuses.
+        const secret = await sealedFor(world);
+        await databaseOf(home)
+          .prepare("UPDATE apps SET version = 'another', secret = ? WHERE appid = ?")
+          .bind(secret, world.appid)
+          .run();
+      }
+      const homes = observedHomes();
+      const isolate = world.anotherIsolate({ ...homes.bindings, CREDENTIALS: kvWith(await make(record, world)) });
+      const { status, envelope } = await isolate.create();
+      expect([name, status, envelope.code]).toEqual([name, 200, 1]);
+      expect(await counts(world)).toEqual([1, 1, 1]);
+      const { main, apac } = homes.look();
+      expect(main.batches + apac.batches).toBeLessThanOrEqual(2);
+      // The isolate is warm now: it has the record and needs one batch.
+      expect((await isolate.create()).status).toBe(200);
+      expect(sum(world, homes.look())).toBe(1);
+    },
+  );
 
-  it.each(SIGNED_ROUTES)("leads to one result of $operation, under one owner of the claim", async (route) => {
-    const world = await World.create({}, "apac");
-    const body = JSON.stringify(await route.acceptable(world));
-    const before = await world.stored();
-    const record = await recordOf(world.appid);
-    const isolate = world.anotherIsolate({ CREDENTIALS: kvWith({ ...record, home: "main" }) });
-    expect((await isolate.send(route.operation, body)).status).toBe(200);
-    const { nonces } = await world.stored();
-    expect(nonces).toHaveLength(before.nonces.length + 1);
-    // The second run continues the numbers of tries, so that an earlier try of the same request is never mistaken for the new one.
-    expect(Number(nonces.at(-1)?.attempt)).toBeGreaterThan(1);
-    expect((await isolate.send(route.operation, body)).status).toBe(401);
-  });
+  it.each(SIGNED_ROUTES)(
+    "a stale record of KV leads to one result of $operation, under one owner of the claim",
+    async (route) => {
+      const world = await World.create({}, "apac");
+      const body = JSON.stringify(await route.acceptable(world));
+      const before = await world.stored();
+      const record = await recordOf(world.appid);
+      const isolate = world.anotherIsolate({ CREDENTIALS: kvWith({ ...record, home: "main" }) });
+      expect((await isolate.send(route.operation, body)).status).toBe(200);
+      const { nonces } = await world.stored();
+      expect(nonces).toHaveLength(before.nonces.length + 1);
+      // The second run continues the numbers of tries, so that no earlier try of the request has the same number as a new try.
+      expect(Number(nonces.at(-1)?.attempt)).toBeGreaterThan(1);
+      expect((await isolate.send(route.operation, body)).status).toBe(401);
+    },
+  );
 
-  it.each(HOMES)("lets neither a revoked app nor an old secret in: %s", async (home) => {
+  it.each(HOMES)("a stale record of KV admits neither a revoked app nor an old secret in %s", async (home) => {
     const [revoked, rotated] = [await World.create({}, home), await World.create({}, home)];
     const records = [await recordOf(revoked.appid), await recordOf(rotated.appid)];
     await revoked.admin("DELETE", `/admin/apps/${revoked.appid}`);
@@ -163,7 +169,7 @@ describe.each(HOMES)("whether a site of %s has events", (home) => {
     return results.map(({ session_id }) => session_id);
   };
 
-  it.each(SIGNED_ROUTES)("decides D1, and not a record, for $operation", async (route) => {
+  it.each(SIGNED_ROUTES)("D1, and not a cached record, decides whether $operation writes an event", async (route) => {
     for (const [has, says] of [
       [true, false],
       [false, true],
@@ -180,7 +186,7 @@ describe.each(HOMES)("whether a site of %s has events", (home) => {
     }
   });
 
-  it("stands in the record from the first webhook on, and from each change on", async () => {
+  it("the record in KV shows whether the site has events, from the first webhook and after each change", async () => {
     const world = await World.create({}, home);
     const says: boolean[] = [];
     const at = `/admin/sites/${world.siteId}`;
@@ -199,7 +205,7 @@ describe.each(HOMES)("whether a site of %s has events", (home) => {
     expect(await eventsOf(world)).toEqual([1, 3]);
   });
 
-  it("is the only thing that a change of it corrects in KV: a later rotation and revocation stay known", async () => {
+  it("a change of a site's events corrects only that in KV: a later rotation and revocation stay known", async () => {
     const world = await World.create({}, home);
     const record = await recordOf(world.appid);
     for (const known of [{ version: "of a rotation that a restore has undone" }, { revokedAt: 1 }]) {
@@ -209,7 +215,7 @@ describe.each(HOMES)("whether a site of %s has events", (home) => {
     }
   });
 
-  /** An isolate whose batches meet changes: what comes before each batch, and after it. */
+  /** An isolate whose batches run through `change`, which may act before and after each batch. */
   function meeting(world: World, change: (batch: number, run: () => Promise<D1Result[]>) => Promise<D1Result[]>) {
     const db = databaseOf(home);
     let batches = 0;
@@ -219,7 +225,7 @@ describe.each(HOMES)("whether a site of %s has events", (home) => {
   const turn = ({ siteId }: World) =>
     databaseOf(home).prepare("UPDATE home_sites SET events = NOT events WHERE site_id = ?").bind(siteId).run();
 
-  it("may change before each of the first two runs of a call: the third does it, once", async () => {
+  it("a call is done once when the site's events change before each of its first two runs", async () => {
     const world = await World.create({}, home);
     const isolate = meeting(world, async (batch, run) => {
       if (batch < 3) await turn(world);
@@ -230,7 +236,7 @@ describe.each(HOMES)("whether a site of %s has events", (home) => {
     expect(await eventsOf(world)).toEqual([]);
   });
 
-  it("may change and change back around a run: the call is done, once", async () => {
+  it("a call is done once when the site's events change and change back around a run", async () => {
     const world = await World.create({}, home);
     const isolate = meeting(world, async (batch, run) => {
       if (batch > 1) return run();
@@ -243,7 +249,7 @@ describe.each(HOMES)("whether a site of %s has events", (home) => {
     expect(await counts(world)).toEqual([1, 1, 1]);
   });
 
-  it("may change while another call has put a record of before the change into the isolate: the call is done, once", async () => {
+  it("a call is done once when the site's events change while another call caches the older record", async () => {
     const world = await World.create({}, home);
     const isolate = meeting(world, async (batch, run) => {
       if (batch > 1) return run();
@@ -258,7 +264,7 @@ describe.each(HOMES)("whether a site of %s has events", (home) => {
     expect(await eventsOf(world)).toEqual([1]);
   });
 
-  it("may change and change back while the first try is on its way: the call is done, once", async () => {
+  it("a call is done once when the site's events change and change back while its first try is on its way", async () => {
     const world = await World.create({}, home);
     let late = () => Promise.resolve<D1Result[]>([]);
     const isolate = meeting(world, async (batch, run) => {
@@ -284,7 +290,7 @@ async function sealedFor({ siteId, appid, secret }: Pick<World, "siteId" | "appi
 describe.each(HOMES)("a closed site of %s", (home) => {
   const setStatus = (world: World, status: string) => world.admin("PATCH", `/admin/sites/${world.siteId}`, { status });
 
-  it("refuses with 503 and Retry-After; no nonce is used, and the same request is done once the site is open", async () => {
+  it("a closed site refuses with 503 and Retry-After, and the same request is accepted once the site is open", async () => {
     const world = await World.create({}, home);
     const body = JSON.stringify(world.createBody({ ranstr: "kept" }));
     await setStatus(world, "closed");
@@ -294,7 +300,7 @@ describe.each(HOMES)("a closed site of %s", (home) => {
     expect(refused.headers.get("x-error-detail")).toBe("the site is closed for now");
     expect(await counts(world)).toEqual([0, 0, 0]);
     expect(await env.NONCES.get(await nonceKey(world.appid, "kept"))).toBeNull();
-    // Neither another isolate nor the same one treats it as a replay.
+    // Neither another isolate nor the same isolate treats the request as a replay.
     expect((await world.send("create_gd", body)).status).toBe(503);
     await setStatus(world, "open");
     expect((await world.send("create_gd", body)).status).toBe(200);
@@ -302,7 +308,7 @@ describe.each(HOMES)("a closed site of %s", (home) => {
     expect(await counts(world)).toEqual([1, 1, 1]);
   });
 
-  it("is not revealed to a revoked app or a forger, and leaves other sites open", async () => {
+  it("a closed site is not revealed to a revoked app or a forger, and other sites stay open", async () => {
     const [world, other] = [await World.create({}, home), await World.create({}, home)];
     await setStatus(world, "closed");
     expect((await other.create()).status).toBe(200);
@@ -316,7 +322,7 @@ describe.each(HOMES)("a closed site of %s", (home) => {
 });
 
 describe("a closed home", () => {
-  it("is never asked, by a cold or a warm isolate; its callers get 503, and the other home's sites go on", async () => {
+  it("a closed home is never asked, its callers get 503, and the other home's sites are served", async () => {
     const [world, near] = [await World.create({}, "apac"), await World.create()];
     const homes = observedHomes();
     for (const CREDENTIALS of [env.CREDENTIALS, undefined]) {
@@ -331,14 +337,14 @@ describe("a closed home", () => {
     expect((await near.anotherIsolate(closing("apac")).create()).status).toBe(200);
   });
 
-  it("is asked again once it is open, and no ranstr was used meanwhile", async () => {
+  it("a home that is open again is asked again, and no ranstr was used meanwhile", async () => {
     const world = await World.create({}, "apac");
     const body = JSON.stringify(world.createBody());
     expect((await world.anotherIsolate(closing("apac")).send("create_gd", body)).status).toBe(503);
     expect((await world.send("create_gd", body)).status).toBe(200);
   });
 
-  it("is not asked either when the directory names it and the cache names another", async () => {
+  it("a closed home is not asked when the directory names it and the cache names another home", async () => {
     const world = await World.create({}, "apac");
     const record = await recordOf(world.appid);
     for (const stale of [{ home: "main" }, { home: "eu" }, { home: "main", revokedAt: 1 }]) {
@@ -350,7 +356,7 @@ describe("a closed home", () => {
     }
   });
 
-  it("may be main: its callers get 503 from the caches alone, and apac goes on", async () => {
+  it("when main is closed, its callers get 503 from the caches alone, and apac is served", async () => {
     const [near, far] = [await World.create(), await World.create({}, "apac")];
     const homes = observedHomes();
     const closed = near.anotherIsolate({ ...homes.bindings, ...closing("main") });
@@ -364,20 +370,17 @@ describe("a home that does not answer", () => {
   it.each<[string, Replacements]>([
     ["is down", { HOME_EU: downDb(env.HOME_APAC) }],
     ["is not bound", {}],
-  ])(
-    "is replaced by the home that the directory names when it %s: the request is done there, once",
-    async (_, bindings) => {
-      const world = await World.create({}, "apac");
-      const CREDENTIALS = kvWith({ ...(await recordOf(world.appid)), home: "eu" });
-      const isolate = world.anotherIsolate({ ...bindings, CREDENTIALS });
-      expect((await isolate.create()).status).toBe(200);
-      expect(await counts(world)).toEqual([1, 1, 1]);
-      expect((await isolate.create()).status).toBe(200);
-      expect(await counts(world)).toEqual([2, 2, 2]);
-    },
-  );
+  ])("when a home %s, the request is done once in the home that the directory names", async (_, bindings) => {
+    const world = await World.create({}, "apac");
+    const CREDENTIALS = kvWith({ ...(await recordOf(world.appid)), home: "eu" });
+    const isolate = world.anotherIsolate({ ...bindings, CREDENTIALS });
+    expect((await isolate.create()).status).toBe(200);
+    expect(await counts(world)).toEqual([1, 1, 1]);
+    expect((await isolate.create()).status).toBe(200);
+    expect(await counts(world)).toEqual([2, 2, 2]);
+  });
 
-  it("is 503 when the app is known nowhere else; the directory is asked at most once in 5 s, and other homes go on", async () => {
+  it("an app without another home gets 503 when its home does not answer, and the directory is asked once in 5 s", async () => {
     const world = await World.create({}, "apac");
     const homes = observedHomes({ apac: downDb(env.HOME_APAC) });
     const isolate = world.anotherIsolate(homes.bindings);
@@ -394,7 +397,7 @@ describe("a home that does not answer", () => {
     expect((await near.anotherIsolate(homes.bindings).create()).status).toBe(200);
   });
 
-  it("is 503 when the app's new home refuses a request signed with the old secret", async () => {
+  it("a request with the old secret gets 503 when the app's new home refuses it", async () => {
     const world = await World.create({}, "apac");
     const record = await recordOf(world.appid);
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
@@ -403,13 +406,13 @@ describe("a home that does not answer", () => {
     expect(await counts(world)).toEqual([0, 0, 0]);
   });
 
-  it("is 503 as well when the directory does not answer either", async () => {
+  it("a caller gets 503 when neither the home nor the directory answers", async () => {
     const world = await World.create({}, "apac");
     const bindings = { DB: downDb(env.DB), HOME_APAC: downDb(env.HOME_APAC) };
     expect((await world.anotherIsolate(bindings).create()).status).toBe(503);
   });
 
-  it("is not assumed when a statement is refused: that is a fault of the deployment, and the directory is not asked", async () => {
+  it("a refused statement is a fault of the deployment, and the directory is not asked", async () => {
     const world = await World.create({}, "apac");
     const batch = async () => Promise.reject(new Error("D1_ERROR: datatype mismatch: SQLITE_MISMATCH"));
     const homes = observedHomes({ apac: replacing(env.HOME_APAC, { batch }) });
@@ -421,7 +424,7 @@ describe("a home that does not answer", () => {
 describe("a directory that does not answer", () => {
   const ok = ({ status }: Answer) => status === 200;
 
-  it("stops no app of another home that the isolate or KV knows, not even after its secret is replaced", async () => {
+  it("a silent directory stops no app of another home that a cache knows, even after its secret is replaced", async () => {
     const world = await World.create({}, "apac");
     const isolate = world.anotherIsolate({ DB: downDb(env.DB) });
     expect([ok(await isolate.create()), ok(await isolate.create())]).toEqual([true, true]);
@@ -431,7 +434,7 @@ describe("a directory that does not answer", () => {
     expect(await counts(world)).toEqual([3, 3, 3]);
   });
 
-  it("is 503 for an app that no cache knows, and for apps of the directory's own database", async () => {
+  it("a silent directory means 503 for an app that no cache knows, and for apps of the directory's own database", async () => {
     const [far, near] = [await World.create({}, "apac"), await World.create()];
     const down = { DB: downDb(env.DB) };
     expect((await far.anotherIsolate({ ...down, CREDENTIALS: undefined }).create()).status).toBe(503);

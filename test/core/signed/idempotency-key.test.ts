@@ -26,23 +26,25 @@ const BAD: [string, string][] = [
 ];
 
 describe("readIdempotencyKey", () => {
-  it.each(GOOD)("accepts as it is: %s", (_, key) => expect(readIdempotencyKey(key)).toEqual({ ok: true, value: key }));
+  it.each(GOOD)("an Idempotency-Key is accepted as it is: %s", (_, key) =>
+    expect(readIdempotencyKey(key)).toEqual({ ok: true, value: key }),
+  );
 
-  it.each(BAD)("refuses: %s", (_, key) => {
+  it.each(BAD)("an Idempotency-Key is refused: %s", (_, key) => {
     const slip = key === "a, b" ? { sentAs: "joined" } : {};
     const violations = [{ field: "Idempotency-Key", rule: "visible_ascii", values: [1, 255], ...slip }];
     const reason = "idempotency_key_malformed";
     expect(readIdempotencyKey(key)).toEqual({ ok: false, code: "invalid_parameters", reason, violations });
   });
 
-  it("returns null without a header, and keys are remembered for 24 hours", () => {
+  it("a missing Idempotency-Key is read as null, and keys are remembered for 24 hours", () => {
     expect(readIdempotencyKey(undefined)).toEqual({ ok: true, value: null });
     expect(IDEMPOTENCY_SECONDS).toBe(24 * 60 * 60);
   });
 });
 
 it.each(["create_gd", "add_kf"] as const)(
-  "the header on %s is stored as it is, or refused before the ranstr is used",
+  "the Idempotency-Key on %s is stored as it is, or refused before the ranstr is used",
   async (operation) => {
     const world = await World.create();
     const chatId = await world.chatId();

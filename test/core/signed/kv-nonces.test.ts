@@ -11,7 +11,7 @@ const boom = () => {
 };
 
 describe("nonceKey", () => {
-  it("differs where plain concatenation would give the same text", async () => {
+  it("nonceKey differs for pairs that plain concatenation would make equal", async () => {
     const keys = await Promise.all([
       nonceKey("a", "bc"),
       nonceKey("ab", "c"),
@@ -28,7 +28,7 @@ describe("nonceKey", () => {
     ["128 ideographs", "漢".repeat(128)],
     ["a lone surrogate", "\ud800"],
     ["60,000 letters", "x".repeat(60_000)],
-  ])("is a key that KV accepts, whatever the ranstr: %s", async (_, ranstr) => {
+  ])("nonceKey is a key that KV accepts, whatever the ranstr: %s", async (_, ranstr) => {
     const key = nonceKey("app", ranstr);
     await rememberNonce(env.NONCES, key, consoleTelemetry);
     expect(await isKnownToKv(env.NONCES, key)).toBe(true);
@@ -36,7 +36,7 @@ describe("nonceKey", () => {
 });
 
 describe("isKnownToKv", () => {
-  it("finds remembered nonces and nothing else", async () => {
+  it("isKnownToKv finds remembered nonces only", async () => {
     await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
     expect(await isKnownToKv(env.NONCES, nonceKey("app", "used"))).toBe(true);
     expect(await isKnownToKv(env.NONCES, nonceKey("app", "new"))).toBe(false);
@@ -47,20 +47,20 @@ describe("isKnownToKv", () => {
     ["is not bound", undefined],
     ["throws", replacing(env.NONCES, { get: boom })],
     ["rejects", replacing(env.NONCES, { get: async () => boom() })],
-  ])("finds nothing when KV %s", async (_, kv) => {
+  ])("isKnownToKv finds nothing when KV %s", async (_, kv) => {
     await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
     expect(await isKnownToKv(kv, nonceKey("app", "used"))).toBe(false);
   });
 });
 
 describe("answerWithin", () => {
-  it("returns the look's answer when it comes in time, and false otherwise", async () => {
+  it("answerWithin returns KV's answer when it comes in time, and false otherwise", async () => {
     expect(await answerWithin(systemRuntime, Promise.resolve(true), 10_000)).toBe(true);
     expect(await answerWithin(systemRuntime, Promise.resolve(false), 10_000)).toBe(false);
     expect(await answerWithin(systemRuntime, never, 1)).toBe(false);
   });
 
-  it("without time left, returns an answer that is already there and waits for no other", async () => {
+  it("answerWithin without time left returns only an answer that is already there", async () => {
     const noTimers = { ...systemRuntime, after: () => expect.unreachable("a timer was set") };
     for (const left of [0, -3]) {
       expect(await answerWithin(noTimers, Promise.resolve(true), left)).toBe(true);
@@ -70,14 +70,14 @@ describe("answerWithin", () => {
 });
 
 describe("rememberNonce", () => {
-  it("writes nothing for a request without a ranstr", async () => {
+  it("rememberNonce writes nothing for a request without a ranstr", async () => {
     const puts: unknown[] = [];
     const kv = replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) });
     await rememberNonce(kv, undefined, consoleTelemetry);
     expect([puts, await isKnownToKv(kv, undefined)]).toEqual([[], false]);
   });
 
-  it("lets KV forget a nonce when it has expired", async () => {
+  it("KV forgets a remembered nonce when it has expired", async () => {
     const puts: unknown[][] = [];
     await rememberNonce(
       replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) }),
@@ -91,7 +91,7 @@ describe("rememberNonce", () => {
     ["is not bound", undefined],
     ["throws", replacing(env.NONCES, { put: boom })],
     ["rejects", replacing(env.NONCES, { put: async () => boom() })],
-  ])("goes on when KV %s", async (_, kv) => {
+  ])("rememberNonce does not fail when KV %s", async (_, kv) => {
     await expect(rememberNonce(kv, nonceKey("app", "ranstr"), consoleTelemetry)).resolves.toBeUndefined();
   });
 });

@@ -8,7 +8,7 @@ function memory() {
 }
 
 describe("the memory of used ranstr", () => {
-  it("knows each remembered ranstr, by appid and exact characters, and nothing else", () => {
+  it("the memory of nonces knows exactly the remembered ranstr, by appid and by their exact characters", () => {
     const { nonces } = memory();
     nonces.add("app", "abc", NOW + 60);
     expect(nonces.has("app", "abc")).toBe(true);
@@ -17,7 +17,7 @@ describe("the memory of used ranstr", () => {
     );
   });
 
-  it("forgets each ranstr in the second in which it expires", () => {
+  it("the memory of nonces forgets each ranstr in the second in which it expires", () => {
     const { clock, nonces } = memory();
     nonces.add("app", "abc", NOW + 60);
     clock.now += 59;
@@ -26,7 +26,7 @@ describe("the memory of used ranstr", () => {
     expect(nonces.has("app", "abc")).toBe(false);
   });
 
-  it("keeps the last five thousand at least and ten thousand at most", () => {
+  it("the memory of nonces keeps at least the last five thousand ranstr and at most ten thousand", () => {
     const { nonces } = memory();
     for (let i = 1; i <= 10_000; i++) nonces.add("app", String(i), NOW + 60);
     const known = () => [1, 5_000, 5_001, 10_000, 10_001].map((i) => nonces.has("app", String(i)));
@@ -35,7 +35,7 @@ describe("the memory of used ranstr", () => {
     expect(known()).toEqual([false, false, true, true, true]);
   });
 
-  it("knows a request in flight until it ends, and forgets all when five thousand never end", () => {
+  it("a request is in flight until it ends, and all marks go when five thousand requests never end", () => {
     const { nonces } = memory();
     const ended = nonces.begin("app", "abc", 8_000);
     expect([nonces.isInFlight("app", "abc"), nonces.isInFlight("other", "abc")]).toEqual([true, false]);
@@ -48,7 +48,7 @@ describe("the memory of used ranstr", () => {
     expect([nonces.isInFlight("app", "0"), nonces.isInFlight("app", "last")]).toEqual([false, true]);
   });
 
-  it("treats a request that never ends as in flight until it gives up, and no longer", () => {
+  it("a request that never ends is in flight until it gives up, and no longer", () => {
     const { clock, nonces } = memory();
     nonces.begin("app", "abc", 8_000);
     clock.elapsed = 7_999;
@@ -57,7 +57,7 @@ describe("the memory of used ranstr", () => {
     expect(nonces.isInFlight("app", "abc")).toBe(false);
   });
 
-  it("keeps the mark of the next request when an earlier one ends after it has given up", () => {
+  it("the mark of the next request stays when an earlier request ends after it has given up", () => {
     const { clock, nonces } = memory();
     const first = nonces.begin("app", "abc", 8_000);
     clock.elapsed = 8_000;
@@ -66,7 +66,7 @@ describe("the memory of used ranstr", () => {
     expect(nonces.isInFlight("app", "abc")).toBe(true);
   });
 
-  it("keeps the mark of another request when a waiting one gives up", () => {
+  it("the mark of another request stays when a waiting request gives up", () => {
     const { nonces } = memory();
     const ended = nonces.begin("app", "abc", 8_000);
     nonces.begin("app", "abc", 9_000)();

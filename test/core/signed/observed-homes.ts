@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { replacing } from "../../support/replacing.ts";
 
-/** The statements prepared and batches sent to a database. */
+/** How many statements a database has prepared, and how many batches it got. */
 interface Asked {
   statements: number;
   batches: number;
@@ -24,7 +24,7 @@ export function observedHomes({ main = env.DB, apac = env.HOME_APAC } = {}) {
   const asked = { main: { statements: 0, batches: 0 }, apac: { statements: 0, batches: 0 } };
   return {
     bindings: { DB: observed(main, asked.main), HOME_APAC: observed(apac, asked.apac) },
-    /** Counts from zero again. */
+    /** Returns the counts and resets them to zero. */
     look: () => {
       const seen = structuredClone(asked);
       for (const each of Object.values(asked)) Object.assign(each, { statements: 0, batches: 0 });

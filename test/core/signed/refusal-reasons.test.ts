@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { COMMON_REASONS, codeOfReason, REFUSAL_REASONS } from "../../../src/core/signed/refusal-reasons.ts";
 
-/** Reasons of the code that no row of the journal can have, each with why. */
+/** Reasons in the code that no row of the journal can have, each with an explanation. */
 const NEVER: Record<string, string> = {
   appid_missing: "the app is unknown",
   body_too_slow: "the body was not read, so no app is known",
@@ -29,7 +29,7 @@ const SOURCES = Object.values(
   ) as Record<string, string>,
 );
 
-/** `reason: "x"`, `refused("code", "x"`, `replayed("x"`, `unreadable("x"`, the reasons of a limit, and those of an app whose record does not verify. */
+/** Matches `reason: "x"`, `refused("code", "x"`, `replayed("x"`, `unreadable("x"`, and the reasons of limits and of unverified apps. */
 const REASON =
   /reason: "([a-z0-9_]+)"|refused\(\s*"[a-z_]+",\s*"([a-z0-9_]+)"|(?:replayed|unreadable)\("([a-z0-9_]+)"|"([a-z]+_limit|app_revoked|app_unknown|credentials_stale)"/g;
 
@@ -38,13 +38,13 @@ const given = new Set(
 );
 
 describe("the reasons of the journal", () => {
-  it("are all that the code of a signed call gives", () => {
+  it("the list of the journal's reasons has every reason that the code of a signed call gives", () => {
     expect(given.size).toBeGreaterThan(20);
     const missing = [...given].filter((reason) => !REFUSAL_REASONS.includes(reason) && NEVER[reason] === undefined);
     expect(missing).toEqual([]);
   });
 
-  it("stand in the list of steps that runRequest opens with, all but those of a fault", () => {
+  it("the steps in runRequest's comment list every reason except those of a fault", () => {
     const source = SOURCES.find((text) => text.includes("export async function runRequest")) ?? "";
     const [, steps = ""] = source.match(/\/\*\*\n \* Runs the steps of a signed request(.*?)\*\//s) ?? [];
     const listed = [...steps.matchAll(/`([a-z0-9_]+)`/g)].map(([, reason]) => reason);
@@ -53,11 +53,11 @@ describe("the reasons of the journal", () => {
     expect([...new Set(listed)].filter((reason) => !ofFaults.test(String(reason))).sort()).toEqual(expected.sort());
   });
 
-  it("are none that the code does not give", () => {
+  it("the list of the journal's reasons has no reason that the code does not give", () => {
     expect(Object.keys(COMMON_REASONS).filter((reason) => !given.has(reason))).toEqual([]);
   });
 
-  it("have the code of their answer; one of another version is taken as a fault", () => {
+  it("each reason of the journal has the code of its answer, and an unknown reason counts as a fault", () => {
     expect(codeOfReason("timestamp_stale")).toBe("token_invalid");
     for (const { refusals } of OPERATIONS) {
       for (const [reason, { code }] of Object.entries(refusals)) expect(codeOfReason(reason)).toBe(code);
@@ -65,7 +65,7 @@ describe("the reasons of the journal", () => {
     expect(codeOfReason("of another version")).toBe("internal");
   });
 
-  it("include the rules of each operation", () => {
+  it("the list of the journal's reasons includes the rules of each operation", () => {
     for (const { refusals } of OPERATIONS)
       expect(REFUSAL_REASONS).toEqual(expect.arrayContaining(Object.keys(refusals)));
   });

@@ -6,7 +6,7 @@ import { World } from "../../support/world.ts";
 const STALE = [{ gate: null, mine: null, outcome: null, session_id: null, named: null }];
 
 describe("a caller whom the batch refuses", () => {
-  it("gets 503 after three batches when D1 gives the same record of the app after each: its secret is right", async () => {
+  it("a caller gets 503 after three batches when D1 gives the same refused record after each of them", async () => {
     let batches = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
       batches++;
@@ -20,7 +20,7 @@ describe("a caller whom the batch refuses", () => {
 });
 
 describe("a refusal before the batch", () => {
-  it("is a fault of the deployment when D1 refuses the look-up of the app", async () => {
+  it("a look-up of the app that D1 refuses is a fault of the deployment", async () => {
     const world = await World.create();
     await world.create();
     const prepare = () => {

@@ -30,22 +30,25 @@ const [{ key: secret, body: text, signature }] = KNOWN as [(typeof KNOWN)[0]];
 const current = async (of: string = secret) => [{ version: "current", key: await importKey(of) }];
 
 describe("verifySignature", () => {
-  it.each(KNOWN)("accepts the vector of $name", async ({ key, body, signature }) => {
+  it.each(KNOWN)("verifySignature accepts the vector of $name", async ({ key, body, signature }) => {
     expect(await verifySignature(bytesOf(body), signature, await current(key))).toMatchObject({
       ok: true,
       key: { version: "current" },
     });
   });
 
-  it.each(KNOWN)("refuses the vector of $name when one byte of the body differs", async ({ key, body, signature }) => {
-    const result = await verifySignature(bytesOf(`${body} `), signature, await current(key));
-    expect(result).toEqual({ ok: false, reason: "signature_mismatch" });
-  });
+  it.each(KNOWN)(
+    "verifySignature refuses the vector of $name when one byte of the body differs",
+    async ({ key, body, signature }) => {
+      const result = await verifySignature(bytesOf(`${body} `), signature, await current(key));
+      expect(result).toEqual({ ok: false, reason: "signature_mismatch" });
+    },
+  );
 
   it.each([
     ["upper-case", signature.toUpperCase()],
     ["mixed-case", signature.replace(/[a-f]/, (digit) => digit.toUpperCase())],
-  ])("accepts %s hex digits", async (_, given) => {
+  ])("verifySignature accepts %s hex digits", async (_, given) => {
     expect(given).not.toBe(signature);
     expect(await verifySignature(bytesOf(text), given, await current())).toMatchObject({
       ok: true,
@@ -66,11 +69,11 @@ describe("verifySignature", () => {
     ["a prefix", `sha256=${signature}`, "signature_malformed"],
     ["one wrong digit at the end", `${signature.slice(0, 63)}d`, "signature_mismatch"],
     ["64 zeros", "0".repeat(64), "signature_mismatch"],
-  ])("refuses %s and says why", async (_, given, reason) => {
+  ])("verifySignature refuses %s and gives the reason", async (_, given, reason) => {
     expect(await verifySignature(bytesOf(text), given, await current())).toEqual({ ok: false, reason });
   });
 
-  it("says which of several keys matched, and refuses when there is none", async () => {
+  it("verifySignature says which of several keys matched, and refuses when there is no key", async () => {
     const [right] = await current();
     const [wrong] = await current("another secret");
     if (!right || !wrong) throw new Error("unreachable");
@@ -82,7 +85,7 @@ describe("verifySignature", () => {
     expect(await verifySignature(bytesOf(text), signature, [])).toEqual({ ok: false, reason: "signature_mismatch" });
   });
 
-  it("uses a secret's UTF-8 bytes and refuses an empty secret", async () => {
+  it("verifySignature uses a secret's UTF-8 bytes and refuses an empty secret", async () => {
     const madeByOpenssl = "45a97934a4aabbff6f3602eff09433fffdc7a782fd5963ec33ae96fbace149bd";
     expect(await verifySignature(bytesOf("x"), madeByOpenssl, await current("密钥🔑"))).toMatchObject({ ok: true });
     await expect(importKey("")).rejects.toThrow();

@@ -28,7 +28,7 @@ beforeEach(() =>
 );
 
 describe("a batch", () => {
-  it("runs queries of drizzle and compiled statements in their order, and gives the rows of each by its name", async () => {
+  it("a batch runs queries of drizzle and compiled statements in order, and gives the rows of each by its name", async () => {
     const { db, trips } = countingDb(env.DB);
     const { first, second, renamed, all, names } = await inOneBatch(db, {
       first: insert(db, { name: "one" }),
@@ -49,7 +49,7 @@ describe("a batch", () => {
     expect(trips).toEqual({ batches: 1, single: 0 });
   });
 
-  it("leaves out what is undefined, and keeps lists and parts with names of their own", async () => {
+  it("a batch leaves out undefined statements, and keeps lists and parts with names of their own", async () => {
     const { left, list, part } = await inOneBatch(env.DB, {
       left: undefined,
       list: ["x", "y"].map((name) => ({ written: insert(env.DB, { name }), read: namesOf(env.DB, { least: 1 }) })),
@@ -60,14 +60,14 @@ describe("a batch", () => {
     expect(part.last).toEqual([{ name: "y" }]);
   });
 
-  it("stores nothing when one of its statements fails", async () => {
+  it("a batch stores nothing when one of its statements fails", async () => {
     const failing = store.insert(things).values({ id: 1, name: "again", tags: [] });
     const ended = inOneBatch(env.DB, { written: insert(env.DB, { name: "one" }), failing });
     await expect(ended).rejects.toThrow("UNIQUE constraint failed");
     expect(await store.select().from(things)).toEqual([]);
   });
 
-  it.each([null, {}, [], [{ results: [] }]])("is not taken for done when D1 answers %j", async (answer) => {
+  it.each([null, {}, [], [{ results: [] }]])("a batch is not taken as done when D1 answers %j", async (answer) => {
     const db = replacing(env.DB, { batch: async () => answer });
     const first = store.insert(things).values({ name: "one", tags: [] });
     await expect(inOneBatch(db, { first, second: first })).rejects.toThrow("an answer is missing");

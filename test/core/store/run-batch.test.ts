@@ -12,7 +12,7 @@ const RUNTIME = runtimeAt(() => Date.now());
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Texts of D1's error list, and of SQLite through D1, as workerd throws them: with a cause that has the text without the prefix. */
+/** Errors of D1's list, and of SQLite through D1, as workerd throws them: their cause has the text without the prefix. */
 const d1Error = (text: string) => new Error(`D1_ERROR: ${text}`, { cause: new Error(text) });
 
 const TRANSIENT = [
@@ -48,7 +48,7 @@ const REFUSED = [
   "Wrong number of parameter bindings for SQL query.",
 ];
 
-/** The database was not migrated, or was restored to a time before a migration. */
+/** Errors of a database that was not migrated, or that was restored to a time before a migration. */
 const NOT_MIGRATED = [
   "no such table: sessions: SQLITE_ERROR",
   "no such column: metadata: SQLITE_ERROR",
@@ -57,7 +57,7 @@ const NOT_MIGRATED = [
 
 const tries = (before = 0) => ({ answerBy: Date.now() + 8_000, before });
 
-/** The outcome of a call that fails each time with the given errors, and the number of tries. */
+/** The outcome and the number of tries of a call that fails with the given errors, one for each try. */
 async function outcomeOf(...thrown: unknown[]): Promise<{ refusal: ServiceError; tries: number }> {
   let tries = 0;
   const call = () => {
@@ -74,33 +74,33 @@ async function outcomeOf(...thrown: unknown[]): Promise<{ refusal: ServiceError;
 }
 
 describe("withRetries", () => {
-  it.each(TRANSIENT)("tries three times and then reports an unknown result: %s", async (text) => {
+  it.each(TRANSIENT)("withRetries tries three times and then reports an unknown result: %s", async (text) => {
     const refusal = { code: "unavailable", context: { retryAfter: expect.any(Number) } };
     expect(await outcomeOf(d1Error(text))).toMatchObject({ tries: 3, refusal });
   });
 
-  it("treats a lost connection as transient, also when the error has no D1 prefix", async () => {
+  it("withRetries treats a lost connection as transient, even without D1's prefix in the error", async () => {
     expect((await outcomeOf(new Error("Network connection lost."))).tries).toBe(3);
   });
 
-  it.each(UNKNOWN)("does not try again and reports an unknown result: %s", async (text) => {
+  it.each(UNKNOWN)("withRetries does not try again and reports an unknown result: %s", async (text) => {
     const refusal = { code: "unavailable", context: { retryAfter: expect.any(Number) } };
     expect(await outcomeOf(d1Error(text))).toMatchObject({ tries: 1, refusal });
   });
 
   it.each([[new Error("boom")], [new TypeError("x is not a function")], ["text"], [undefined], [null], [{}]])(
-    "reports an unknown result for any other thrown value: %s",
+    "withRetries reports an unknown result for any other thrown value: %s",
     async (thrown) => {
       expect(await outcomeOf(thrown)).toMatchObject({ tries: 1, refusal: { code: "unavailable" } });
     },
   );
 
-  it.each(REFUSED)("reports that nothing was written when the first try is refused: %s", async (text) => {
+  it.each(REFUSED)("withRetries reports that nothing was written when the first try is refused: %s", async (text) => {
     expect(await outcomeOf(d1Error(text))).toMatchObject({ tries: 1, refusal: { code: "internal" } });
   });
 
   it.each(NOT_MIGRATED)(
-    "recognises a database that lacks what this version needs, and asks the caller to retry later: %s",
+    "withRetries asks the caller to retry later when the database is not migrated: %s",
     async (text) => {
       const refusal = { code: "unavailable", context: { reason: "d1_not_migrated", retryAfter: 30 } };
       expect(await outcomeOf(d1Error(text))).toMatchObject({ tries: 1, refusal });
@@ -108,25 +108,25 @@ describe("withRetries", () => {
   );
 
   it.each([...REFUSED, ...NOT_MIGRATED])(
-    "reports an unknown result when a try before the refused one was lost: %s",
+    "withRetries reports an unknown result when a try before the refused one was lost: %s",
     async (text) => {
       const outcome = await outcomeOf(d1Error("Network connection lost."), d1Error(text));
       expect(outcome).toMatchObject({ tries: 2, refusal: { code: "unavailable" } });
     },
   );
 
-  it("tells a caller whose first try met a stalled database when to come again, and that nothing was sent", async () => {
+  it("withRetries says when to come again, and that nothing was sent, when the first try met a stalled database", async () => {
     const context = { reason: "d1_stalled", retryAfter: 3 };
     expect(await outcomeOf(new DatabaseStalled(6_000))).toMatchObject({ tries: 1, refusal: { context } });
     expect(databaseFault(new DatabaseStalled(6_000))).toMatchObject({ code: "unavailable", context });
   });
 
-  it("reports an unknown result when a try before the one that met a stalled database was lost", async () => {
+  it("withRetries reports an unknown result when a try before the one at a stalled database was lost", async () => {
     const outcome = await outcomeOf(d1Error("Network connection lost."), new DatabaseStalled(6_000));
     expect(outcome).toMatchObject({ tries: 2, refusal: { context: { reason: "d1_unavailable" } } });
   });
 
-  it("tries again after a call that throws synchronously", async () => {
+  it("withRetries tries again after a call that throws synchronously", async () => {
     let tries = 0;
     const call = () => {
       tries += 1;
@@ -137,7 +137,7 @@ describe("withRetries", () => {
     expect(tries).toBe(2);
   });
 
-  it("gives each try 3 s and all of them 8 s, backoffs included", async () => {
+  it("withRetries gives each try 3 s and all tries 8 s, with their backoffs", async () => {
     const since = Date.now();
     const begun: number[] = [];
     const silent = () => {
@@ -159,7 +159,7 @@ describe("withRetries", () => {
 });
 
 describe("runBatch", () => {
-  /** A table of its own shows what was committed. An insert that is safe to run twice stands for any batch. */
+  /** The table shows what was committed. An insert that is safe to run twice represents any batch. */
   const insert = (name: string) => (db: D1Database) => () => ({
     kept: db.prepare("INSERT INTO kept (name) VALUES (?) ON CONFLICT DO NOTHING").bind(name),
     outcome: db.prepare("SELECT name FROM kept WHERE name = ?").bind(name),
@@ -174,17 +174,20 @@ describe("runBatch", () => {
 
   const kept = async () => (await env.DB.prepare("SELECT name FROM kept").all()).results;
 
-  it.each(FAULTS)("returns the row and stores it once when the first of three tries fails: %s", async (fault) => {
-    const faults = new Faults(({ nth }) => (nth === 0 ? fault : undefined));
-    const db = faultyD1(env.DB, faults);
-    expect(await withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults)).toEqual({
-      kept: [],
-      outcome: [{ name: "a" }],
-    });
-    expect(faults.calls).toEqual(["DB.batch", "DB.batch"]);
-    await faults.end();
-    expect(await kept()).toEqual([{ name: "a" }]);
-  });
+  it.each(FAULTS)(
+    "runBatch returns the row and stores it once when the first of three tries fails: %s",
+    async (fault) => {
+      const faults = new Faults(({ nth }) => (nth === 0 ? fault : undefined));
+      const db = faultyD1(env.DB, faults);
+      expect(await withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults)).toEqual({
+        kept: [],
+        outcome: [{ name: "a" }],
+      });
+      expect(faults.calls).toEqual(["DB.batch", "DB.batch"]);
+      await faults.end();
+      expect(await kept()).toEqual([{ name: "a" }]);
+    },
+  );
 
   it.each<[Fault, number]>([
     ["before", 0],
@@ -194,7 +197,7 @@ describe("runBatch", () => {
     ["never done", 0],
     ["done in silence", 1],
     ["late", 0],
-  ])("reports an unknown result when all three tries fail %s", async (fault, rows) => {
+  ])("runBatch reports an unknown result when all three tries fail %s", async (fault, rows) => {
     const faults = new Faults(() => fault);
     const db = faultyD1(env.DB, faults);
     const ended = withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults);
@@ -204,7 +207,7 @@ describe("runBatch", () => {
     await faults.end();
   });
 
-  it("gives each try its number within the request, earlier runs included", async () => {
+  it("runBatch gives each try its number within the request, counting earlier runs", async () => {
     const faults = new Faults(({ nth }) => (nth < 2 ? "before" : undefined));
     const db = faultyD1(env.DB, faults);
     const told: number[] = [];
@@ -216,19 +219,19 @@ describe("runBatch", () => {
     expect(told).toEqual([4, 5, 6]);
   });
 
-  it("reports an unknown result when the database answers without the row", async () => {
+  it("runBatch reports an unknown result when the database answers without the row", async () => {
     const ended = runBatch(RUNTIME, env.DB, () => ({ outcome: env.DB.prepare("SELECT name FROM kept") }), tries());
     await expect(ended).rejects.toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
   });
 
-  it("reports a statement that cannot be bound as a fault of its own, and asks for no retry", async () => {
+  it("runBatch reports a statement that cannot be bound as the service's fault, and asks for no retry", async () => {
     const ended = runBatch(RUNTIME, env.DB, () => ({ outcome: env.DB.prepare("SELECT ?").bind(1n as never) }), tries());
     await expect(ended).rejects.toMatchObject({ code: "internal" });
   });
 });
 
 describe("databaseFault", () => {
-  it("reports a fault as a call without another try does", () => {
+  it("databaseFault reports a fault as a call with a single try does", () => {
     for (const text of [...TRANSIENT, ...UNKNOWN]) {
       expect(databaseFault(d1Error(text)), text).toMatchObject({ code: "unavailable" });
     }
@@ -242,14 +245,14 @@ describe("databaseFault", () => {
     }
   });
 
-  it("reads D1's own message, not the message of a wrapper that quotes parameters", () => {
+  it("databaseFault reads D1's own message, not the message of a wrapper that quotes parameters", () => {
     const wrapped = (text: string) =>
       new Error("Failed query: INSERT … params: constraint failed, D1_TYPE_ERROR", { cause: d1Error(text) });
     expect(databaseFault(wrapped(String(UNKNOWN[0])))).toMatchObject({ code: "unavailable" });
     expect(databaseFault(wrapped(String(REFUSED[1])))).toMatchObject({ code: "internal" });
   });
 
-  it("ignores errors that no database threw", () => {
+  it("databaseFault ignores errors that no database threw", () => {
     for (const error of [new TypeError("x is not a function"), "constraint failed", undefined]) {
       expect(databaseFault(error)).toBeUndefined();
     }
@@ -257,7 +260,7 @@ describe("databaseFault", () => {
 });
 
 describe("database calls of one request", () => {
-  it("share one time limit: the second gives up when the first has used it", async () => {
+  it("the database calls of one request share one time limit", async () => {
     const answerBy = Date.now() + 4_000;
     const hanging = () => new Promise<never>(() => {});
     const both = withRetries(RUNTIME, hanging, answerBy)
@@ -268,10 +271,13 @@ describe("database calls of one request", () => {
     expect([code, late <= 200]).toEqual(["unavailable", true]);
   });
 
-  it.each([null, {}, "x", [null], [{}]])("report an unknown result when D1 answers %j", async (answer) => {
-    const db = replacing(env.DB, { batch: async () => answer });
-    await expect(runBatch(RUNTIME, db, () => ({ outcome: env.DB.prepare("SELECT 1") }), tries())).rejects.toMatchObject(
-      { code: "unavailable" },
-    );
-  });
+  it.each([null, {}, "x", [null], [{}]])(
+    "the database calls of a request report an unknown result when D1 answers %j",
+    async (answer) => {
+      const db = replacing(env.DB, { batch: async () => answer });
+      await expect(
+        runBatch(RUNTIME, db, () => ({ outcome: env.DB.prepare("SELECT 1") }), tries()),
+      ).rejects.toMatchObject({ code: "unavailable" });
+    },
+  );
 });

@@ -85,7 +85,7 @@ function declared(config: (typeof TABLES)[number]) {
       const { columns: from, foreignTable, foreignColumns } = foreignKey.reference();
       return { table: getTableConfig(foreignTable).name, from: names(from), to: names(foreignColumns) };
     }),
-    // SQLite lists these rows, and nothing compares them, so there must be none.
+    // SQLite lists these rows, but this test does not compare them, so there must be none.
     uncompared: [...uniqueConstraints, ...checks, ...columns.filter((column) => column.isUnique)],
   };
 }
@@ -135,20 +135,23 @@ async function stored(table: string) {
 }
 
 describe("the migrated database", () => {
-  it("has the schema's tables and no other", async () => {
+  it("the migrated database has the schema's tables and no other", async () => {
     expect(await storedTables()).toEqual(names(byName(TABLES)));
   });
 
-  it.each(TABLES.map((config) => [config.name, config] as const))("has %s as the schema says", async (name, config) => {
-    expect(await stored(name)).toEqual(declared(config));
-  });
+  it.each(TABLES.map((config) => [config.name, config] as const))(
+    "the migrated database has the table %s as the schema says",
+    async (name, config) => {
+      expect(await stored(name)).toEqual(declared(config));
+    },
+  );
 
-  it("has WITHOUT ROWID exactly where it was decided", async () => {
+  it("the tables WITHOUT ROWID are exactly those of the list", async () => {
     const without = await rows<{ name: string }>("SELECT name FROM pragma_table_list WHERE wr = 1 ORDER BY name");
     expect(names(without).filter((name) => !NOT_OURS.test(name))).toEqual(WITHOUT_ROWID);
   });
 
-  it("has an integer rowid as key in every other table, and AUTOINCREMENT nowhere", async () => {
+  it("every other table has an integer rowid as key, and no table has AUTOINCREMENT", async () => {
     for (const table of (await storedTables()).filter((name) => !WITHOUT_ROWID.includes(name))) {
       const { columns } = await stored(table);
       expect(columns.filter(({ keyPosition }) => keyPosition > 0)).toMatchObject([
@@ -159,7 +162,7 @@ describe("the migrated database", () => {
     expect(sql.filter(({ sql: text }) => !/d1_migrations|_cf_/.test(text))).toEqual([]);
   });
 
-  it("has no reference from a home's table to the directory or to apps, and none from the directory to a home", async () => {
+  it("no table of a home refers to the directory or to apps, and no table of the directory refers to a home", async () => {
     const DIRECTORY = ["sites", "app_routes", "console_sessions", "console_forms"];
     for (const { name } of TABLES) {
       const others = (await stored(name)).foreignKeys.map(({ table }) => table);
@@ -170,7 +173,7 @@ describe("the migrated database", () => {
     }
   });
 
-  it("has the site first in every key of a site's own data", async () => {
+  it("the site comes first in every key of a site's own data", async () => {
     const islands = [
       "agents",
       "apps",
@@ -201,27 +204,31 @@ describe("the rows that a create with two agents writes", () => {
     ["main", "no events, under Idempotency-Keys", results["rows.keyed"].value, undefined, "key"],
     ["main", "events", results["rows.event"].value, eventsOn],
     ["apac", "events and a webhook", results["rows.webhook"].value, newWebhook],
-  ])("in %s with %s are %i in one batch, and no more for a known customer", async (...given) => {
-    const [home, , stated, prepare = async () => {}, key] = given;
-    const written: number[] = [];
-    const db = databaseOf(home);
-    const batch = async (statements: D1PreparedStatement[]) => {
-      const results = await db.batch(statements);
-      written.push(results.reduce((sum, { meta }) => sum + meta.rows_written, 0));
-      return results;
-    };
-    const binding = home === "main" ? "DB" : "HOME_APAC";
-    const world = await World.create({ [binding]: replacing(db, { batch }) }, home);
-    await prepare(world);
-    for (const call of [1, 2]) await world.create({}, key === undefined ? {} : { "idempotency-key": `${key}-${call}` });
-    const { customers, sessions, participants } = await world.stored();
-    expect([customers.length, sessions.length, participants.length]).toEqual([1, 2, 2]);
-    expect(written).toEqual([stated, expect.any(Number)]);
-    expect(Math.max(...written)).toBe(stated);
-  });
+  ])(
+    "a create with two agents in %s with %s writes %i rows in one batch, and no more for a known customer",
+    async (...given) => {
+      const [home, , stated, prepare = async () => {}, key] = given;
+      const written: number[] = [];
+      const db = databaseOf(home);
+      const batch = async (statements: D1PreparedStatement[]) => {
+        const results = await db.batch(statements);
+        written.push(results.reduce((sum, { meta }) => sum + meta.rows_written, 0));
+        return results;
+      };
+      const binding = home === "main" ? "DB" : "HOME_APAC";
+      const world = await World.create({ [binding]: replacing(db, { batch }) }, home);
+      await prepare(world);
+      for (const call of [1, 2])
+        await world.create({}, key === undefined ? {} : { "idempotency-key": `${key}-${call}` });
+      const { customers, sessions, participants } = await world.stored();
+      expect([customers.length, sessions.length, participants.length]).toEqual([1, 2, 2]);
+      expect(written).toEqual([stated, expect.any(Number)]);
+      expect(Math.max(...written)).toBe(stated);
+    },
+  );
 });
 
-it("a create in a warm isolate takes the trip, the rows that it reads and the keys of KV that docs/numbers.json states", async () => {
+it("a create in a warm isolate takes the trip, the read rows and the keys of KV that docs/numbers.json states", async () => {
   let [rows, read, put] = [0, 0, 0];
   const { db, trips } = countingDb(env.DB, {
     after: ({ meta }) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { DatabaseStalled } from "../../../src/core/store/run-batch.ts";
 import { Stalls } from "../../../src/core/store/stalls.ts";
 
-/** What a database does with a call. */
+/** How a database treats a call. */
 type Way = "answers" | "hangs" | "fails";
 
 const ERRORS = { d1: "D1_ERROR: D1 DB is overloaded.", connection: "Network connection lost." };
@@ -43,7 +43,7 @@ function twoHomes() {
       way = next;
       message = words;
     },
-    /** Begins a call at a moment, and says whether it was let through. */
+    /** Begins a call at a moment, and says whether the call reached the database. */
     async at(ms: number, home: "main" | "apac" | "directory" = "main") {
       now = ms;
       const before = reached.length;
@@ -70,7 +70,7 @@ async function stalled() {
 }
 
 describe("a database that gives two requests no answer for 6 s", () => {
-  it("gets one try at a time from then on", async () => {
+  it("a database that gives two requests no answer for 6 s gets one try at a time from then on", async () => {
     const { at, reached } = await stalled();
     const sent = [];
     for (let ms = 5_900; ms <= 15_100; ms += 100) if ((await at(ms)) === "sent") sent.push(ms);
@@ -78,15 +78,21 @@ describe("a database that gives two requests no answer for 6 s", () => {
     expect(reached).toHaveLength(4 + 5);
   });
 
-  it.each(["all", "run", "first", "raw"] as const)("refuses a single statement too: %s", async (method) => {
-    const { at, guarded, reached } = await stalled();
-    expect(await at(6_000)).toBe("sent");
-    const statement = guarded.directory.prepare("SELECT 1").bind() as unknown as Record<string, () => Promise<unknown>>;
-    await expect(statement[method]?.()).rejects.toThrow(DatabaseStalled);
-    expect(reached).toHaveLength(5);
-  });
+  it.each(["all", "run", "first", "raw"] as const)(
+    "a stalled database refuses a single statement too: %s",
+    async (method) => {
+      const { at, guarded, reached } = await stalled();
+      expect(await at(6_000)).toBe("sent");
+      const statement = guarded.directory.prepare("SELECT 1").bind() as unknown as Record<
+        string,
+        () => Promise<unknown>
+      >;
+      await expect(statement[method]?.()).rejects.toThrow(DatabaseStalled);
+      expect(reached).toHaveLength(5);
+    },
+  );
 
-  it("is the directory too when it is main, and leaves the other homes alone", async () => {
+  it("a stalled main counts as the stalled directory too, and other homes are asked as usual", async () => {
     const { at } = await stalled();
     expect(await at(6_000)).toBe("sent");
     expect(await at(6_001, "directory")).toBe("refused");
@@ -96,7 +102,7 @@ describe("a database that gives two requests no answer for 6 s", () => {
   it.each([
     ["an answer", "answers", ERRORS.d1],
     ["an error of D1", "fails", ERRORS.d1],
-  ] as const)("is open to all after %s", async (_, way, words) => {
+  ] as const)("a stalled database is open to all after %s", async (_, way, words) => {
     const { at, does } = await stalled();
     does(way, words);
     expect(await at(6_000)).toBe("sent");
@@ -104,7 +110,7 @@ describe("a database that gives two requests no answer for 6 s", () => {
     for (const ms of [6_001, 6_002, 6_003]) expect(await at(ms)).toBe("sent");
   });
 
-  it("is open to all after a late answer to a try that nobody waits for", async () => {
+  it("a stalled database is open to all after a late answer to a try that nobody waits for", async () => {
     const { at, answersNow } = await stalled();
     expect(await at(6_000)).toBe("sent");
     expect(await at(6_001)).toBe("refused");
@@ -113,15 +119,18 @@ describe("a database that gives two requests no answer for 6 s", () => {
     for (const ms of [6_002, 6_003]) expect(await at(ms)).toBe("sent");
   });
 
-  it.each([ERRORS.connection, `D1_ERROR: ${ERRORS.connection}`])("counts as stalled still after %s", async (words) => {
-    const { at, does } = await stalled();
-    does("fails", words);
-    expect(await at(6_000)).toBe("sent");
-    expect(await at(6_001)).toBe("refused");
-    expect(await at(9_000)).toBe("sent");
-  });
+  it.each([ERRORS.connection, `D1_ERROR: ${ERRORS.connection}`])(
+    "a stalled database still counts as stalled after %s",
+    async (words) => {
+      const { at, does } = await stalled();
+      does("fails", words);
+      expect(await at(6_000)).toBe("sent");
+      expect(await at(6_001)).toBe("refused");
+      expect(await at(9_000)).toBe("sent");
+    },
+  );
 
-  it("is asked anew by all when nobody has asked for more than 6 s", async () => {
+  it("a stalled database is asked by all again when nobody has asked it for more than 6 s", async () => {
     const { at } = await stalled();
     expect(await at(6_000)).toBe("sent");
     for (const ms of [12_001, 12_002, 15_000]) expect(await at(ms)).toBe("sent");
@@ -129,24 +138,24 @@ describe("a database that gives two requests no answer for 6 s", () => {
 });
 
 describe("a database is open to all", () => {
-  it("while one request alone has had no answer", async () => {
+  it("a database is open to all while one request alone has had no answer", async () => {
     const { at } = twoHomes();
     for (const ms of [0, 3_000, 6_000]) expect(await at(ms)).toBe("sent");
   });
 
-  it("until a try that is surely another request's has waited for 3 s too", async () => {
+  it("a database is open to all until a try that is surely another request's has waited for 3 s too", async () => {
     const { at } = twoHomes();
     for (const ms of [0, 3_000, 5_500, 6_000, 8_900, 8_950]) expect(await at(ms)).toBe("sent");
     expect([await at(9_000), await at(9_001)]).toEqual(["sent", "refused"]);
   });
 
-  it("until the second of two requests that came one after the other has waited for 3 s", async () => {
+  it("a database is open to all until the second of two successive requests has waited for 3 s", async () => {
     const { at } = twoHomes();
     for (const ms of [0, 3_000, 6_000, 9_500, 12_400]) expect(await at(ms)).toBe("sent");
     expect([await at(12_500), await at(12_501)]).toEqual(["sent", "refused"]);
   });
 
-  it("when an answer came in between", async () => {
+  it("a database is open to all when an answer came in between", async () => {
     const { at, does } = twoHomes();
     for (const ms of [0, 500, 3_000]) expect(await at(ms)).toBe("sent");
     does("answers");
@@ -156,7 +165,7 @@ describe("a database is open to all", () => {
   });
 });
 
-it("guards a setting's databases once", () => {
+it("the databases of a setting are guarded once", () => {
   const { stalls, config, guarded } = twoHomes();
   expect(stalls.guardDatabases(config)).toBe(guarded);
 });

@@ -3,7 +3,7 @@ import { sql } from "drizzle-orm";
 import { describe, expect, it, vi } from "vitest";
 import { statement } from "../../../src/core/store/statement.ts";
 
-/** Every module of the Worker, so that every statement is compiled that is compiled at load. */
+/** Every module of the Worker. Importing them compiles each statement that is compiled when its module loads. */
 const MODULES = import.meta.glob("../../../src/{core/operations,{core,events,operators}/store}/**/*.ts") as Record<
   string,
   () => Promise<unknown>
@@ -24,21 +24,21 @@ function given(make: (db: D1Database, values: never) => unknown): { text: string
 }
 
 describe("a compiled statement", () => {
-  it("binds a value once, wherever its text has it", () => {
+  it("a compiled statement binds a value once, wherever its text has it", () => {
     const twice = statement<{ a: number; b: number }>((v) => sql`SELECT ${v.b}, ${v.a}, ${v.b}`);
     expect(given(twice)).toEqual({ text: "SELECT ?1,?2,?1", values: 2 });
   });
 
-  it("keeps the blanks, the signs and the quotes of a string", () => {
+  it("a compiled statement keeps the blanks, the signs and the quotes of a string", () => {
     const text = sql`SELECT  'a  "b" ( = '' c ',  ${sql.identifier("seq")}  FROM ( SELECT 1 AS seq )`;
     expect(given(statement(() => text)).text).toBe(`SELECT 'a  "b" ( = '' c ',seq FROM(SELECT 1 AS seq)`);
   });
 
-  it("refuses a value that is not a placeholder", () => {
+  it("a compiled statement refuses a value that is not a placeholder", () => {
     expect(() => statement(() => sql`SELECT ${"value"}`)).toThrow(TypeError);
   });
 
-  it("is one that D1 prepares, each of them", async () => {
+  it("D1 prepares each compiled statement", async () => {
     vi.resetModules();
     const compiled: ReturnType<typeof given>[] = [];
     vi.doMock("../../../src/core/store/statement.ts", async (original) => {

@@ -29,7 +29,7 @@ async function lease(
 }
 
 describe("a lease", () => {
-  it("gives each delivery to one caller only, whoever asks at the same time, up to 20", async () => {
+  it("a lease gives each delivery to one caller only, at most 20 deliveries for a webhook", async () => {
     const webhook = await webhookWith(30);
     const leases = await Promise.all(Array.from({ length: 10 }, (_, i) => lease(webhook, `lease ${i}`, 4)));
     const seqs = leases.flatMap((each) => each.seqs);
@@ -40,7 +40,7 @@ describe("a lease", () => {
     ]);
   });
 
-  it("holds the same deliveries when it runs twice because its answer was lost", async () => {
+  it("a lease holds the same deliveries when it runs twice because its answer was lost", async () => {
     const webhook = await webhookWith(30);
     const [first, again] = [await lease(webhook, "lease", 4), await lease(webhook, "lease", 4)];
     expect(first.seqs).toEqual([1, 2, 3, 4]);
@@ -48,7 +48,7 @@ describe("a lease", () => {
     expect((await deliveriesOf(webhook))[0]?.attempts).toBe(1);
   });
 
-  it("holds at most 3 while the webhook fails, and none when it is disabled or deleted or none are wanted", async () => {
+  it("a lease holds at most 3 deliveries of a failing webhook, and none of a disabled or deleted one", async () => {
     const webhook = await webhookWith(5);
     expect((await lease(webhook, "none", 0)).seqs).toEqual([]);
     await setWebhook(webhook, "failing_since = 1");
@@ -60,7 +60,7 @@ describe("a lease", () => {
     expect(await lease(webhook, "deleted", 6, NOW + 100)).toEqual({ seqs: [], nextDue: undefined });
   });
 
-  it("holds its deliveries for 60 seconds; after that any caller may have them", async () => {
+  it("a lease holds its deliveries for 60 seconds, and after that any caller may lease them", async () => {
     const webhook = await webhookWith(2);
     await lease(webhook, "first", 6);
     expect((await lease(webhook, "early", 6, NOW + 59)).seqs).toEqual([]);
@@ -72,7 +72,7 @@ describe("a lease", () => {
     });
   });
 
-  it("holds first what is due longest, and returns when the next delivery without an attempt is due", async () => {
+  it("a lease takes the longest due deliveries, and returns the due time of the next unleased one", async () => {
     const webhook = await webhookWith(3);
     await env.DB.prepare("UPDATE deliveries SET next_attempt_at = ? - seq WHERE webhook_id = ?")
       .bind(NOW, webhook.id)

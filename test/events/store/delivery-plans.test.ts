@@ -24,7 +24,7 @@ interface Ran {
   written: number;
 }
 
-/** A database that records each statement's written rows, and how SQLite finds the statement's rows. */
+/** A database that records the written rows and the query plan of each statement. */
 function watched(): { db: D1Database; ran: Ran[] } {
   const ran: Ran[] = [];
   const bound = new WeakMap<object, { sql: string; values: unknown[] }>();
@@ -75,7 +75,7 @@ async function busyWebhook() {
 }
 
 describe("the statements of the delivery", () => {
-  it("find due deliveries by their index, and write two rows for a lease, one for a success and one for each batch", async () => {
+  it("a lease finds due deliveries by index and writes two rows, a success writes one, and a batch of results one", async () => {
     const webhook = await busyWebhook();
     const { db, ran } = watched();
     const worker = new DeliveringWorker({ DB: db });
@@ -96,7 +96,7 @@ describe("the statements of the delivery", () => {
     expect(numbers.results["rows.delivery"].value).toBe(2 + 1 + 1);
   });
 
-  it("write two rows for a lease, two for a failure, and two for each batch of results: one of them at the webhook", async () => {
+  it("a lease writes two rows, a failure two, and a batch of failures two, one of them at the webhook", async () => {
     const webhook = await busyWebhook();
     const { db, ran } = watched();
     const worker = new DeliveringWorker({ DB: db });
@@ -117,7 +117,7 @@ it("failed deliveries are listed and counted by their own index", async () => {
   for (const plan of plans) expect.soft(plan.join()).toContain("USING COVERING INDEX deliveries_failed");
 });
 
-it("how a webhook did lately is read from its 1,000 newest deliveries, however many there are, and from their copy", async () => {
+it("the recent results of a webhook are read from its 1,000 newest deliveries, and from their copy", async () => {
   const webhook = await busyWebhook();
   const { db, ran } = watched();
   const [recent] = await selectRecents(db, webhook.siteId, [{ ...webhook, healthSince: null }], NOW);
@@ -126,7 +126,7 @@ it("how a webhook did lately is read from its 1,000 newest deliveries, however m
   expect(ran[0]?.read).toBeLessThan(3_010);
 });
 
-it("the counts of a webhook read 10,000 deliveries of each status at most, twice for the oldest one", async () => {
+it("the counts of a webhook read at most 10,000 deliveries of each status, twice for the oldest one", async () => {
   const webhook = await newWebhook(await World.create());
   await fillDeliveries(webhook, 20_100);
   await setDeliveries(webhook, "status = iif(seq > 10050, 'failed', 'pending')");
@@ -137,7 +137,7 @@ it("the counts of a webhook read 10,000 deliveries of each status at most, twice
 });
 
 describe("a step of sending again", () => {
-  /** A webhook with 30,000 events: 3,000 seconds of 10 each. All are delivered but for two that failed and two that are pending. */
+  /** A webhook with 30,000 events, 10 in each of 3,000 seconds. Two of them failed, two are pending, and all others are delivered. */
   let webhook: TestWebhook;
   beforeAll(async () => {
     webhook = await newWebhook(await World.create());
@@ -167,7 +167,7 @@ describe("a step of sending again", () => {
     return { done, ran, read: ran.reduce((sum, { read }) => sum + read, 0) };
   };
 
-  it("starts at the first that failed or is pending", async () => {
+  it("sending again starts at the first delivery that failed or is pending", async () => {
     const { done, ran, read } = await ofStep(step(["failed", "pending"]));
     expect(done).toMatchObject({ matched: 2, nextAfterSeq: 12_999 });
     expect(scansOf(ran)).toEqual([]);
@@ -175,7 +175,7 @@ describe("a step of sending again", () => {
     expect(read).toBeLessThan(4 * 5_000 + 400);
   });
 
-  it("goes on at the next that failed or is pending", async () => {
+  it("sending again continues at the next delivery that failed or is pending", async () => {
     const { done, read } = await ofStep(step(["failed", "pending"], { afterSeq: 12_999 }));
     expect(done).toMatchObject({ matched: 2, nextAfterSeq: null });
     expect(read).toBeLessThan(4 * 2_001 + 400);
@@ -185,14 +185,14 @@ describe("a step of sending again", () => {
     [["delivered"], 100],
     [["missed"], 0],
     [["missed", "delivered", "failed", "pending"], 100],
-  ])("finds a time by a binary search over seq: %s", async (status, matched) => {
+  ])("sending again finds a time by a binary search over seq: %s", async (status, matched) => {
     const { done, ran, read } = await ofStep(step(status, { since: NOW - 1_000, until: NOW - 991 }));
     expect(done).toMatchObject({ matched, nextAfterSeq: null });
     expect(scansOf(ran)).toEqual([]);
     expect(read).toBeLessThan(4 * 5_000 + 400);
   });
 
-  it("reads no more when very many are pending", async () => {
+  it("sending again reads no more rows when very many deliveries are pending", async () => {
     const busy = await newWebhook(webhook);
     await fillDeliveries(busy, 12_000);
     const { done, read } = await ofStep(step(["pending"]), true, busy);
@@ -200,8 +200,8 @@ describe("a step of sending again", () => {
     expect(read).toBeLessThan(10_001 + 4 * 5_000 + 400);
   });
 
-  // The last, because it changes what failed.
-  it("finds what failed by its index, wherever it is", async () => {
+  // This test is the last one, because it changes the failed deliveries.
+  it("sending again finds failed deliveries by their index, wherever they are", async () => {
     const { done, ran, read } = await ofStep(step(["failed"]), false);
     expect(done).toMatchObject({ queued: 2, nextAfterSeq: null });
     expect(scansOf(ran)).toEqual([]);
@@ -210,13 +210,13 @@ describe("a step of sending again", () => {
   });
 });
 
-it("the statement of the sweep goes from webhook to webhook by the index of due deliveries", async () => {
+it("the sweep's statement goes from webhook to webhook by the index of due deliveries", async () => {
   await env.DB.prepare("DELETE FROM deliveries").run();
   await busyWebhook();
   const { db, ran } = watched();
   await new DeliveringWorker({ DB: db }).scheduled("* * * * *");
   expect(ran).toHaveLength(1);
-  // Only the first webhook of all.
+  // Only the search for the first webhook scans the index.
   expect(scansOf(ran)).toEqual(["SCAN next USING COVERING INDEX deliveries_due"]);
   for (const step of ran.flatMap(({ plan }) => plan).filter((text) => text.startsWith("SEARCH next"))) {
     expect(step).toContain("USING COVERING INDEX deliveries_due");
