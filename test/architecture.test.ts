@@ -300,17 +300,17 @@ function circles(sources: Record<string, string>): string[] {
       .filter((specifier) => specifier.startsWith("."))
       .map((specifier) => new URL(specifier, `src:/${file}`).pathname.slice(1))
       .filter((imported) => imported in sources);
-  const found: string[] = [];
+  const findings: string[] = [];
   const done = new Set<string>();
   const walk = (file: string, path: string[]) => {
     const start = path.indexOf(file);
-    if (start >= 0) found.push([...path.slice(start), file].join(" → "));
+    if (start >= 0) findings.push([...path.slice(start), file].join(" → "));
     if (start >= 0 || done.has(file)) return;
     for (const imported of importsOf(file)) walk(imported, [...path, file]);
     done.add(file);
   };
   for (const file of Object.keys(sources)) walk(file, []);
-  return found;
+  return findings;
 }
 
 const SOURCES = Object.fromEntries(

@@ -30,7 +30,7 @@ afterEach(() => void warn.mockReset());
 
 describe("settings", () => {
   it("readConfig() returns the bindings and the parsed vars and secrets", () => {
-    const given = bindings({
+    const testEnv = bindings({
       MASTER_KEY_PREVIOUS: OTHER_KEY,
       TIMESTAMP_TOLERANCE_SECONDS: "60",
       REPLAY_LOOK_MS: "0",
@@ -40,25 +40,25 @@ describe("settings", () => {
       AUDIT_DAYS: "90",
       WEBHOOK_LOOPBACK: "allow",
     });
-    const config = readConfig(given, consoleTelemetry);
+    const config = readConfig(testEnv, consoleTelemetry);
     expect(config).toEqual({
-      directory: given.DB,
+      directory: testEnv.DB,
       homes: new Map([
-        ["main", given.DB],
+        ["main", testEnv.DB],
         ["apac", env.HOME_APAC],
       ]),
       closedHomes: new Set(),
-      nonces: given.NONCES,
-      credentials: given.CREDENTIALS,
-      appLimit: given.APP_LIMIT,
-      siteLimit: given.SITE_LIMIT,
-      clientLimit: given.CLIENT_LIMIT,
-      events: given.EVENTS,
-      journal: given.JOURNAL,
+      nonces: testEnv.NONCES,
+      credentials: testEnv.CREDENTIALS,
+      appLimit: testEnv.APP_LIMIT,
+      siteLimit: testEnv.SITE_LIMIT,
+      clientLimit: testEnv.CLIENT_LIMIT,
+      events: testEnv.EVENTS,
+      journal: testEnv.JOURNAL,
       journalDays: 90,
       auditDays: 90,
-      tokenChanges: given.TOKEN_CHANGES,
-      tokenReads: given.TOKEN_READS,
+      tokenChanges: testEnv.TOKEN_CHANGES,
+      tokenReads: testEnv.TOKEN_READS,
       alwaysStatus200: true,
       webhookLoopback: true,
       eventRetentionDays: 7,
@@ -71,7 +71,7 @@ describe("settings", () => {
       timestampToleranceSeconds: 60,
       replayCheckMs: 0,
     });
-    expect(config.directory).toBe(given.DB);
+    expect(config.directory).toBe(testEnv.DB);
     expect(warnings()).toEqual([]);
   });
 
@@ -109,9 +109,9 @@ describe("settings", () => {
   });
 
   it("settings are parsed once for each set of bindings", () => {
-    const given = bindings();
-    expect(readConfig(given, consoleTelemetry)).toBe(readConfig(given, consoleTelemetry));
-    expect(readConfig(given, consoleTelemetry)).not.toBe(readConfig(bindings(), consoleTelemetry));
+    const testEnv = bindings();
+    expect(readConfig(testEnv, consoleTelemetry)).toBe(readConfig(testEnv, consoleTelemetry));
+    expect(readConfig(testEnv, consoleTelemetry)).not.toBe(readConfig(bindings(), consoleTelemetry));
   });
 
   it.each([
@@ -209,9 +209,9 @@ describe("homes", () => {
   });
 
   it("a CLOSED_ secret closes its home, and the log warns once when there is no such home", () => {
-    const given = bindings(closing("apac", "eu-west"));
-    expect([...readConfig(given, consoleTelemetry).closedHomes]).toEqual(["apac", "eu-west"]);
-    readConfig(given, consoleTelemetry);
+    const testEnv = bindings(closing("apac", "eu-west"));
+    expect([...readConfig(testEnv, consoleTelemetry).closedHomes]).toEqual(["apac", "eu-west"]);
+    readConfig(testEnv, consoleTelemetry);
     expect(warnings()).toEqual(["CLOSED_EU_WEST closes eu-west, and there is no such home"]);
   });
 
@@ -255,15 +255,15 @@ describe("the sign-in by Cloudflare Access", () => {
   ])(
     "a wrong setting of Cloudflare Access stops only that sign-in, with one warning in the log: %j",
     (change, signIn, accessFault) => {
-      const given = bindings(change);
-      expect(readConfig(given, consoleTelemetry)).toMatchObject({
+      const testEnv = bindings(change);
+      expect(readConfig(testEnv, consoleTelemetry)).toMatchObject({
         signIn,
         access: undefined,
         accessFault,
         adminToken: TOKEN,
         timestampToleranceSeconds: 300,
       });
-      readConfig(given, consoleTelemetry);
+      readConfig(testEnv, consoleTelemetry);
       expect(warnings()).toEqual([`${accessFault}: nobody can sign in to the console by Cloudflare Access`]);
     },
   );
@@ -271,9 +271,9 @@ describe("the sign-in by Cloudflare Access", () => {
 
 describe("warnings", () => {
   it.each(["NONCES", "CREDENTIALS"])("the log warns once when %s is not bound", (name) => {
-    const given = bindings({ [name]: undefined });
-    readConfig(given, consoleTelemetry);
-    readConfig(given, consoleTelemetry);
+    const testEnv = bindings({ [name]: undefined });
+    readConfig(testEnv, consoleTelemetry);
+    readConfig(testEnv, consoleTelemetry);
     expect(warnings()).toEqual([`${name} is not bound: D1 decides alone`]);
   });
 
@@ -315,9 +315,9 @@ describe("warnings", () => {
     ["is a placeholder", "a".repeat(40)],
     ["is a placeholder", "1234567".repeat(6)],
   ])("an ADMIN_TOKEN that %s is not used, and the log warns once: %j", (fault, token) => {
-    const given = bindings({ ADMIN_TOKEN: token });
-    expect(readConfig(given, consoleTelemetry)).toMatchObject({ adminToken: undefined, adminTokenFault: fault });
-    readConfig(given, consoleTelemetry);
+    const testEnv = bindings({ ADMIN_TOKEN: token });
+    expect(readConfig(testEnv, consoleTelemetry)).toMatchObject({ adminToken: undefined, adminTokenFault: fault });
+    readConfig(testEnv, consoleTelemetry);
     expect(warnings()).toEqual([`ADMIN_TOKEN ${fault}: the admin API and the console refuse everything`]);
   });
 

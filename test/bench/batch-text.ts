@@ -28,10 +28,17 @@ const CLAIM = [
  */
 export function createBatchText(): NamedStatement[] {
   // Each value is its own name. So the bound values show which name belongs in which place.
-  const asked = createSession.read({ sbs: "s", ip: "::1", sbs_mc: "n", content: "c", kefu_id: [1], fzr_uid: 1 });
-  if (!asked.ok) throw new Error(asked.reason);
+  const operationInput = createSession.read({
+    sbs: "s",
+    ip: "::1",
+    sbs_mc: "n",
+    content: "c",
+    kefu_id: [1],
+    fzr_uid: 1,
+  });
+  if (!operationInput.ok) throw new Error(operationInput.reason);
   const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));
-  const bound = named(Object.keys(asked.value.bound)) as OperationInput["bound"];
+  const bound = named(Object.keys(operationInput.value.bound)) as OperationInput["bound"];
   const request = { ...named(CLAIM), key: null } as unknown as ClaimRequest;
   const db = {
     prepare: (sql: string) => ({

@@ -26,7 +26,7 @@ import { measureDatabase } from "./database.ts";
 import { measureDistance } from "./distance.ts";
 import { measureEvents } from "./events.ts";
 import { measureModuleLoad } from "./module-load.ts";
-import type { Part, ResultsOf } from "./part.ts";
+import type { BenchPart, ResultsOf } from "./part.ts";
 import { buildProductionBundle, type ProductionBundle, ROOT } from "./production-bundle.ts";
 import { countRows } from "./rows.ts";
 import { measureSize } from "./size.ts";
@@ -35,7 +35,7 @@ import { measureThroughput } from "./throughput.ts";
 import { countTrips } from "./trips.ts";
 
 /** The parts, in the order of NUMBERS, which describes their results. */
-const PARTS: { [Name in Part]: (bundle: ProductionBundle) => Promise<ResultsOf<Name>> } = {
+const PARTS: { [Name in BenchPart]: (bundle: ProductionBundle) => Promise<ResultsOf<Name>> } = {
   trips: countTrips,
   distance: measureDistance,
   database: measureDatabase,
@@ -48,7 +48,7 @@ const PARTS: { [Name in Part]: (bundle: ProductionBundle) => Promise<ResultsOf<N
 };
 
 const flags = readFlags();
-const parts = (flags.only?.split(",") ?? Object.keys(PARTS)) as Part[];
+const parts = (flags.only?.split(",") ?? Object.keys(PARTS)) as BenchPart[];
 const unknown = parts.filter((part) => !(part in PARTS));
 if (unknown.length > 0) {
   console.error(`--only knows ${Object.keys(PARTS).join(", ")}, not ${unknown.join(", ")}`);

@@ -73,9 +73,9 @@ async function createSession(request: Request, env: Env, context: ExecutionConte
   if (!fresh.ok) return refuse(fresh.code === "invalid_parameters" ? 400 : 401);
   if (!(await env.APP_LIMIT.limit({ key: appid })).success) return refuse(429);
   if (typeof fields.sbs === "number") fields.sbs = String(fields.sbs);
-  const asked = createSessionOperation.read(fields);
-  if (!asked.ok) return refuse(400);
-  const input = asked.value.input as CreateSession;
+  const operationInput = createSessionOperation.read(fields);
+  if (!operationInput.ok) return refuse(400);
+  const input = operationInput.value.input as CreateSession;
 
   const { ranstr } = fresh.value;
   const reads = readAll(env.DB, { appid, siteId: app.siteId, ranstr, agents: JSON.stringify(input.agentIds) });

@@ -1,6 +1,6 @@
 import { AGENTS, APP, createFields, type Fields, signed } from "./bench-app.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
-import { SIDES, type Side, startSide } from "./sides.ts";
+import { type BenchSide, SIDES, startSide } from "./sides.ts";
 import type { RunningWorker } from "./start-worker.ts";
 
 /** Stored columns without times, because the Workers may run in different seconds. */
@@ -29,7 +29,7 @@ interface Sent {
  */
 export async function checkSides(bundle: ProductionBundle): Promise<void> {
   const requests = { all: acceptedByAll(), careful: onlyByCareful() };
-  const found: Partial<Record<Side, { all: string; careful: string }>> = {};
+  const found: Partial<Record<BenchSide, { all: string; careful: string }>> = {};
   for (const side of SIDES) {
     const worker = await startSide(bundle, side);
     const all = await seen(worker, requests.all, { titles: false });
@@ -75,7 +75,7 @@ async function answerTo(worker: RunningWorker, { body, headers }: Sent): Promise
 }
 
 /** Proves that one signed request, sent many times at once, is accepted only once. */
-async function onceAtMost(worker: RunningWorker, side: Side): Promise<void> {
+async function onceAtMost(worker: RunningWorker, side: BenchSide): Promise<void> {
   const request = sent(createFields());
   const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => answerTo(worker, request)));
   const accepted = answers.filter((answer) => answer.startsWith('200 {"code":1,'));
@@ -122,7 +122,7 @@ function sent(fields: Fields): Sent {
 
 const sentText = (body: string): Sent => ({ body, headers: { "x-chat-signature": "0".repeat(64) } });
 
-function differs(side: Side, text = "", wanted = ""): Error {
+function differs(side: BenchSide, text = "", wanted = ""): Error {
   const [lines, wantedLines] = [text.split("\n"), wanted.split("\n")];
   const at = wantedLines.findIndex((line, place) => line !== lines[place]);
   return new Error(

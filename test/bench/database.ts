@@ -8,7 +8,7 @@ import { benchModule, cpuMs, startWorker } from "./start-worker.ts";
 import { median, spread } from "./statistics.ts";
 
 const WAYS = { production: PRODUCTION, careful: PEERS.careful } as const;
-type Way = keyof typeof WAYS;
+type BenchWay = keyof typeof WAYS;
 
 const STARTS = 4;
 const CREATES = 150;
@@ -19,8 +19,8 @@ const OLD_ROWS = 20_000;
 const NOW = 1_795_000_000;
 
 /** The recorded D1 calls of create_gd, with statements and values, and the app's row that they need. */
-interface Recorded {
-  creates: { way: Way; calls: Call["statements"][] }[];
+interface RecordedCall {
+  creates: { way: BenchWay; calls: Call["statements"][] }[];
   app: Record<string, string | number | null>;
   bytesPerSession: number;
 }
@@ -32,7 +32,7 @@ interface Recorded {
  */
 export async function measureDatabase(bundle: ProductionBundle): Promise<ResultsOf<"database">> {
   const recorded = await record(bundle);
-  const starts: Record<Way, number>[] = [];
+  const starts: Record<BenchWay, number>[] = [];
   for (let i = 0; i < STARTS; i++) starts.push(await replay(bundle, recorded));
   return {
     "database.creates": spread(starts.map(({ production }) => 1000 / production)),
@@ -41,17 +41,17 @@ export async function measureDatabase(bundle: ProductionBundle): Promise<Results
   };
 }
 
-async function record(bundle: ProductionBundle): Promise<Recorded> {
+async function record(bundle: ProductionBundle): Promise<RecordedCall> {
   const worker = await observedWorker(bundle);
   const { db } = worker.running;
   const size = async () => (await db.prepare("SELECT 1").all()).meta.size_after;
   const empty = await size();
   await db.batch(oldRows().map((sql) => db.prepare(sql)));
   const bytesPerSession = ((await size()) - empty) / OLD_ROWS;
-  const app = (await db.prepare("SELECT * FROM apps").first<Recorded["app"]>()) ?? {};
-  const creates: Recorded["creates"] = [];
+  const app = (await db.prepare("SELECT * FROM apps").first<RecordedCall["app"]>()) ?? {};
+  const creates: RecordedCall["creates"] = [];
   for (let i = 0; i < WARMING + CREATES; i++) {
-    for (const way of Object.keys(WAYS) as Way[]) {
+    for (const way of Object.keys(WAYS) as BenchWay[]) {
       await worker.forget();
       // Every second request has the customer of the request before it.
       await worker.create(signed(createFields({ sbs: `${way}_${i >> 1}` })), { module: WAYS[way] });
@@ -64,14 +64,14 @@ async function record(bundle: ProductionBundle): Promise<Recorded> {
 }
 
 /** Milliseconds of D1's work on a create_gd, for each way. */
-async function replay(bundle: ProductionBundle, { creates, app }: Recorded): Promise<Record<Way, number>> {
+async function replay(bundle: ProductionBundle, { creates, app }: RecordedCall): Promise<Record<BenchWay, number>> {
   const { url, pid, db, close } = await startWorker(bundle, [benchModule("replaying-worker.ts")]);
   const columns = Object.keys(app);
   const insertApp = `INSERT INTO apps (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
   await db.batch([...oldRows().map((sql) => db.prepare(sql)), db.prepare(insertApp).bind(...Object.values(app))]);
   const sessions = async () => Number(await db.prepare("SELECT count(*) AS n FROM sessions").first("n"));
   const before = await sessions();
-  const took: Record<Way, number[]> = { production: [], careful: [] };
+  const took: Record<BenchWay, number[]> = { production: [], careful: [] };
   for (const [place, { way, calls }] of creates.entries()) {
     let ms = 0;
     const cpuOf = async (path: string, body: string) => {

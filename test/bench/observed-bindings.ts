@@ -93,15 +93,15 @@ export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording
   }
 
   const namespace = (binding: "NONCES" | "CREDENTIALS"): KVNamespace => {
-    const kv = env[binding] as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>;
+    const kv = env[binding] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
     const call =
       (method: string) =>
-      (...given: unknown[]) =>
+      (...args: unknown[]) =>
         trip(binding, method, async () => {
           if (kvFault === "failing" && method === "get") throw new Error("KV is down");
           if (kvFault === "failing") return;
           if (kvFault === "no-record" && binding === "CREDENTIALS" && method === "get") return null;
-          return kv[method]?.(...given);
+          return kv[method]?.(...args);
         });
     return { get: call("get"), put: call("put"), delete: call("delete"), list: call("list") } as unknown as KVNamespace;
   };

@@ -1,6 +1,6 @@
 import type { BenchResult, NumberName } from "../../src/tools/docs/numbers.ts";
 
 /** A part of the bench: the text before the dot in the names of its numbers. */
-export type Part = NumberName extends `${infer Name}.${string}` ? Name : never;
+export type BenchPart = NumberName extends `${infer Name}.${string}` ? Name : never;
 
-export type ResultsOf<Name extends Part> = Record<Extract<NumberName, `${Name}.${string}`>, BenchResult>;
+export type ResultsOf<Name extends BenchPart> = Record<Extract<NumberName, `${Name}.${string}`>, BenchResult>;

@@ -18,9 +18,9 @@ export async function countRows(bundle: ProductionBundle): Promise<ResultsOf<"ro
   const nonces = async () => Number(await db.prepare("SELECT count(*) AS n FROM nonces").first("n"));
   /** The calls of the last of a few requests. The first ones warm the isolate and fill the tables. */
   const create = async (key?: string) => {
-    for (let left = 3; left >= 0; left--) {
+    for (let timesLeft = 3; timesLeft >= 0; timesLeft--) {
       await worker.forget();
-      await worker.create(signed(createFields({ sbs: crypto.randomUUID() })), {}, left === 0 ? key : undefined);
+      await worker.create(signed(createFields({ sbs: crypto.randomUUID() })), {}, timesLeft === 0 ? key : undefined);
       await delivered(db);
     }
     return worker.calls();

@@ -11,7 +11,7 @@ const CONNECTIONS = 8;
 const PER_ROUND = 80;
 
 /** How long one round on a Worker took. */
-interface Took {
+interface TimedRun {
   /** Milliseconds for each create_gd, with 8 at the same time. */
   ms: number;
   /** Milliseconds of CPU time of all workerd threads for each create_gd. */
@@ -19,7 +19,7 @@ interface Took {
 }
 
 /** The rounds of each Worker, for each start. */
-type Starts<Side extends string> = Record<Side, Took[]>[];
+type Starts<Side extends string> = Record<Side, TimedRun[]>[];
 
 /**
  * Sends create_gd as fast as this machine can, to several Workers in turns. Each start starts all of them again.
@@ -36,7 +36,7 @@ export async function sideBySide<Side extends string>(
   const starts: Starts<Side> = [];
   for (let each = 0; each < plan.starts; each++) {
     const workers = {} as Record<Side, RunningWorker>;
-    const rounds = Object.fromEntries(sides.map((side) => [side, [] as Took[]])) as Record<Side, Took[]>;
+    const rounds = Object.fromEntries(sides.map((side) => [side, [] as TimedRun[]])) as Record<Side, TimedRun[]>;
     for (const side of sides) workers[side] = await start(side);
     for (let at = -plan.warming; at < plan.rounds; at++) {
       // Every second round has the reverse order, so that no Worker always runs after the same other Worker.
@@ -55,11 +55,11 @@ export async function sideBySide<Side extends string>(
   return starts;
 }
 
-export const ofSide = <Side extends string>(starts: Starts<Side>, what: keyof Took, side: Side) =>
+export const ofSide = <Side extends string>(starts: Starts<Side>, what: keyof TimedRun, side: Side) =>
   spread(starts.map((rounds) => median(rounds[side].map((round) => round[what]))));
 
 /** The times of a Worker, divided by those of another Worker in the same round. */
-export const besides = <Side extends string>(starts: Starts<Side>, what: keyof Took, side: Side, to: Side) =>
+export const besides = <Side extends string>(starts: Starts<Side>, what: keyof TimedRun, side: Side, to: Side) =>
   spread(starts.map((rounds) => median(rounds[side].map((round, i) => round[what] / (rounds[to][i]?.[what] ?? 0)))));
 
 let customers = 0;

@@ -19,7 +19,7 @@ import {
  * - floor: the production batch and nothing around it.
  */
 export const SIDES = ["production", "careful", "floor"] as const;
-export type Side = (typeof SIDES)[number];
+export type BenchSide = (typeof SIDES)[number];
 
 /** Binds the rate limits in front of the module `worker.js`. */
 export const limited = (): WorkerModule[] => [benchModule("limited-worker.ts"), benchModule("counter-limit.ts")];
@@ -27,7 +27,7 @@ export const limited = (): WorkerModule[] => [benchModule("limited-worker.ts"), 
 /** Starts one Worker with its rate limits and the bench's app. */
 export async function startSide(
   bundle: ProductionBundle,
-  side: Side,
+  side: BenchSide,
   front: WorkerModule[] = limited(),
 ): Promise<RunningWorker> {
   const modules = [...front, { name: "worker.js", code: codeOf(bundle, side) }];
@@ -56,7 +56,7 @@ export function carefulCode(): string {
   return careful;
 }
 
-function codeOf(bundle: ProductionBundle, side: Side): string {
+function codeOf(bundle: ProductionBundle, side: BenchSide): string {
   if (side === "production") return bundle.code;
   return side === "careful" ? carefulCode() : benchModule("floor-worker.ts").code;
 }

@@ -54,7 +54,7 @@ interface Row {
 }
 
 /** The measures of a page, in pixels. */
-interface Measured {
+interface MeasuredPage {
   name: string;
   locale: string;
   width: number;
@@ -89,11 +89,11 @@ const MEASURE = `(() => {
 })()`;
 
 /** The measures of every page in every window and language. They are taken once, because opening all pages takes long. */
-const measured: Measured[] = [];
+const measured: MeasuredPage[] = [];
 /** How far each unfolded page extends beyond a window. */
-const unfolded: Pick<Measured, "name" | "locale" | "width" | "beyond" | "widest">[] = [];
+const unfolded: Pick<MeasuredPage, "name" | "locale" | "width" | "beyond" | "widest">[] = [];
 /** The violations that axe finds on each page when it is unfolded. */
-const found: [name: string, locale: string, violations: string[]][] = [];
+const findings: [name: string, locale: string, violations: string[]][] = [];
 
 async function lookFor(page: Page, name: string, { locale, colorScheme }: (typeof VIEWS)[number]): Promise<void> {
   const own = await violations(page);
@@ -101,7 +101,7 @@ async function lookFor(page: Page, name: string, { locale, colorScheme }: (typeo
   await page.emulateMedia({ colorScheme: other });
   const colours = await violations(page, OF_COLOURS);
   await page.emulateMedia({ colorScheme });
-  found.push([name, locale, [...own, ...colours.map((fault) => `when it is ${other}: ${fault}`)]]);
+  findings.push([name, locale, [...own, ...colours.map((fault) => `when it is ${other}: ${fault}`)]]);
 }
 
 it.beforeAll(async ({ browser, world }) => {
@@ -177,6 +177,6 @@ it("no page scrolls sideways, folded or unfolded, in any window", () => {
 });
 
 it("no page has an accessibility violation, also no page that a form leads to", () => {
-  expect(found).toHaveLength(VIEWS.length * (PAGES.length + POSTED_PAGES.length));
-  expect(found.filter(([, , faults]) => faults.length > 0)).toEqual([]);
+  expect(findings).toHaveLength(VIEWS.length * (PAGES.length + POSTED_PAGES.length));
+  expect(findings.filter(([, , faults]) => faults.length > 0)).toEqual([]);
 });

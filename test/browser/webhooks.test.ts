@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { Webhook } from "standardwebhooks";
 import { describe, expect } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { Listener, type Received } from "../support/listener.ts";
+import { Listener, type ReceivedRequest } from "../support/listener.ts";
 import { it } from "./it.ts";
 import { newShop } from "./new-shop.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
@@ -16,7 +16,7 @@ async function rowsNow(page: Page): Promise<string[]> {
 }
 
 /** The payload of a delivery as a receiver reads it. @throws when the secret does not verify it */
-function verified({ headers, body }: Received, secret: string) {
+function verified({ headers, body }: ReceivedRequest, secret: string) {
   return new Webhook(secret).verify(body.toString(), headers as Record<string, string>) as {
     type: string;
     data: { chat_id?: number };
@@ -24,9 +24,9 @@ function verified({ headers, body }: Received, secret: string) {
 }
 
 /** Waits until the receiver has this many deliveries, and returns the last of them. */
-async function delivery(receiver: Listener, count: number): Promise<Received> {
+async function delivery(receiver: Listener, count: number): Promise<ReceivedRequest> {
   await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(count));
-  return receiver.received[count - 1] as Received;
+  return receiver.received[count - 1] as ReceivedRequest;
 }
 
 describe.each(SCRIPT_MODES)("webhooks, %s", (_, javaScriptEnabled) => {
@@ -74,7 +74,7 @@ describe.each(SCRIPT_MODES)("webhooks, %s", (_, javaScriptEnabled) => {
     await page.locator("tbody a").first().click();
     expect(await page.locator("h1").innerText()).toBe("session.created, event 3");
     const sentBody = JSON.parse((await page.locator("#payload").innerText()) as string) as unknown;
-    expect(sentBody).toEqual(JSON.parse((receiver.received[2] as Received).body.toString()));
+    expect(sentBody).toEqual(JSON.parse((receiver.received[2] as ReceivedRequest).body.toString()));
     await page.goBack();
 
     await page.locator(".actions summary").click();
@@ -89,7 +89,7 @@ describe.each(SCRIPT_MODES)("webhooks, %s", (_, javaScriptEnabled) => {
     // The attempt that was due after the failure may be running.
     expect(await page.locator("#event-3").innerText()).toMatch(/On its way|being sent now|Delivered/);
     await eventually(() => expect(receiver.received.length).toBeGreaterThan(before));
-    const again = receiver.received.at(-1) as Received;
+    const again = receiver.received.at(-1) as ReceivedRequest;
     for (const each of [secret, next]) expect(verified(again, each).type).toBe("session.created");
     expect(again.headers["webhook-id"]).toBe(receiver.received[2]?.headers["webhook-id"]);
 

@@ -573,14 +573,14 @@ describe("an answer", () => {
 
 describe("the real rate limit", () => {
   it("the client waits as long as the real rate limit asks, and the call is done once", async () => {
-    let asked = 0;
-    const APP_LIMIT = { limit: async () => ({ success: ++asked > 1 }) };
+    let queryCount = 0;
+    const APP_LIMIT = { limit: async () => ({ success: ++queryCount > 1 }) };
     const { world, client } = await ownService([], {}, { APP_LIMIT });
     // This call exceeds the limit.
     await client.createSession(newSession());
     const statuses: number[] = [];
-    const fetch = async (...given: Parameters<typeof globalThis.fetch>) => {
-      const answer = await world.fetch(new Request(...given));
+    const fetch = async (...args: Parameters<typeof globalThis.fetch>) => {
+      const answer = await world.fetch(new Request(...args));
       statuses.push(answer.status);
       world.clock.now += 10;
       return answer;

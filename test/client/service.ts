@@ -2,7 +2,7 @@ import { beforeAll } from "vitest";
 import { AgentSessionClient, type ClientOptions } from "../../src/client/client.ts";
 import { World } from "../support/world.ts";
 
-interface Sent {
+interface SentRequest {
   url: string;
   headers: Headers;
   redirect: string;
@@ -14,10 +14,10 @@ interface Sent {
  * A fault of the network in one try: it answers in place of the service, or loses the answer of a request that reached the service.
  * undefined means that nothing goes wrong.
  */
-type Mishap = "drop_answer" | "never" | Error | (() => Response) | undefined;
+type ServiceMishap = "drop_answer" | "never" | Error | (() => Response) | undefined;
 
 /** The real service behind a faulty network, with a site of its own. The nth mishap is for the nth try. */
-export async function ownService(mishaps: Mishap[] = [], options: Partial<ClientOptions> = {}, bindings = {}) {
+export async function ownService(mishaps: ServiceMishap[] = [], options: Partial<ClientOptions> = {}, bindings = {}) {
   return serviceOf(await World.create(bindings), mishaps, options);
 }
 
@@ -27,16 +27,16 @@ export function sharedService() {
   beforeAll(async () => {
     shared = await World.create();
   });
-  return async (mishaps: Mishap[] = [], options: Partial<ClientOptions> = {}) => {
+  return async (mishaps: ServiceMishap[] = [], options: Partial<ClientOptions> = {}) => {
     const { client, sent } = serviceOf(shared.anotherIsolate(), mishaps, options);
     return { client, sent };
   };
 }
 
-function serviceOf(world: World, mishaps: Mishap[], options: Partial<ClientOptions>) {
+function serviceOf(world: World, mishaps: ServiceMishap[], options: Partial<ClientOptions>) {
   // The service needs the machine's clock, because the client reads it too.
   world.clock.now = Math.floor(Date.now() / 1000);
-  const sent: Sent[] = [];
+  const sent: SentRequest[] = [];
   const network: typeof fetch = async (input, init) => {
     const request = new Request(input, init);
     const text = await request.clone().text();

@@ -7,9 +7,9 @@ import { eventually } from "../support/eventually.ts";
 
 /** The answer of the certs endpoint to each request. */
 let answer: (response: ServerResponse) => void = () => {};
-let asked = 0;
+let queryCount = 0;
 const endpoint = createServer((_, response) => {
-  asked++;
+  queryCount++;
   answer(response);
 });
 let certs: string;
@@ -34,7 +34,7 @@ afterAll(() => {
 });
 
 beforeEach(async () => {
-  asked = 0;
+  queryCount = 0;
   const { port } = endpoint.address() as AddressInfo;
   worker = await startBuiltWorker({
     main: "test/support/verifying-worker.ts",
@@ -58,7 +58,7 @@ describe("the keys of Access in the built Worker", () => {
   it("the keys of Access are fetched once for simultaneous requests", async () => {
     answer = (response) => void setTimeout(() => response.end(certs), 300);
     expect(await Promise.all(Array.from({ length: 8 }, () => verified()))).toEqual(Array(8).fill(ADA));
-    expect(asked).toBe(1);
+    expect(queryCount).toBe(1);
   });
 
   it("a request does not wait long for the keys of Access when their endpoint hangs", async () => {
@@ -66,7 +66,7 @@ describe("the keys of Access in the built Worker", () => {
     const refused = { ok: false, reason: "certs_unavailable" };
     expect(await Promise.all([verified(), verified()])).toEqual([refused, refused]);
     expect(await verified()).toEqual(refused);
-    expect(asked).toBe(1);
+    expect(queryCount).toBe(1);
     await eventually(() => expect(worker.logs().join("\n")).toContain('"fault":"no answer in 3 s"'));
     expect(worker.logs().join("\n")).not.toContain(assertion.slice(0, 20));
   });

@@ -10,12 +10,12 @@ import {
   endless,
   HostileServer,
   http,
+  type ServerTry,
   stall,
-  type Try,
   trickle,
 } from "../support/hostile-server.ts";
 import { hmacOf } from "../support/listener.ts";
-import { commandOf, EXAMPLES, type Ran, runExample, runnable } from "../support/run-example.ts";
+import { commandOf, EXAMPLES, type ExampleResult, runExample, runnable } from "../support/run-example.ts";
 
 /** Tries each rule of CALLER_RULES on each program of CALLERS, against a server with faulty answers. */
 
@@ -293,8 +293,8 @@ const CASES: Record<keyof typeof CALLER_RULES, Case[]> = {
   ],
 };
 
-interface Outcome extends Ran {
-  tries: Try[];
+interface Outcome extends ExampleResult {
+  tries: ServerTry[];
   took: number;
 }
 

@@ -63,7 +63,7 @@ const another = (n: number) => ({ sbs: `other ${n % 9}`, sbs_mc: "Somebody", con
 
 /** The places that hold a text: tables of databases, files of KV, and the log. */
 function placesOf(text: string): string[] {
-  const found: string[] = [];
+  const findings: string[] = [];
   const shown = (value: SQLOutputValue) =>
     value instanceof Uint8Array ? Buffer.from(value).toString() : String(value);
   for (const name of readdirSync(join(worker.folder, "state"), { recursive: true, encoding: "utf8" })) {
@@ -73,14 +73,14 @@ function placesOf(text: string): string[] {
       for (const { name: table } of db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()) {
         const rows = db.prepare(`SELECT * FROM "${String(table)}"`).all();
         if (rows.some((row) => Object.values(row).some((value) => shown(value).includes(text)))) {
-          found.push(`${name}: ${String(table)}`);
+          findings.push(`${name}: ${String(table)}`);
         }
       }
       db.close();
-    } else if (name.includes("blobs/") && readFileSync(file).includes(text)) found.push(name);
+    } else if (name.includes("blobs/") && readFileSync(file).includes(text)) findings.push(name);
   }
-  if (worker.logs().includes(text)) found.push("the log");
-  return found;
+  if (worker.logs().includes(text)) findings.push("the log");
+  return findings;
 }
 
 /** The rows in the home of a site. The Worker must not run meanwhile. */
@@ -162,11 +162,11 @@ it("an erasure removes its customer and nothing of others, also after kills of w
     travelBack();
     expect(placesOf(PERSON)).not.toEqual([]);
     await worker.start({ vars: { [closedSecret("apac")]: "apac" } });
-    let left = 1;
-    while (left > 0) {
+    let triesLeft = 1;
+    while (triesLeft > 0) {
       const settled = { settling_id: `restore-${restore}` };
       const answer = await worker.admin<{ erasures_left: number }>("POST", "/admin/homes/apac/restored", settled);
-      left = answer.erasures_left;
+      triesLeft = answer.erasures_left;
     }
     await worker.kill();
     expect(placesOf(PERSON)).toEqual([]);

@@ -663,10 +663,10 @@ async function start(
   folder = mkdtempSync(join(tmpdir(), "receiver-")),
 ) {
   const child = startExample(program.command, { SECRET: secret, PORT: String(port), SEEN: folder });
-  let said = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
+      output += text;
     });
   }
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
@@ -675,8 +675,8 @@ async function start(
     program,
     folder,
     url: `http://127.0.0.1:${port}/`,
-    said: () => said,
-    says: (text: string) => until(async () => said.includes(text)),
+    said: () => output,
+    says: (text: string) => until(async () => output.includes(text)),
     child,
     hasEnded,
     close: () => {

@@ -204,16 +204,16 @@ it("hundreds of sessions that were created under load are delivered while anothe
     clearInterval(sweeping);
   }
 
-  const found = new Map<string, number>();
+  const counts = new Map<string, number>();
   for (const arrived of receiver.at("/always")) {
     const { type, data } = verified(arrived, webhook.secret);
     expect(type).toBe("session.created");
     const { chat_id = 0, messages } = data as { chat_id?: number; messages?: [{ content: string }] };
     expect(messages?.[0].content).toBe(created.get(chat_id));
-    found.set(arrived.headers["webhook-id"] ?? "", chat_id);
+    counts.set(arrived.headers["webhook-id"] ?? "", chat_id);
   }
-  expect(new Set(found.values())).toEqual(new Set(created.keys()));
-  expect(found.size).toBe(SESSIONS);
+  expect(new Set(counts.values())).toEqual(new Set(created.keys()));
+  expect(counts.size).toBe(SESSIONS);
   // The hanging webhook got some events, but none of them counts as delivered.
   expect(receiver.at("/never").length).toBeGreaterThan(0);
   expect(delivered(hanging)).toBe(0);

@@ -94,7 +94,7 @@ describe("an event that is due", () => {
       last_error: "the secret does not open: MASTER_KEY",
     };
     expect(await deliveriesOf(webhook)).toMatchObject([failed, failed]);
-    expect(worker.kept.warnings).toMatchObject([
+    expect(worker.keptRecords.warnings).toMatchObject([
       { warning: "the secret of a webhook does not open: MASTER_KEY", home: "main", webhook: webhook.id },
     ]);
     // This is no fault of the receiver, so it does not count towards the days after which a webhook is disabled.
@@ -231,7 +231,7 @@ describe("a message of the queue", () => {
       const worker = new DeliveringWorker();
       await worker.queue(body, { home, site, webhook: id });
       const warnings = [{ warning: "a message of the queue names no webhook" }];
-      expect([body, worker.kept.warnings]).toEqual([body, warnings]);
+      expect([body, worker.keptRecords.warnings]).toEqual([body, warnings]);
       expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
     }
   });
@@ -248,14 +248,14 @@ describe("a message of the queue", () => {
     await worker.deliver(down, { ...down, home: "shut" }, { ...down, home: "unbound" }, up);
     expect(await deliveriesOf(up)).toMatchObject([{ status: "delivered" }]);
     expect(await deliveriesOf(down)).toMatchObject([{ status: "pending", attempts: 0 }]);
-    expect(worker.kept.jobs).toMatchObject([
+    expect(worker.keptRecords.jobs).toMatchObject([
       {
         job: "deliver",
         outcome: "failed",
         homes: { main: { delivered: 1 }, apac: { begun: 0, fault: expect.any(String) } },
       },
     ]);
-    expect(Object.keys(worker.kept.jobs[0]?.homes as object).sort()).toEqual(["apac", "main"]);
+    expect(Object.keys(worker.keptRecords.jobs[0]?.homes as object).sort()).toEqual(["apac", "main"]);
   });
 
   it("the messages of the queue may name a webhook twice, or a webhook that does not exist", async () => {
@@ -264,7 +264,7 @@ describe("a message of the queue", () => {
     const worker = new DeliveringWorker();
     await worker.deliver(webhook, webhook, { ...webhook, id: "wh_unknown" });
     expect(worker.posted).toHaveLength(2);
-    expect(worker.kept.jobs).toMatchObject([
+    expect(worker.keptRecords.jobs).toMatchObject([
       { outcome: "ok", homes: { main: { webhooks: [webhook.id, "wh_unknown"] } } },
     ]);
   });
@@ -279,7 +279,7 @@ describe("a message of the queue", () => {
     expect((await deliveriesOf(webhook))[0]?.last_error).toContain("session.created");
     const counts = { begun: 1, delivered: 0, failed: 1, skipped: 0 };
     const homes = { main: { webhooks: [webhook.id], ...counts } };
-    expect(worker.kept.jobs).toEqual([{ job: "deliver", outcome: "ok", homes, ms: expect.any(Number) }]);
-    expect(JSON.stringify(worker.kept)).not.toMatch(/customer|token|example\.com|session\.created/);
+    expect(worker.keptRecords.jobs).toEqual([{ job: "deliver", outcome: "ok", homes, ms: expect.any(Number) }]);
+    expect(JSON.stringify(worker.keptRecords)).not.toMatch(/customer|token|example\.com|session\.created/);
   });
 });

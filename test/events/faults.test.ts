@@ -97,7 +97,9 @@ describe("when the database stops answering", () => {
     async (fault) => {
       const { webhook, faults, worker } = await deliveringThrough((batch) => (batch >= 1 ? fault : undefined));
       await worker.deliver(webhook);
-      expect(worker.kept.jobs).toMatchObject([{ outcome: "failed", homes: { main: { fault: expect.any(String) } } }]);
+      expect(worker.keptRecords.jobs).toMatchObject([
+        { outcome: "failed", homes: { main: { fault: expect.any(String) } } },
+      ]);
       await faults.end();
       worker.clock.now += 66;
       await worker.scheduled("* * * * *");

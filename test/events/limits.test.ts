@@ -83,11 +83,11 @@ describe("an invocation", () => {
   ])("an invocation makes at most 50 calls, even when %s", async (_, failing) => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 50);
-    let asked = 0;
+    let queryCount = 0;
     const { db, trips } = countingDb(
       replacing(env.DB, {
         batch: (statements: D1PreparedStatement[]) => {
-          if (++asked % failing === 0) throw new Error("D1_ERROR: Network connection lost.");
+          if (++queryCount % failing === 0) throw new Error("D1_ERROR: Network connection lost.");
           return env.DB.batch(statements);
         },
       }),
@@ -95,10 +95,10 @@ describe("an invocation", () => {
     const worker = new DeliveringWorker({ DB: db });
     worker.receiver = oneAfterTheOther(200);
     await worker.deliver(webhook);
-    expect(asked).toBeGreaterThan(12);
+    expect(queryCount).toBeGreaterThan(12);
     expect(worker.posted.length + trips.batches + trips.single + worker.notices.length).toBeLessThanOrEqual(50);
     expect(await statusesOf(webhook)).toContainEqual(expect.stringMatching(/^\d+ delivered$/));
-    expect(worker.kept.jobs).toMatchObject([{ outcome: "ok" }]);
+    expect(worker.keptRecords.jobs).toMatchObject([{ outcome: "ok" }]);
   });
 
   it("an invocation makes at most 50 calls, even when each attempt ends alone and causes a notice to the queue", async () => {
@@ -206,7 +206,7 @@ describe("an invocation", () => {
       const worker = new DeliveringWorker(homes);
       worker.chance = chance;
       await worker.deliver(...names.map((home) => ({ ...webhook, home })));
-      expect(Object.keys(worker.kept.jobs[0]?.homes as object)).toEqual([...served]);
+      expect(Object.keys(worker.keptRecords.jobs[0]?.homes as object)).toEqual([...served]);
       const again = { site: webhook.siteId, webhook: webhook.id, delay: 0 };
       expect(worker.notices).toEqual([...left].map((home) => ({ home, ...again })));
       expect(await statusesOf(webhook)).toEqual(["1 delivered"]);
@@ -217,9 +217,9 @@ describe("an invocation", () => {
     const webhook = await newWebhook(await World.create({}, "apac"));
     await fillDeliveries(webhook, 3);
     let isDown = false;
-    let asked = 0;
+    let queryCount = 0;
     const batch: D1Database["batch"] = (statements) => {
-      asked++;
+      queryCount++;
       return isDown ? Promise.reject(new Error("D1_ERROR: internal error")) : env.HOME_APAC.batch(statements);
     };
     const worker = new DeliveringWorker({ HOME_APAC: replacing(env.HOME_APAC, { batch }) });
@@ -232,11 +232,11 @@ describe("an invocation", () => {
       answer();
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    expect(asked).toBe(3);
+    expect(queryCount).toBe(3);
     isDown = false;
     answers.at(-1)?.();
     await delivered;
-    expect(asked).toBe(4);
+    expect(queryCount).toBe(4);
     // The results from the time of the database's fault are recorded too.
     expect(await statusesOf(webhook)).toEqual(["3 delivered"]);
   });
@@ -245,12 +245,12 @@ describe("an invocation", () => {
     const world = await World.create();
     const [failing, other] = [await newWebhook(world), await newWebhook(world)];
     for (const webhook of [failing, other]) await fillDeliveries(webhook, 2);
-    let asked = 0;
-    const sendBatch = () => new Promise(() => asked++);
+    let queryCount = 0;
+    const sendBatch = () => new Promise(() => queryCount++);
     const worker = new DeliveringWorker({ EVENTS: { sendBatch } as never });
     worker.receiver = async ({ url }) => {
       if (url === failing.url) return new Response(null, { status: 500 });
-      await eventually(() => expect(asked).toBe(1));
+      await eventually(() => expect(queryCount).toBe(1));
       return new Response();
     };
     const messages = [failing, other].map(({ home, siteId, id }) => ({ home, site: siteId, webhook: id }));
@@ -264,12 +264,14 @@ describe("an invocation", () => {
     await fillDeliveries(webhook, 1);
     const worker = new DeliveringWorker();
     const receiver = patientReceiver(worker);
-    const left: Promise<unknown>[] = [];
-    await worker.handle([{ home: "main", site: webhook.siteId, webhook: webhook.id }], (work) => left.push(work));
+    const pendingWork: Promise<unknown>[] = [];
+    await worker.handle([{ home: "main", site: webhook.siteId, webhook: webhook.id }], (work) =>
+      pendingWork.push(work),
+    );
     await until(() => receiver.waiting() === 1);
     expect(await deliveriesOf(webhook)).toMatchObject([{ attempts: 1, next_attempt_at: NOW + 60 }]);
     receiver.answer();
-    await Promise.all(left);
+    await Promise.all(pendingWork);
     expect(await statusesOf(webhook)).toEqual(["1 delivered"]);
   });
 });

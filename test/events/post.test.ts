@@ -43,9 +43,9 @@ const UNHURRIED: Runtime = { ...systemRuntime, after: () => () => {} };
 
 /** Writes one chunk after another, with a pause between them. Without a count the chunks never end. */
 function write(response: ServerResponse, { bytes, every, count }: { bytes: number; every: number; count?: number }) {
-  let left = count ?? Number.POSITIVE_INFINITY;
+  let triesLeft = count ?? Number.POSITIVE_INFINITY;
   const timer = setInterval(() => {
-    if (left-- > 0) response.write("x".repeat(bytes));
+    if (triesLeft-- > 0) response.write("x".repeat(bytes));
     else response.end();
   }, every);
   response.on("close", () => clearInterval(timer));

@@ -322,7 +322,7 @@ describe("a webhook", () => {
     expect(disabled.map(({ details }) => details)).toEqual(
       isDisabled ? [expect.stringMatching(detailsOf("failing"))] : [],
     );
-    expect(worker.kept.warnings.filter(({ warning }) => warning.startsWith("a webhook was disabled"))).toEqual(
+    expect(worker.keptRecords.warnings.filter(({ warning }) => warning.startsWith("a webhook was disabled"))).toEqual(
       isDisabled ? [expect.objectContaining({ home: "main", webhook: webhook.id, reason: "failing" })] : [],
     );
     const stored = await deliveriesOf(webhook);

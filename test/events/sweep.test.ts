@@ -68,7 +68,9 @@ describe("the sweep", () => {
     await expect(notified([], worker)).rejects.toThrow("not swept: apac");
     expect(worker.notices.map(({ webhook }) => webhook)).toContain(up.id);
     expect(worker.notices.map(({ webhook }) => webhook)).not.toContain(down.id);
-    expect(worker.kept.jobs).toMatchObject([{ job: "sweep", outcome: "failed", faults: { apac: expect.any(String) } }]);
+    expect(worker.keptRecords.jobs).toMatchObject([
+      { job: "sweep", outcome: "failed", faults: { apac: expect.any(String) } },
+    ]);
   });
 
   it("the sweep does not touch a closed home", async () => {
@@ -89,14 +91,14 @@ describe("the sweep", () => {
     const failed = { status: "failed", next_attempt_at: null, claim: null, last_error: "the webhook is disabled" };
     expect(await deliveriesOf(disabled)).toMatchObject([failed, failed]);
     expect(await deliveriesOf(deleted)).toEqual([]);
-    expect(worker.kept.jobs).toMatchObject([{ ended: { apac: 4 } }]);
+    expect(worker.keptRecords.jobs).toMatchObject([{ ended: { apac: 4 } }]);
   });
 
   it("the sweep logs a record of counts", async () => {
     const worker = new DeliveringWorker();
     await worker.scheduled(SWEEP);
     const counts = { main: expect.any(Number), apac: expect.any(Number) };
-    expect(worker.kept.jobs).toEqual([
+    expect(worker.keptRecords.jobs).toEqual([
       { job: "sweep", outcome: "ok", woken: counts, ended: counts, ms: expect.any(Number) },
     ]);
   });
@@ -110,6 +112,6 @@ describe("a cron", () => {
   ])("the cron %j runs %j", async (cron, jobs) => {
     const worker = new DeliveringWorker();
     await worker.scheduled(cron);
-    expect(worker.kept.jobs.map(({ job }) => job)).toEqual(jobs);
+    expect(worker.keptRecords.jobs.map(({ job }) => job)).toEqual(jobs);
   });
 });

@@ -95,6 +95,6 @@ describe("a receiver that misbehaves", () => {
     const [delivery] = await deliveriesOf(webhook);
     expect(delivery?.last_error).toMatch(/^HTTP 500: no \[31m\{"job":"forged"\} \{"type":/);
     expect(delivery?.last_error).not.toMatch(/[\p{C}]/u);
-    expect(JSON.stringify(worker.kept)).not.toMatch(/forged|customer/);
+    expect(JSON.stringify(worker.keptRecords)).not.toMatch(/forged|customer/);
   });
 });

@@ -62,8 +62,10 @@ describe("when the Worker disables a webhook", () => {
       },
     ]);
     expect(worker.notices).toEqual([{ home, site: world.siteId, webhook: other.id, delay: 0 }]);
-    expect(worker.kept.warnings).toMatchObject([{ home, site: world.siteId, webhook: failing.id, reason: "gone" }]);
-    expect(JSON.stringify([await eventsAbout(world, failing), worker.kept])).not.toContain("王伟");
+    expect(worker.keptRecords.warnings).toMatchObject([
+      { home, site: world.siteId, webhook: failing.id, reason: "gone" },
+    ]);
+    expect(JSON.stringify([await eventsAbout(world, failing), worker.keptRecords])).not.toContain("王伟");
     await worker.deliver(other);
     expect(worker.posted.at(-1)?.url).toBe(other.url);
     expect(JSON.parse(worker.posted.at(-1)?.body ?? "")).toMatchObject({ type: "webhook.disabled" });
@@ -96,7 +98,7 @@ describe("when the Worker disables a webhook", () => {
     expect(await readWebhook(failing)).toMatchObject({ status: "disabled" });
     // The second try changes nothing, but still sends the notices and the warning.
     expect(worker.notices).toMatchObject([{ webhook: other.id, delay: 0 }]);
-    expect(worker.kept.warnings).toMatchObject([{ webhook: failing.id, reason: "gone" }]);
+    expect(worker.keptRecords.warnings).toMatchObject([{ webhook: failing.id, reason: "gone" }]);
   });
 
   it("a site without events gets no event about a disabled webhook", async () => {
@@ -123,14 +125,14 @@ describe("a webhook that fails", () => {
     await sweep(worker);
     worker.clock.now = NOW + 4_000;
     await sweep(worker);
-    const told = {
+    const expected = {
       type: "webhook.failing",
       created_at: NOW + 300,
       session_id: null,
       data: { seq: 2, webhook_id: failing.id, reason: "failing", failing_since: NOW, last_status: 503 },
       to: [other.id],
     };
-    expect(await eventsAbout(world, failing)).toEqual([told]);
+    expect(await eventsAbout(world, failing)).toEqual([expected]);
     expect(worker.notices).toContainEqual({ home: "main", site: world.siteId, webhook: other.id, delay: 0 });
 
     worker.receiver = () => new Response();
@@ -141,7 +143,7 @@ describe("a webhook that fails", () => {
     await worker.deliver(failing);
     worker.clock.now += 300;
     await sweep(worker);
-    expect(await eventsAbout(world, failing)).toMatchObject([told, { data: { failing_since: NOW + 4_000 } }]);
+    expect(await eventsAbout(world, failing)).toMatchObject([expected, { data: { failing_since: NOW + 4_000 } }]);
   });
 
   it("the event about a failing webhook is written once, even when D1's answer is lost", async () => {

@@ -46,7 +46,7 @@ export const assertionOf = ({ kid, privateKey }: TeamKey, claims: Record<string,
 export class AccessTeam {
   /** Milliseconds. A test may change it. */
   readonly clock = { now: NOW * 1000 };
-  readonly kept = keptTelemetry();
+  readonly keptRecords = keptTelemetry();
   readonly settings = accessSettings({
     CONSOLE_SIGN_IN: "access",
     ACCESS_TEAM_DOMAIN: "shop",
@@ -65,7 +65,7 @@ export class AccessTeam {
     const own = runtimeAt(() => this.clock.now);
     const after: Runtime["after"] = (milliseconds, callback) => own.after(milliseconds / this.haste, callback);
     this.#runtime = { ...own, after };
-    this.#keys = new AccessKeys(this.#runtime, this.kept.telemetry);
+    this.#keys = new AccessKeys(this.#runtime, this.keptRecords.telemetry);
     vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
       this.fetched.push(url);
       return this.answer(init);

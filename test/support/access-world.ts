@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import { AUDIENCE, assertionOf, newTeamKey, showing, type TeamKey } from "./access-team.ts";
 import { ConsoleVisitor } from "./console-visitor.ts";
-import { type Replacements, World } from "./world.ts";
+import { type ReplacedBindings, World } from "./world.ts";
 
 let key: Promise<TeamKey> | undefined;
 const teamKey = (): Promise<TeamKey> => (key ??= newTeamKey("team"));
@@ -20,18 +20,18 @@ const accessBindings = {
   CONSOLE_OWNERS: PEOPLE.owner,
   CONSOLE_OPERATORS: `Bo@Example.com, ${PEOPLE.owner}`,
   CONSOLE_VIEWERS: "*@guests.example",
-} as unknown as Replacements;
+} as unknown as ReplacedBindings;
 
 /** Replaces `fetch`, so that the team's certs endpoint answers. Other addresses answer as before. */
 async function showTeamKey(): Promise<void> {
   const shown = await teamKey();
   const real = globalThis.fetch;
-  vi.stubGlobal("fetch", async (...given: Parameters<typeof fetch>) =>
-    given[0] === CERTS_URL ? showing(shown) : real(...given),
+  vi.stubGlobal("fetch", async (...args: Parameters<typeof fetch>) =>
+    args[0] === CERTS_URL ? showing(shown) : real(...args),
   );
 }
 
-export async function accessWorld(bindings: Replacements = {}): Promise<World> {
+export async function accessWorld(bindings: ReplacedBindings = {}): Promise<World> {
   await showTeamKey();
   return World.create({ ...accessBindings, ...bindings });
 }
@@ -55,7 +55,7 @@ export async function visitorWithRole(
   await showTeamKey();
   const lists = { CONSOLE_OWNERS: "", CONSOLE_OPERATORS: "", CONSOLE_VIEWERS: "" };
   const theirs = { owner: "CONSOLE_OWNERS", operator: "CONSOLE_OPERATORS", viewer: "CONSOLE_VIEWERS" }[role];
-  const bindings = { ...accessBindings, ...lists, [theirs]: name } as Replacements;
+  const bindings = { ...accessBindings, ...lists, [theirs]: name } as ReplacedBindings;
   const visitor = await personAt(world.anotherIsolate(bindings), name);
   await visitor.get("/console/sign-in");
   return visitor;

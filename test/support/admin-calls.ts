@@ -5,7 +5,7 @@ import { ADMIN_CALLS, ADMIN_DOCUMENTATION, type AdminCallId } from "../../src/op
 import { adminSchemas } from "../../src/tools/openapi/admin-paths.ts";
 import { documentedExample } from "./documented-example.ts";
 import { databaseOf } from "./homes.ts";
-import type { Replacements } from "./isolate.ts";
+import type { ReplacedBindings } from "./isolate.ts";
 import { newRefusal } from "./new-refusal.ts";
 import { newToken } from "./new-token.ts";
 import { newWebhook } from "./new-webhook.ts";
@@ -38,7 +38,7 @@ export interface Sample {
   body?: unknown;
   /** Runs before the call, after {@link prepared}. */
   before?: (world: World) => Promise<unknown>;
-  bindings?: Replacements;
+  bindings?: ReplacedBindings;
   /** The status of a refused call that still writes an audit row. Without it, the call must succeed. */
   status?: number;
 }

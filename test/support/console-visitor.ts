@@ -2,7 +2,7 @@ import { SESSION_COOKIE } from "../../src/operators/console/cookies.ts";
 import { sha256 } from "../../src/operators/services/digests.ts";
 import { sessionName } from "../../src/operators/store/directory/console-sessions.ts";
 import { ConsolePage } from "./console-page.ts";
-import { ADMIN_TOKEN, type Replacements, World } from "./world.ts";
+import { ADMIN_TOKEN, type ReplacedBindings, World } from "./world.ts";
 
 const ORIGIN = "https://worker";
 
@@ -119,7 +119,7 @@ export class ConsoleVisitor {
 }
 
 /** A site, and a visitor who is signed in. In `apac`, a statement that goes to the directory by mistake finds nothing. */
-export async function start(home = "apac", bindings: Replacements = {}) {
+export async function start(home = "apac", bindings: ReplacedBindings = {}) {
   const world = await World.create(bindings, home);
   const site = `/console/sites/${world.siteId}`;
   return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };

@@ -1,5 +1,5 @@
 /** A rate limiter that lets `most` requests pass for each key, and records the keys. */
-export class Counted implements RateLimit {
+export class CountedLimit implements RateLimit {
   readonly keys: string[] = [];
   readonly #counts = new Map<string, number>();
   most: number;

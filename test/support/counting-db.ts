@@ -1,6 +1,6 @@
 import { replacing } from "./replacing.ts";
 
-interface Watch {
+interface ResultWatch {
   /** Called with the number of statements before they run. If it throws, they do not run. */
   before?: (statements: number) => void;
   /** Called with each result, except results of `first` and `raw`, which have no count of rows read. */
@@ -10,16 +10,16 @@ interface Watch {
 /** A database that counts its round trips: batches, and statements run on their own. */
 export function countingDb(
   db: D1Database,
-  { before, after }: Watch = {},
+  { before, after }: ResultWatch = {},
 ): { db: D1Database; trips: { batches: number; single: number } } {
   const trips = { batches: 0, single: 0 };
   const counted = (statement: D1PreparedStatement): D1PreparedStatement => {
     const { bind, first, all, run, raw } = statement;
-    const once = (call: (...given: never[]) => Promise<unknown>, told?: (result: D1Result) => void) =>
-      async function single(...given: never[]) {
+    const once = (call: (...args: never[]) => Promise<unknown>, told?: (result: D1Result) => void) =>
+      async function single(...args: never[]) {
         trips.single += 1;
         before?.(1);
-        const result = await call.apply(statement, given);
+        const result = await call.apply(statement, args);
         told?.(result as D1Result);
         return result;
       };

@@ -9,7 +9,7 @@ export const HOMES = ["main", "apac"];
 
 const path = ({ siteId }: World) => `/admin/sites/${siteId}/customers`;
 
-export interface Erased {
+export interface ErasureAnswer {
   erasure_id: string;
   erased: Record<"sessions" | "messages" | "participants" | "events" | "deliveries", number>;
   remaining: number;
@@ -53,12 +53,12 @@ export function beforeStep(db: D1Database, act: () => Promise<unknown>): D1Datab
 }
 
 /** Erases until nothing remains; returns the answers. */
-export async function eraseWhole(world: World, sbs: string): Promise<Erased[]> {
-  const answers: Erased[] = [];
+export async function eraseWhole(world: World, sbs: string): Promise<ErasureAnswer[]> {
+  const answers: ErasureAnswer[] = [];
   do {
     const { status, body } = await erase(world, { sbs });
     if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
-    answers.push(body as Erased);
+    answers.push(body as ErasureAnswer);
     if (answers.length > 50) throw new Error(`no end: ${JSON.stringify(body)}`);
   } while (answers.at(-1)?.remaining !== 0);
   return answers;

@@ -7,17 +7,17 @@ import { createWorker } from "../../src/worker.ts";
 import { databaseOf } from "./homes.ts";
 import type { TestWebhook } from "./new-webhook.ts";
 import { keptTelemetry, NOW, runtimeAt } from "./test-runtime.ts";
-import type { Replacements } from "./world.ts";
+import type { ReplacedBindings } from "./world.ts";
 
-interface Posted {
+interface PostedEvent {
   url: string;
   headers: Headers;
   body: string;
 }
 
-type Receiver = (posted: Posted) => Response | Promise<Response>;
+type Receiver = (posted: PostedEvent) => Response | Promise<Response>;
 
-interface Stored {
+interface StoredWebhooks {
   seq: number;
   status: string;
   attempts: number;
@@ -31,11 +31,11 @@ interface Stored {
 export class DeliveringWorker {
   /** Unix seconds. A test may change it. */
   readonly clock = { now: NOW };
-  readonly posted: Posted[] = [];
+  readonly posted: PostedEvent[] = [];
   /** The number of batches sent to the queue. */
   tellings = 0;
   readonly notices: (Notice & { delay: number })[] = [];
-  readonly kept = keptTelemetry();
+  readonly keptRecords = keptTelemetry();
   /** The runtime's random number: 0.5 means no jitter. */
   chance = 0.5;
   /** Milliseconds that are added to those of the machine's clock. */
@@ -46,7 +46,7 @@ export class DeliveringWorker {
   readonly env: Bindings;
   readonly #worker;
 
-  constructor(bindings: Replacements = {}) {
+  constructor(bindings: ReplacedBindings = {}) {
     const sendBatch = async (messages: { body: Notice; delaySeconds?: number }[]) => {
       this.tellings += 1;
       for (const { body, delaySeconds = 0 } of messages) this.notices.push({ ...body, delay: delaySeconds });
@@ -56,7 +56,7 @@ export class DeliveringWorker {
     const elapsed = () => own.elapsed() + this.elapsedMore;
     const after: Runtime["after"] = (milliseconds, callback) => own.after(milliseconds / this.haste, callback);
     const runtime = { ...own, elapsed, after, random: () => this.chance };
-    this.#worker = createWorker(runtime, this.kept.telemetry);
+    this.#worker = createWorker(runtime, this.keptRecords.telemetry);
     vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
       const posted = { url, headers: new Headers(init.headers), body: String(init.body) };
       this.posted.push(posted);
@@ -88,14 +88,14 @@ export class DeliveringWorker {
 }
 
 /** The deliveries of a webhook, the oldest first. */
-export async function deliveriesOf({ home, siteId, id }: TestWebhook): Promise<Stored[]> {
+export async function deliveriesOf({ home, siteId, id }: TestWebhook): Promise<StoredWebhooks[]> {
   const { results } = await databaseOf(home)
     .prepare(
       `SELECT seq, status, attempts, next_attempt_at, claim, last_status, last_error FROM deliveries
        WHERE site_id = ? AND webhook_id = ? ORDER BY seq`,
     )
     .bind(siteId, id)
-    .all<Stored>();
+    .all<StoredWebhooks>();
   return results;
 }
 

@@ -31,25 +31,25 @@ export interface Call {
 /** D1's text for a lost connection, which its documentation calls transient. */
 export const TRANSIENT_MESSAGE = "D1_ERROR: Network connection lost.";
 
-type Plan = (call: Call) => Fault | undefined;
+type FaultPlan = (call: Call) => Fault | undefined;
 
 /** Adds faults to the calls of wrapped bindings. Until {@link Faults.end}, a plan decides which call fails and how. */
 export class Faults {
   /** Every call since the plan was made, in order. */
   calls: string[] = [];
-  #plan: Plan;
+  #plan: FaultPlan;
   readonly #message: string;
   #late: (() => Promise<unknown>)[] = [];
   #silent: ((error: Error) => void)[] = [];
   #working = 0;
 
-  constructor(plan: Plan = () => undefined, message = TRANSIENT_MESSAGE) {
+  constructor(plan: FaultPlan = () => undefined, message = TRANSIENT_MESSAGE) {
     this.#plan = plan;
     this.#message = message;
   }
 
   /** Sets a new plan, and counts the calls from zero. */
-  plan(plan: Plan): void {
+  plan(plan: FaultPlan): void {
     this.#plan = plan;
     this.calls = [];
   }
@@ -114,9 +114,9 @@ export function faultyD1(db: D1Database, faults: Faults): D1Database {
   const real = new WeakMap<object, D1PreparedStatement>();
   const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {
     const single = (method: "first" | "all" | "run" | "raw") =>
-      function viaFaults(...given: unknown[]) {
-        const call = statement[method] as (...given: unknown[]) => Promise<unknown>;
-        return faults.through(`DB.${method}`, () => call.apply(statement, given));
+      function viaFaults(...args: unknown[]) {
+        const call = statement[method] as (...args: unknown[]) => Promise<unknown>;
+        return faults.through(`DB.${method}`, () => call.apply(statement, args));
       };
     const wrapped = replacing(statement, {
       bind: (...values: unknown[]) => wrap(statement.bind(...values)),
@@ -142,9 +142,9 @@ export function faultyD1(db: D1Database, faults: Faults): D1Database {
 /** A KV namespace whose calls go through the faults, under the name of its binding. */
 export function faultyKv(kv: KVNamespace, faults: Faults, name: string): KVNamespace {
   const via = (method: "get" | "put" | "delete") =>
-    function viaFaults(...given: unknown[]) {
-      const call = kv[method] as (...given: unknown[]) => Promise<unknown>;
-      return faults.through(`${name}.${method}`, () => call.apply(kv, given));
+    function viaFaults(...args: unknown[]) {
+      const call = kv[method] as (...args: unknown[]) => Promise<unknown>;
+      return faults.through(`${name}.${method}`, () => call.apply(kv, args));
     };
   return replacing(kv, { get: via("get"), put: via("put"), delete: via("delete") });
 }

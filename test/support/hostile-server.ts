@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export type Answer = (socket: Socket) => void;
 
 /** One try of a caller. Times are Unix milliseconds. */
-export interface Try {
+export interface ServerTry {
   /** When the connection was made. */
   at: number;
   answeredAt: number;
@@ -17,14 +17,14 @@ export interface Try {
 
 /** A server that answers the nth request with the nth of `answers`, and all further requests with the last one. */
 export class HostileServer {
-  readonly tries: Try[] = [];
+  readonly tries: ServerTry[] = [];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
   private constructor(answers: readonly Answer[], called: () => void) {
     this.#server = createServer((socket) => {
       const at = Date.now();
-      const started: Try = { at, answeredAt: at, headers: {}, body: Buffer.alloc(0) };
+      const started: ServerTry = { at, answeredAt: at, headers: {}, body: Buffer.alloc(0) };
       this.#sockets.add(socket);
       called();
       socket.on("error", () => {});

@@ -9,7 +9,7 @@ import { NOW, runtimeAt } from "./test-runtime.ts";
 export const ADMIN_TOKEN = env.ADMIN_TOKEN;
 
 /** Bindings to replace and homes to add; undefined removes a binding. */
-export type Replacements = { [Name in keyof Bindings]?: Bindings[Name] | undefined } & {
+export type ReplacedBindings = { [Name in keyof Bindings]?: Bindings[Name] | undefined } & {
   [home: `HOME_${string}`]: D1Database | undefined;
 };
 
@@ -39,7 +39,7 @@ export class Isolate {
   readonly app = createApp(runtimeAt(() => this.clock.now * 1000));
   readonly env: Bindings;
 
-  constructor(bindings: Replacements = {}) {
+  constructor(bindings: ReplacedBindings = {}) {
     this.env = { ...env, ...unlimited, ...bindings } as Bindings;
   }
 

@@ -6,7 +6,7 @@ import type { Refusal } from "../../src/operators/services/journal.ts";
 import { createWorker } from "../../src/worker.ts";
 import { databaseOf } from "./homes.ts";
 import { keptTelemetry, NOW, runtimeAt } from "./test-runtime.ts";
-import type { Replacements } from "./world.ts";
+import type { ReplacedBindings } from "./world.ts";
 
 /** A queue that records the messages of the journal. */
 export function keepingJournal() {
@@ -18,16 +18,16 @@ export function keepingJournal() {
 /** A consumer of the journal's queue. It reports which messages are to come again. */
 export class JournalConsumer {
   readonly clock = { now: NOW };
-  readonly kept = keptTelemetry();
+  readonly keptRecords = keptTelemetry();
   /** The random number that decides the order of the homes. */
   chance = () => Math.random();
   readonly #worker = createWorker(
     { ...runtimeAt(() => this.clock.now * 1000), random: () => this.chance() },
-    this.kept.telemetry,
+    this.keptRecords.telemetry,
   );
   readonly #env: Bindings;
 
-  constructor(bindings: Replacements = {}) {
+  constructor(bindings: ReplacedBindings = {}) {
     this.#env = { ...env, ...bindings } as Bindings;
   }
 

@@ -1,7 +1,7 @@
 import { replacing } from "./replacing.ts";
 
 /** What happens to the first batch: it is done and its answer is lost, or it is done only when `commitLate` is called. */
-export type Way = "answer lost" | "late";
+export type LateWay = "answer lost" | "late";
 
 /**
  * A database that loses the answer of the first batch, so that the caller tries again.
@@ -9,7 +9,7 @@ export type Way = "answer lost" | "late";
  * @param between is called before the caller's second try
  * @returns `commitLate` runs the first batch, when `way` is `late`
  */
-export function lateDb(db: D1Database, way: Way, between: () => Promise<unknown> = async () => {}) {
+export function lateDb(db: D1Database, way: LateWay, between: () => Promise<unknown> = async () => {}) {
   let first: D1PreparedStatement[] | undefined;
   const batch = async (statements: D1PreparedStatement[]) => {
     if (first !== undefined) return db.batch(statements);

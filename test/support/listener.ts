@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface Received {
+export interface ReceivedRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
@@ -11,7 +11,7 @@ export interface Received {
 
 /** A server on this machine that records each request byte for byte, and gives the test's answers. */
 export class Listener {
-  readonly received: Received[] = [];
+  readonly received: ReceivedRequest[] = [];
   answer = { status: 200, headers: {} as Record<string, string>, body: '{"code":1,"msg":"ok","data":{"chat_id":7}}' };
   readonly #server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -35,7 +35,7 @@ export class Listener {
   }
 
   /** The one request that came. */
-  only(): Received {
+  only(): ReceivedRequest {
     const [request, ...more] = this.received;
     if (request === undefined || more.length > 0) throw new Error(`${this.received.length} requests came, not one`);
     return request;

@@ -5,7 +5,7 @@ import type { Site } from "./new-site.ts";
 import { NOW } from "./test-runtime.ts";
 
 /** Stores a refused call of the site's app in the journal. */
-export async function newRefusal(site: Site, given: Partial<Refusal> = {}): Promise<Refusal> {
+export async function newRefusal(site: Site, fields: Partial<Refusal> = {}): Promise<Refusal> {
   const { siteId, appid, home } = site;
   const refusal: Refusal = {
     siteId,
@@ -20,7 +20,7 @@ export async function newRefusal(site: Site, given: Partial<Refusal> = {}): Prom
     secret: null,
     client: "192.0.2.0/24",
     skipped: 0,
-    ...given,
+    ...fields,
   };
   const db = databaseOf(home);
   await insertRefusals(db, [refusal]);

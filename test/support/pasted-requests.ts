@@ -4,7 +4,7 @@ import type { Body } from "./signed-bodies.ts";
 /** Mistakes that callers make in requests, each made from a right request. */
 
 /** The values from which a right request is made. */
-export interface Right {
+export interface RightRequest {
   appid: string;
   secret: string;
   now: number;
@@ -14,7 +14,7 @@ export interface Right {
 }
 
 /** A request as it is sent. */
-export interface Sent {
+export interface SentRequest {
   operation?: "add_kf";
   body: string | Uint8Array<ArrayBuffer>;
   /** Undefined sends no signature header. */
@@ -27,13 +27,18 @@ export interface PastedRequest {
   name: string;
   /** The name of the cause; "accepted" when the server accepts the request. */
   cause: string;
-  make: (right: Right) => Sent | Promise<Sent>;
+  make: (right: RightRequest) => SentRequest | Promise<SentRequest>;
 }
 
 type Text = string | Uint8Array<ArrayBuffer>;
 
 /** Signs one text and sends another. */
-const sign = async ({ secret }: Right, signed: Text, sent: Text = signed, more: Partial<Sent> = {}): Promise<Sent> => ({
+const sign = async (
+  { secret }: RightRequest,
+  signed: Text,
+  sent: Text = signed,
+  more: Partial<SentRequest> = {},
+): Promise<SentRequest> => ({
   body: sent,
   signature: await hmac(secret, signed),
   ...more,
@@ -102,7 +107,7 @@ const utf16 = (text: string) =>
 const SIGNED_OTHERWISE: [
   name: string,
   cause: string,
-  make: (fields: Body, text: string, right: Right) => [signed: Text, sent?: Text],
+  make: (fields: Body, text: string, right: RightRequest) => [signed: Text, sent?: Text],
 ][] = [
   ["echo without -n", "lf_signed", (_, text) => [`${text}\n`, text]],
   ["a file of Windows, sent trimmed", "crlf_signed", (_, text) => [`${text}\r\n`, text]],
@@ -227,7 +232,7 @@ const pythonText = (fields: Body) =>
 const COMPUTED_OTHERWISE: [
   name: string,
   cause: string,
-  signature: (secret: string, text: string, right: Right) => string | Promise<string>,
+  signature: (secret: string, text: string, right: RightRequest) => string | Promise<string>,
 ][] = [
   ["a secret read with its line feed", "secret_lf", (secret, text) => hmac(`${secret}\n`, text)],
   ["a secret read with CRLF", "secret_crlf", (secret, text) => hmac(`${secret}\r\n`, text)],
@@ -331,7 +336,7 @@ const NO_BODIES: [name: string, cause: string, body: (text: string, fields: Body
 ];
 
 /** Signed bodies with a wrong field. */
-const WRONG_FIELDS: [name: string, cause: string, change: (right: Right) => Body][] = [
+const WRONG_FIELDS: [name: string, cause: string, change: (right: RightRequest) => Body][] = [
   ["a blank after the appid", "appid_blank", ({ appid }) => ({ appid: `${appid} ` })],
   ["the appid in upper case", "appid_case", ({ appid }) => ({ appid: appid.toUpperCase() })],
   ["another environment's appid", "appid_other", () => ({ appid: "of-staging" })],

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 
 /** An event that arrived, with the sender's headers. */
-interface Arrived {
+interface ReceivedRequest {
   path: string;
   headers: Record<string, string>;
   body: string;
@@ -20,7 +20,7 @@ type Answer = (response: ServerResponse, path: string) => void;
 
 /** A receiver as a third party writes it: it verifies only with the public package. A test sets the answer of each path. */
 export class Receiver {
-  readonly arrived: Arrived[] = [];
+  readonly arrived: ReceivedRequest[] = [];
   /** How often a sender closed a connection before the end of the answer, by path. */
   readonly cut: Record<string, number> = {};
   answer: Answer = (response) => response.end();
@@ -48,7 +48,7 @@ export class Receiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  at(path: string): Arrived[] {
+  at(path: string): ReceivedRequest[] {
     return this.arrived.filter((each) => each.path === path);
   }
 
@@ -59,5 +59,5 @@ export class Receiver {
 }
 
 /** The event, if the signature is good and fresh. @throws the public package's error */
-export const verified = ({ headers, body }: Arrived, secret: string): EventBody =>
+export const verified = ({ headers, body }: ReceivedRequest, secret: string): EventBody =>
   new Webhook(secret).verify(body, headers) as EventBody;

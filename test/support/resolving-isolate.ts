@@ -88,22 +88,22 @@ export class ResolvingIsolate {
 
   /** Looks an app up as a request does first. */
   async resolve(appid: string): Promise<FoundApp | undefined> {
-    const found = await this.lookUp({ trust: "cache", appid, inTurn: false });
+    const credentials = await this.lookUp({ trust: "cache", appid, inTurn: false });
     await this.settled();
-    return found;
+    return credentials;
   }
 
   /** The app in the isolate's memory; undefined when it is not there. */
   async remembered(appid: string): Promise<FoundApp | undefined> {
-    const found = await this.lookUp({ trust: "cache", appid, inTurn: false });
-    return found?.source === "isolate" ? found : undefined;
+    const credentials = await this.lookUp({ trust: "cache", appid, inTurn: false });
+    return credentials?.source === "isolate" ? credentials : undefined;
   }
 
   /** Looks an app up as a request does after its home gave no answer. */
   async relocate(cached: Credentials, client = "192.0.2.1"): Promise<FoundApp | undefined> {
-    const found = await this.lookUp({ trust: "directory", bound: "address", cached, client, signature: "" });
+    const credentials = await this.lookUp({ trust: "directory", bound: "address", cached, client, signature: "" });
     await this.settled();
-    return found;
+    return credentials;
   }
 
   /** Looks an app up as a request does after its signature failed. */
@@ -144,12 +144,12 @@ export async function warm(
   change: Change = {},
 ): Promise<{ isolate: ResolvingIsolate; known: Credentials }> {
   const isolate = new ResolvingIsolate(change);
-  const found = await isolate.resolve(world.appid);
-  if (found === undefined) throw new Error("the app is not there");
+  const credentials = await isolate.resolve(world.appid);
+  if (credentials === undefined) throw new Error("the app is not there");
   isolate.trips.single = 0;
   isolate.tripsToApac.single = 0;
   isolate.kvGets.length = 0;
-  return { isolate, known: found.credentials };
+  return { isolate, known: credentials.credentials };
 }
 
 export async function refusalOf(call: Promise<unknown>): Promise<ServiceError> {

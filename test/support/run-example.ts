@@ -51,7 +51,7 @@ export function commandOf({ file, run }: Program, folder: string): string[] {
 const LIMIT = 120_000;
 
 /** What a program of src/client/examples printed, and its exit code. */
-export interface Ran {
+export interface ExampleResult {
   status: number | null;
   stdout: string;
   stderr: string;
@@ -67,7 +67,7 @@ export function startExample([command = "", ...args]: string[], settings: Record
 }
 
 /** Runs a program. If it does not end, it is killed and its status is null. */
-export function runExample(command: string[], settings: Record<string, string>): Promise<Ran> {
+export function runExample(command: string[], settings: Record<string, string>): Promise<ExampleResult> {
   const child = startExample(command, settings, LIMIT);
   let stdout = "";
   let stderr = "";

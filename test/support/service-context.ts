@@ -10,13 +10,13 @@ import { OperatorMemory } from "../../src/operators/services/operator-memory.ts"
 import type { ServiceContext } from "../../src/operators/services/service-context.ts";
 import { replacing } from "./replacing.ts";
 import { runtimeAt } from "./test-runtime.ts";
-import type { Replacements } from "./world.ts";
+import type { ReplacedBindings } from "./world.ts";
 
 /**
  * The context that services take, at the test's time (Unix seconds), with the real bindings or replaced ones. `published` collects
  * the apps whose records were put into KV.
  */
-export function contextAt(now: number, bindings: Replacements = {}): ServiceContext & { published: string[] } {
+export function contextAt(now: number, bindings: ReplacedBindings = {}): ServiceContext & { published: string[] } {
   const published: string[] = [];
   const CREDENTIALS = replacing(env.CREDENTIALS, {
     put: async (key: string) => void published.push(key.replace("app:", "")),

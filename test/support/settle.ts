@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { call } from "./admin-calls.ts";
 import { closing } from "./closing.ts";
 import { countingDb } from "./counting-db.ts";
-import type { Replacements } from "./isolate.ts";
+import type { ReplacedBindings } from "./isolate.ts";
 import type { World } from "./world.ts";
 
 interface Settled {
@@ -22,7 +22,7 @@ export function freePlan<Bindings extends Record<string, D1Database>>(databases:
 }
 
 /** Settles a home in an isolate for which it is closed. @param bindings of that isolate */
-export const settleOnce = (world: World, home: string, more: object = {}, bindings: Replacements = {}) =>
+export const settleOnce = (world: World, home: string, more: object = {}, bindings: ReplacedBindings = {}) =>
   call(world.anotherIsolate({ ...closing(home), ...bindings }), "POST", `/admin/homes/${home}/restored`, more);
 
 /** Settles a closed home until nothing is left to erase. */

@@ -101,14 +101,14 @@ export const tablesLeft = async (site: { siteId: number }): Promise<string[]> =>
 
 /** The tables of all databases with rows of a site. `sites` has another column for its id. */
 export async function tablesWith({ siteId }: { siteId: number }): Promise<string[]> {
-  const found: string[] = [];
+  const findings: string[] = [];
   for (const [home, db] of HOMES) {
     const named = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%`site_id` integer%' ORDER BY 1";
     const { results: tables } = await db.prepare(named).all<{ name: string }>();
     const first = ({ name }: { name: string }) =>
       db.prepare(`SELECT 1 FROM ${name} WHERE site_id = ? LIMIT 1`).bind(siteId);
     const rows = await db.batch(tables.map(first));
-    found.push(...tables.filter((_, i) => rows[i]?.results.length === 1).map(({ name }) => `${home}.${name}`));
+    findings.push(...tables.filter((_, i) => rows[i]?.results.length === 1).map(({ name }) => `${home}.${name}`));
   }
-  return found;
+  return findings;
 }

@@ -3,14 +3,14 @@ import { createRequire, registerHooks } from "node:module";
 import { Readable } from "node:stream";
 import { WRANGLER } from "../../src/tools/cli/run-wrangler.ts";
 
-interface Asked {
+interface WranglerRequest {
   args: string[];
   root: string;
   env: NodeJS.ProcessEnv;
   input: string;
 }
 
-export interface Ran {
+export interface WranglerResult {
   exitCode: number;
   said: { stream: "stdout" | "stderr"; text: string }[];
 }
@@ -33,10 +33,10 @@ const { main, FatalError } = createRequire(import.meta.url)(WRANGLER) as {
 const { send } = process;
 process.disconnect = () => {};
 process.on("disconnect", () => process.exit());
-process.on("message", (asked) => void run(asked as Asked).then((ran) => send?.call(process, ran)));
+process.on("message", (asked) => void run(asked as WranglerRequest).then((ran) => send?.call(process, ran)));
 
-async function run({ args, root, env, input }: Asked): Promise<Ran> {
-  const said: Ran["said"] = [];
+async function run({ args, root, env, input }: WranglerRequest): Promise<WranglerResult> {
+  const said: WranglerResult["said"] = [];
   for (const stream of ["stdout", "stderr"] as const) {
     process[stream].write = (chunk: string | Uint8Array) =>
       said.push({ stream, text: Buffer.from(chunk).toString() }) > 0;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll } from "vitest";
 import { QUIET } from "../../src/tools/cli/run-wrangler.ts";
 import type { RunWrangler } from "./run-main.ts";
-import type { Ran } from "./warm-wrangler-process.ts";
+import type { WranglerResult } from "./warm-wrangler-process.ts";
 
 /**
  * The real wrangler for the commands of a test file. One process runs them one after the other, because loading wrangler takes longer than
@@ -24,7 +24,7 @@ export function warmWrangler(): RunWrangler {
       }
       const { CLOUDFLARE_ENV, NODE_ENV, ...own } = process.env;
       child.send({ args, root, input, env: { ...QUIET, ...own, ...env } });
-      const [{ exitCode, said }] = (await Promise.race([once(child, "message"), died])) as [Ran];
+      const [{ exitCode, said }] = (await Promise.race([once(child, "message"), died])) as [WranglerResult];
       const textOf = (streams: readonly string[]) =>
         said.flatMap(({ stream, text }) => (streams.includes(stream) ? text : [])).join("");
       return { exitCode, stdout: textOf(["stdout"]), stderr: textOf(["stderr"]), output: textOf(["stdout", "stderr"]) };

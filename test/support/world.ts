@@ -1,12 +1,12 @@
 import { hmac } from "./hmac.ts";
 import { databaseOf } from "./homes.ts";
-import { type Answer, Isolate, type Replacements } from "./isolate.ts";
+import { type Answer, Isolate, type ReplacedBindings } from "./isolate.ts";
 import { newSite, type Site } from "./new-site.ts";
 import { readOperated, readStored } from "./read-store.ts";
 import { addBody, type Body, createBody } from "./signed-bodies.ts";
 
 export { hmac } from "./hmac.ts";
-export { ADMIN_TOKEN, type Answer, type Replacements } from "./isolate.ts";
+export { ADMIN_TOKEN, type Answer, type ReplacedBindings } from "./isolate.ts";
 export type { Body } from "./signed-bodies.ts";
 export { NOW } from "./test-runtime.ts";
 
@@ -17,7 +17,7 @@ export class World extends Isolate implements Site {
   appid: string;
   secret: string;
 
-  private constructor({ siteId, home, appid, secret }: Site, bindings: Replacements) {
+  private constructor({ siteId, home, appid, secret }: Site, bindings: ReplacedBindings) {
     super(bindings);
     this.home = home;
     this.siteId = siteId;
@@ -25,12 +25,12 @@ export class World extends Isolate implements Site {
     this.secret = secret;
   }
 
-  static async create(bindings: Replacements = {}, home = "main"): Promise<World> {
+  static async create(bindings: ReplacedBindings = {}, home = "main"): Promise<World> {
     return new World(await newSite(home), bindings);
   }
 
   /** Another isolate of the same deployment, with empty caches and the same bindings. */
-  anotherIsolate(bindings: Replacements = {}): World {
+  anotherIsolate(bindings: ReplacedBindings = {}): World {
     const other = new World(this, { ...this.env, ...bindings });
     other.clock.now = this.clock.now;
     return other;

@@ -18,7 +18,7 @@ const WHO = [
 /** The person whose rows of yesterday a test looks for. */
 export const YESTERDAY = "amara.okafor@northwind.example";
 
-type Written = [action: string, subject: string, details: Record<string, unknown>];
+type WrittenAuditRow = [action: string, subject: string, details: Record<string, unknown>];
 
 /**
  * Makes 400 rows of three weeks. They are older than the rows of the calls that filled the world.
@@ -35,7 +35,7 @@ export async function seedAudit(
   await db.exec("UPDATE audit_log SET id = 100000 - id");
   const webhook = (index: number) => pick(of.webhooks, index);
   const app = (index: number) => pick(of.appids, index);
-  const kinds: ((index: number) => Written)[] = [
+  const kinds: ((index: number) => WrittenAuditRow)[] = [
     (i) => ["agent.disabled", String(10_401 + (i % 150)), { from: "normal", to: "disabled" }],
     (i) => ["agent.enabled", String(10_401 + (i % 150)), { from: "disabled", to: "normal" }],
     (i) => ["app.rotated", app(i), { previous_expires_at: SHOWN - i * HOUR + 86_400 }],

@@ -107,16 +107,16 @@ function eventsOf(siteId: number) {
     }));
 }
 
-type State = "delivered" | "failed" | "skipped" | "retrying" | "hanging" | "waiting";
+type DeliveryState = "delivered" | "failed" | "skipped" | "retrying" | "hanging" | "waiting";
 
 /** The newest deliveries are in flight, one in ten has failed, and some were skipped while the webhook was off. */
-const stateOfHealthy = (index: number): State => {
+const stateOfHealthy = (index: number): DeliveryState => {
   if (index < 3) return "waiting";
   if (index % 10 === 6) return "failed";
   return index % 17 === 11 ? "skipped" : "delivered";
 };
 
-function delivery({ site_id, seq, created_at }: SeededEvent, webhook_id: string, state: State) {
+function delivery({ site_id, seq, created_at }: SeededEvent, webhook_id: string, state: DeliveryState) {
   const [status, attempts, wait, outcome] = (
     {
       delivered: ["delivered", pick([1, 1, 1, 2], seq), null, OUTCOMES.good],

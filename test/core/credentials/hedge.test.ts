@@ -80,10 +80,10 @@ describe("a cold look-up", () => {
     const [{ kv, puts, answer }, d1] = [heldKv(), heldD1()];
     const isolate = new ResolvingIsolate({ credentials: kv, ...d1, hedged: true });
     const record = await recordOf(world.appid);
-    const found = cold(isolate, world.appid);
+    const credentials = cold(isolate, world.appid);
     await until(() => d1.calls.length > 0);
     answer({ ...record, revokedAt: 1 });
-    expect(await found).toMatchObject({ source: "kv", credentials: { revoked: true } });
+    expect(await credentials).toMatchObject({ source: "kv", credentials: { revoked: true } });
     await d1.answer();
     await isolate.settled();
     expect(await isolate.remembered(world.appid)).toMatchObject({ credentials: { revoked: false } });
@@ -94,20 +94,20 @@ describe("a cold look-up", () => {
     const world = await World.create();
     const [{ kv, answer }, { directory, asked }] = [heldKv(), downD1()];
     const isolate = new ResolvingIsolate({ credentials: kv, directory, hedged: true });
-    const found = cold(isolate, world.appid);
+    const credentials = cold(isolate, world.appid);
     await until(() => asked.length > 0);
     answer(await recordOf(world.appid));
-    expect(await found).toMatchObject({ source: "kv", credentials: { appid: world.appid } });
+    expect(await credentials).toMatchObject({ source: "kv", credentials: { appid: world.appid } });
   });
 
   it("a cold look-up fails with D1's fault when KV does not have the app either", async () => {
     const { appid } = await World.create();
     const [{ kv, answer }, { directory, asked }] = [heldKv(), downD1()];
     const isolate = new ResolvingIsolate({ credentials: kv, directory, hedged: true });
-    const found = refusalOf(cold(isolate, appid));
+    const credentials = refusalOf(cold(isolate, appid));
     await until(() => asked.length > 0);
     answer(null);
-    expect(await found).toMatchObject({ code: "unavailable", context: { reason: "d1_unavailable" } });
+    expect(await credentials).toMatchObject({ code: "unavailable", context: { reason: "d1_unavailable" } });
   });
 
   it("a cold look-up does not wait for KV when the directory names a closed home", async () => {

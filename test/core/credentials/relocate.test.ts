@@ -24,8 +24,8 @@ describe("looking for an app whose home does not answer", () => {
 
   it("simultaneous searches for an app whose home does not answer read the directory once", async () => {
     const { isolate, believed } = await misplaced("eu");
-    const found = await Promise.all(Array.from({ length: 5 }, () => isolate.relocate(believed)));
-    expect(found.map((each) => each?.credentials.home)).toEqual(Array(5).fill("apac"));
+    const credentials = await Promise.all(Array.from({ length: 5 }, () => isolate.relocate(believed)));
+    expect(credentials.map((each) => each?.credentials.home)).toEqual(Array(5).fill("apac"));
     expect([isolate.trips.single, isolate.tripsToApac.single]).toEqual([1, 1]);
   });
 

@@ -85,7 +85,7 @@ describe("resolving", () => {
   it("a location of KV caches a read record or a miss for an hour", async () => {
     const { appid } = await World.create();
     const gets: unknown[][] = [];
-    const get = async (...given: unknown[]) => void gets.push(given);
+    const get = async (...args: unknown[]) => void gets.push(args);
     await new ResolvingIsolate({ credentials: replacing(env.CREDENTIALS, { get }) }).resolve(appid);
     expect(gets).toEqual([[kvKey(appid), { type: "json", cacheTtl: 3_600 }]]);
   });
@@ -93,7 +93,7 @@ describe("resolving", () => {
   it("KV keeps a sealed record for a day, and no clear secret", async () => {
     const world = await unpublished();
     const puts: unknown[][] = [];
-    const credentials = replacing(env.CREDENTIALS, { put: async (...given: unknown[]) => void puts.push(given) });
+    const credentials = replacing(env.CREDENTIALS, { put: async (...args: unknown[]) => void puts.push(args) });
     await new ResolvingIsolate({ credentials }).resolve(world.appid);
     const sealed = await env.DB.prepare("SELECT secret FROM apps WHERE appid = ?").bind(world.appid).first("secret");
     expect(puts).toEqual([[kvKey(world.appid), expect.any(String), { expirationTtl: 86_400 }]]);
@@ -133,8 +133,8 @@ describe("resolving", () => {
   it("a look-up reports a revoked app as revoked, whichever key sealed its secret", async () => {
     const world = await World.create();
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
-    const found = await new ResolvingIsolate({ masterKeys: [OTHER_KEY] }).resolve(world.appid);
-    expect(found?.credentials).toMatchObject({ revoked: true, keys: [] });
+    const credentials = await new ResolvingIsolate({ masterKeys: [OTHER_KEY] }).resolve(world.appid);
+    expect(credentials?.credentials).toMatchObject({ revoked: true, keys: [] });
   });
 
   it("a look-up gives the previous secret until its overlap ends", async () => {
@@ -144,8 +144,8 @@ describe("resolving", () => {
     const known = async (now: number) => {
       const isolate = new ResolvingIsolate({ credentials: undefined });
       isolate.clock.now = now;
-      const found = await isolate.resolve(world.appid);
-      return found?.credentials.keys.map(({ version, expiresAt }) => [version, expiresAt]);
+      const credentials = await isolate.resolve(world.appid);
+      return credentials?.credentials.keys.map(({ version, expiresAt }) => [version, expiresAt]);
     };
     const current = [await versionOf(world), Number.POSITIVE_INFINITY];
     expect(await known(NOW + 59)).toEqual([current, [first, NOW + 60]]);
@@ -235,9 +235,12 @@ describe("resolving without a good answer of KV", () => {
       kvKey(appid),
       JSON.stringify({ ...record, previousVersion: "b", previousSecret: "v2.00000000.x.y" }),
     );
-    const found = await new ResolvingIsolate().resolve(appid);
-    expect(found).toMatchObject({ source: "kv", credentials: { keys: [{ expiresAt: Number.POSITIVE_INFINITY }] } });
-    expect(found?.credentials.keys).toHaveLength(1);
+    const credentials = await new ResolvingIsolate().resolve(appid);
+    expect(credentials).toMatchObject({
+      source: "kv",
+      credentials: { keys: [{ expiresAt: Number.POSITIVE_INFINITY }] },
+    });
+    expect(credentials?.credentials.keys).toHaveLength(1);
   });
 
   it.each<[string, () => unknown]>([
@@ -398,9 +401,9 @@ describe("refreshing", () => {
   it("a refresh puts only new records into KV", async () => {
     const world = await World.create();
     const puts: string[] = [];
-    const put = async (...given: [string, string]) => {
-      puts.push(given[0]);
-      await env.CREDENTIALS.put(...given);
+    const put = async (...args: [string, string]) => {
+      puts.push(args[0]);
+      await env.CREDENTIALS.put(...args);
     };
     const { isolate, known } = await warm(world, { credentials: replacing(env.CREDENTIALS, { put }) });
     puts.length = 0;
@@ -504,8 +507,8 @@ describe("confirming", () => {
     const { isolate, known } = await warm(world);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
     const question = { trust: "home", bound: "signature", cached: known, client: "", signature: "ab" } as const;
-    const found = await isolate.lookUp(question);
-    expect(found?.credentials.revoked).toBe(true);
+    const credentials = await isolate.lookUp(question);
+    expect(credentials?.credentials.revoked).toBe(true);
     expect(await isolate.resolve(world.appid)).toMatchObject({ credentials: { revoked: true } });
   });
 });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { Isolate } from "../../support/isolate.ts";
 import { INVALID_PARAMETERS, SIGNED_ROUTES, TOKEN_INVALID } from "../../support/signed-routes.ts";
-import { type Replacements, World } from "../../support/world.ts";
+import { type ReplacedBindings, World } from "../../support/world.ts";
 
 const failure = (msg: string) => ({ code: -1, msg, data: "" });
 const CREATE = "/openapi/chat/create_gd";
@@ -176,7 +176,7 @@ describe("a failure", () => {
     expectOwnRequestId(answer.headers);
   });
 
-  it.each<[string, Replacements]>([
+  it.each<[string, ReplacedBindings]>([
     ["DB is not bound", { DB: undefined }],
     ["MASTER_KEY is not set", { MASTER_KEY: undefined }],
     ["MASTER_KEY is empty", { MASTER_KEY: "" }],

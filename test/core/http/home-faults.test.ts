@@ -5,18 +5,18 @@ import { downDb } from "../../support/down-db.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { withoutWaiting } from "../../support/patient-fetch.ts";
 import { replacing } from "../../support/replacing.ts";
-import { type Replacements, World } from "../../support/world.ts";
+import { type ReplacedBindings, World } from "../../support/world.ts";
 
 const NAMED = "The home apac or the directory does not answer: GET /admin/homes says which.";
 
 /** A directory in which only the statements with this text fail. */
-const directoryFailingIn = (text: string): Replacements => ({
+const directoryFailingIn = (text: string): ReplacedBindings => ({
   DB: replacing(env.DB, {
     prepare: (sql: string) => (sql.includes(text) ? downDb(env.DB) : env.DB).prepare(sql),
   }),
 });
 
-const down: Replacements = { HOME_APAC: downDb(env.HOME_APAC) };
+const down: ReplacedBindings = { HOME_APAC: downDb(env.HOME_APAC) };
 
 async function problemOf(answer: Response) {
   const { detail } = await answer.json<{ detail: string }>();

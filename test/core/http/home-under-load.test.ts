@@ -12,18 +12,18 @@ const OVERLOADED = "D1_ERROR: D1 DB is overloaded. Requests queued for too long.
 /** The sessions of a site, by their customers. Fails when a session is not whole. */
 async function wholeSessions(world: World): Promise<Map<string, number>> {
   const { customers, sessions, participants, messages } = await world.stored();
-  const found = new Map<string, number>();
+  const counts = new Map<string, number>();
   for (const { id, customer_external_id } of sessions) {
     const sbs = String(customer_external_id);
     if (sbs.startsWith("before-")) continue;
-    expect(found.has(sbs), `${sbs} has one session`).toBe(false);
-    found.set(sbs, Number(id));
+    expect(counts.has(sbs), `${sbs} has one session`).toBe(false);
+    counts.set(sbs, Number(id));
     expect(messages.filter(({ session_id }) => session_id === id)).toMatchObject([{ content: sbs }]);
     expect(participants.filter(({ session_id }) => session_id === id)).toMatchObject([{ agent_id: 2 }]);
   }
   const known = customers.map(({ external_id }) => String(external_id)).filter((sbs) => !sbs.startsWith("before-"));
-  expect(known.sort()).toEqual([...found.keys()].sort());
-  return found;
+  expect(known.sort()).toEqual([...counts.keys()].sort());
+  return counts;
 }
 
 describe.each(HOMES)("%s going down under load", (broken) => {

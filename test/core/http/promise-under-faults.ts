@@ -6,7 +6,7 @@ import { seedSession } from "../../support/seed-session.ts";
 import type { Answer, Body, World } from "../../support/world.ts";
 
 /** An operation, and how to count its effect in the store: 0 for none, 1 for one whole effect. Any other count is a broken promise. */
-interface Subject {
+interface TestedOperation {
   operation: "create_gd" | "add_kf";
   /** The meaning of one request. It has its own name, so that tests can share a world. Each call of `body` makes a fresh body to sign. */
   begin: (world: World) => Promise<{ body: () => Body; count: () => Promise<number> }>;
@@ -38,7 +38,7 @@ async function countAdded(world: World, id: number): Promise<number> {
   return agents === "" ? 0 : 1;
 }
 
-export const SUBJECTS: Subject[] = [
+export const SUBJECTS: TestedOperation[] = [
   {
     operation: "create_gd",
     begin: async (world) => {
@@ -70,18 +70,18 @@ export function isolateWith(world: World, faults: Faults): World {
 /** Sends one request through faults and checks its answers against the promises. */
 export class PromiseKeeper {
   readonly #world: World;
-  readonly #subject: Subject;
+  readonly #subject: TestedOperation;
   readonly #warm: World | undefined;
   readonly #faults = new Faults();
 
-  private constructor(world: World, subject: Subject, warm: boolean) {
+  private constructor(world: World, subject: TestedOperation, warm: boolean) {
     this.#world = world;
     this.#subject = subject;
     this.#warm = warm ? isolateWith(world, this.#faults) : undefined;
   }
 
   /** @param warm whether the isolate has the app's credentials; otherwise neither the isolate nor KV has them */
-  static async create(world: World, subject: Subject, warm: boolean): Promise<PromiseKeeper> {
+  static async create(world: World, subject: TestedOperation, warm: boolean): Promise<PromiseKeeper> {
     const keeper = new PromiseKeeper(world, subject, warm);
     await keeper.#warm?.create({ kefu_id: [404], fzr_uid: 404 });
     return keeper;

@@ -4,13 +4,13 @@ import { clientAddress } from "../../../src/core/http/client-address.ts";
 import createSession from "../../../src/core/operations/create-session.ts";
 import { systemRuntime } from "../../../src/core/runtime.ts";
 import { CLIENT_LIMIT_PERIOD, ExceededLimits, LIMIT_PERIOD } from "../../../src/core/signed/rate-limit.ts";
-import { Counted } from "../../support/counted.ts";
+import { CountedLimit } from "../../support/counted.ts";
 import { FAULTS, Faults, faultyD1, faultyLimit } from "../../support/faulty-bindings.ts";
 import { startCall, withoutWaiting } from "../../support/patient-fetch.ts";
 import { replacing } from "../../support/replacing.ts";
 import { expectUnwritten } from "../../support/signed-routes.ts";
 import { runtimeAt } from "../../support/test-runtime.ts";
-import { type Answer, hmac, NOW, type Replacements, World } from "../../support/world.ts";
+import { type Answer, hmac, NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -31,7 +31,7 @@ function expectLimited(answer: Answer, seconds: number): void {
 
 /** A world with these limits, and a database that records its calls. */
 async function limitedWorld(limits: { app?: number; client?: number }) {
-  const [app, client] = [new Counted(limits.app ?? 1_000), new Counted(limits.client ?? 1_000)];
+  const [app, client] = [new CountedLimit(limits.app ?? 1_000), new CountedLimit(limits.client ?? 1_000)];
   const faults = new Faults();
   const world = await World.create({ APP_LIMIT: app, CLIENT_LIMIT: client, DB: faultyD1(env.DB, faults) });
   return { world, app, client, trips: () => faults.calls.length };
@@ -136,14 +136,14 @@ describe("an attacker with captured requests", () => {
     return requests;
   }
 
-  it.each<[string, Replacements]>([
+  it.each<[string, ReplacedBindings]>([
     ["with KV", { REPLAY_LOOK_MS: "1000" }],
     ["with KV slower than the replay check", { REPLAY_LOOK_MS: "0" }],
     ["without KV", { NONCES: undefined }],
   ])(
     "replays of captured requests delay no honest request of the app, in an old or a new isolate, %s",
     async (_, bindings) => {
-      const app = new Counted(1_000);
+      const app = new CountedLimit(1_000);
       const world = await World.create({ APP_LIMIT: app, ...bindings });
       const requests = await captured(world, 2);
       const used = app.keys.length;
@@ -206,7 +206,7 @@ describe("an attacker with captured requests", () => {
         return (env.NONCES as KVNamespace).get(key);
       }) as never,
     });
-    const app = new Counted(3);
+    const app = new CountedLimit(3);
     const faults = new Faults();
     const world = await World.create({ APP_LIMIT: app, NONCES: kv, DB: faultyD1(env.DB, faults) });
     await world.create();
@@ -349,7 +349,7 @@ describe("the limit of a client address", () => {
     expect((await madeUp(world, here)).status).toBe(401);
   });
 
-  it.each<[string, Replacements, (world: World) => Promise<void>]>([
+  it.each<[string, ReplacedBindings, (world: World) => Promise<void>]>([
     ["that KV knows", {}, async () => {}],
     ["without CREDENTIALS", { CREDENTIALS: undefined }, async () => {}],
     ["whose record in KV has expired", {}, (world) => env.CREDENTIALS.delete(`app:${world.appid}`)],
@@ -368,7 +368,7 @@ describe("the limit of a client address", () => {
     async (_, bindings, prepare) => {
       const operator = await World.create();
       await prepare(operator);
-      const world = operator.anotherIsolate({ CLIENT_LIMIT: new Counted(3), ...bindings });
+      const world = operator.anotherIsolate({ CLIENT_LIMIT: new CountedLimit(3), ...bindings });
       const here = address(ATTACKED);
       for (let i = 0; i < 5; i++) await madeUp(world, here);
       const statuses: number[] = [];
@@ -387,7 +387,7 @@ describe("the limit of a client address", () => {
   it("the calls of a cold app at an attacked address share one turn", async () => {
     const faults = new Faults();
     const world = (await World.create()).anotherIsolate({
-      CLIENT_LIMIT: new Counted(3),
+      CLIENT_LIMIT: new CountedLimit(3),
       CREDENTIALS: undefined,
       DB: faultyD1(env.DB, faults),
     });
@@ -418,7 +418,7 @@ describe("the limit of a client address", () => {
 
   it("an attacked address can use a rotated secret, and an app that the isolate knows, at once", async () => {
     const operator = await World.create();
-    const world = operator.anotherIsolate({ CLIENT_LIMIT: new Counted(3) });
+    const world = operator.anotherIsolate({ CLIENT_LIMIT: new CountedLimit(3) });
     const here = address(ATTACKED);
     expect((await world.create({}, here)).status).toBe(200);
     for (let i = 0; i < 6; i++) await world.create({}, { ...here, ...forged });
@@ -472,8 +472,8 @@ describe("the limits that an isolate knows to be exceeded", () => {
   it("an isolate remembers exceeded limits as long as Retry-After says, and at most ten thousand of them", async () => {
     const clock = { now: NOW };
     const limits = new ExceededLimits(runtimeAt(() => clock.now * 1000));
-    const none = new Counted(0);
-    expect(await limits.count(new Counted(1), "a", 10)).toBe(true);
+    const none = new CountedLimit(0);
+    expect(await limits.count(new CountedLimit(1), "a", 10)).toBe(true);
     expect(limits.isExceeded("a")).toBe(false);
     expect(await limits.count(none, "a", 10)).toBe(false);
     clock.now += 9;
@@ -523,9 +523,9 @@ describe("a broken limiter", () => {
     const world = await World.create();
     const faults = new Faults(() => fault);
     const isolate = world.anotherIsolate({
-      APP_LIMIT: faultyLimit(new Counted(0), faults, "APP_LIMIT"),
-      SITE_LIMIT: faultyLimit(new Counted(0), faults, "SITE_LIMIT"),
-      CLIENT_LIMIT: faultyLimit(new Counted(0), faults, "CLIENT_LIMIT"),
+      APP_LIMIT: faultyLimit(new CountedLimit(0), faults, "APP_LIMIT"),
+      SITE_LIMIT: faultyLimit(new CountedLimit(0), faults, "SITE_LIMIT"),
+      CLIENT_LIMIT: faultyLimit(new CountedLimit(0), faults, "CLIENT_LIMIT"),
     });
     await env.CREDENTIALS.delete(`app:${world.appid}`);
     const call = await startCall(isolate, "create_gd", isolate.createBody());

@@ -12,10 +12,10 @@ import {
   TOKEN_INVALID,
 } from "../../support/signed-routes.ts";
 import { staleKv } from "../../support/stale-kv.ts";
-import { type Body, NOW, type Replacements, World } from "../../support/world.ts";
+import { type Body, NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 /** The same rules must hold for every state of KV, because KV never decides. */
-const KV_STATES: [string, () => Replacements][] = [
+const KV_STATES: [string, () => ReplacedBindings][] = [
   ["KV knows", () => ({ REPLAY_LOOK_MS: "1000" })],
   ["KV is not bound", () => ({ NONCES: undefined })],
   ["KV still answers its first miss", () => ({ NONCES: staleKv(env.NONCES), REPLAY_LOOK_MS: "1000" })],
@@ -193,9 +193,9 @@ export function replaySuite(route: SignedRoute): void {
     const kvCalls: string[] = [];
     const counted =
       (name: "get" | "put") =>
-      (...given: [string]) => {
+      (...args: [string]) => {
         kvCalls.push(name);
-        return (env.NONCES[name] as (...given: [string]) => Promise<unknown>).apply(env.NONCES, given);
+        return (env.NONCES[name] as (...args: [string]) => Promise<unknown>).apply(env.NONCES, args);
       };
     const NONCES = replacing(env.NONCES, { get: counted("get"), put: counted("put") });
     const first = await World.create({ DB: db, NONCES });

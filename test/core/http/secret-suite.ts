@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { countingDb } from "../../support/counting-db.ts";
 import { expectAccepted, expectTokenInvalid, type SignedRoute } from "../../support/signed-routes.ts";
 import { staleKv } from "../../support/stale-kv.ts";
-import { NOW, type Replacements, World } from "../../support/world.ts";
+import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 /** Caches that an operator's change has not reached. */
 const BEHIND = [
@@ -141,7 +141,7 @@ export function secretSuite(route: SignedRoute): void {
   });
 
   describe("an appid that was lost and issued again, with its secret, to another site", () => {
-    async function reissued(change: Replacements) {
+    async function reissued(change: ReplacedBindings) {
       const before = await World.create(change);
       const next = await World.create();
       await send(before);
@@ -156,7 +156,7 @@ export function secretSuite(route: SignedRoute): void {
       return { before, next };
     }
 
-    it.each<[string, Replacements]>([
+    it.each<[string, ReplacedBindings]>([
       ["with KV", {}],
       ["without KV", { CREDENTIALS: undefined }],
     ])("an appid that was issued again to another site writes only into the new site, %s", async (_, change) => {

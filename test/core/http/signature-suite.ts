@@ -101,14 +101,14 @@ export function signatureSuite(route: SignedRoute): void {
 
   describe("signature of another appid", () => {
     /** The answers to a known app with a wrong signature, and with each malformed signature. */
-    let wrong: Seen;
-    let malformed: Seen[];
+    let wrong: SeenAnswer;
+    let malformed: SeenAnswer[];
     let world: World;
     let body: Body;
     const seenAs = (by: World, appid: string, signature?: HeadersInit) =>
       seen(by, route, { ...body, appid }, signature);
     const seenMalformed = async (by: World, appid: string) => {
-      const answers: Seen[] = [];
+      const answers: SeenAnswer[] = [];
       for (const [, headers] of UNUSABLE) answers.push(await seenAs(by, appid, headers("ab".repeat(32))));
       return answers;
     };
@@ -154,14 +154,14 @@ async function revoked(): Promise<{ by: World; appid: string }> {
   return { by, appid: by.appid };
 }
 
-interface Seen {
+interface SeenAnswer {
   status: number;
   headers: Record<string, string>;
   text: string;
 }
 
 /** All that a caller sees of an answer, except the request id. By default the signature is right. */
-async function seen(by: World, route: SignedRoute, fields: Body, signature?: HeadersInit): Promise<Seen> {
+async function seen(by: World, route: SignedRoute, fields: Body, signature?: HeadersInit): Promise<SeenAnswer> {
   const body = JSON.stringify(fields);
   const headers = new Headers(signature ?? named(await hmac(by.secret, body)));
   headers.set("content-type", "application/json");

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { Counted } from "../../support/counted.ts";
+import { CountedLimit } from "../../support/counted.ts";
 import { expectUnwritten } from "../../support/signed-routes.ts";
 import { type Answer, hmac, World } from "../../support/world.ts";
 
@@ -14,7 +14,7 @@ function expectLimited({ status, envelope, headers }: Answer): void {
 async function callers(most: number, ofApps?: RateLimit) {
   // The site is not in main: there a statement that wrongly asks the directory would work by accident.
   const home = "apac";
-  const limit = new Counted(most);
+  const limit = new CountedLimit(most);
   const isolate = await World.create({ SITE_LIMIT: limit, APP_LIMIT: ofApps }, home);
   const honest = await World.create({}, home);
   const issued = await isolate.admin("POST", `/admin/sites/${isolate.siteId}/apps`, { name: "Second" });
@@ -80,7 +80,7 @@ describe("the limit of a site", () => {
   });
 
   it("an app that exceeds its own limit does not use up the limit of its site", async () => {
-    const { first, second } = await callers(100, new Counted(1));
+    const { first, second } = await callers(100, new CountedLimit(1));
     for (const app of [first, first, second]) expect((await app.create()).status).toBe(200);
     expectLimited(await first.create());
     expect((await second.create()).status).toBe(200);

@@ -8,14 +8,14 @@ import { databaseOf } from "../../support/homes.ts";
 import { startCall } from "../../support/patient-fetch.ts";
 import { recordOf } from "../../support/resolving-isolate.ts";
 import { expectTokenInvalid } from "../../support/signed-routes.ts";
-import { type Answer, NOW, type Replacements, World } from "../../support/world.ts";
+import { type Answer, NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 /**
  * Tests what an attacker who writes to KV can do with an app's home. threats.test.ts has the cases in which homes answer. The tests watch
  * two databases: the database that has the app, and the database that a record names.
  */
 
-const BINDING: Record<string, keyof Replacements> = { main: "DB", apac: "HOME_APAC", eu: "HOME_EU" };
+const BINDING: Record<string, keyof ReplacedBindings> = { main: "DB", apac: "HOME_APAC", eu: "HOME_EU" };
 
 /** The database of a home. `eu` is a home without sites, and `nowhere` is not bound. */
 const realDb = (home: string) => (home === "eu" ? env.UNMIGRATED : databaseOf(home));
@@ -24,9 +24,9 @@ const realDb = (home: string) => (home === "eu" ? env.UNMIGRATED : databaseOf(ho
 type Plans = Record<string, (nth: number) => Fault | undefined>;
 
 /** An isolate of the world's deployment, with faults in its homes. */
-function faulty(world: World, plans: Plans, bindings: Replacements = {}) {
+function faulty(world: World, plans: Plans, bindings: ReplacedBindings = {}) {
   const faults: Record<string, Faults> = {};
-  const bound: Replacements = {};
+  const bound: ReplacedBindings = {};
   const all: Plans = { main: () => undefined, ...plans };
   for (const [home, plan] of Object.entries(all)) {
     const through = new Faults(({ nth }) => plan(nth));
@@ -116,7 +116,7 @@ describe("a record of KV that names a silent home", () => {
 });
 
 describe("a slow home that is the right one", () => {
-  it.each<[string, Plans, Replacements]>([
+  it.each<[string, Plans, ReplacedBindings]>([
     ["answers", {}, {}],
     ["is down", {}, { DB: downDb(env.DB) }],
     ["is silent", { main: hangs }, {}],

@@ -117,7 +117,7 @@ describe("the reader of bodies", () => {
     const { body, seen } = upload(10);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     for (const name of ["ArrayBuffer", "Uint8Array"] as const) {
-      const real = globalThis[name] as unknown as new (...given: unknown[]) => ArrayBufferLike;
+      const real = globalThis[name] as unknown as new (...args: unknown[]) => ArrayBufferLike;
       vi.stubGlobal(
         name,
         new Proxy(real, {

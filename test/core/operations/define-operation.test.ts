@@ -52,9 +52,9 @@ describe("defining an operation", () => {
   it("no operation can replace a value of the claim", () => {
     const { statements, db } = recordingDb();
     const operation = defined("closed", { bind: () => ({ owner: "forged", siteId: 2 }) });
-    const asked = operation.read({});
-    if (!asked.ok) throw new Error(asked.reason);
-    operation.batch(db, { owner: "own", siteId: 1, key: null } as never, asked.value, 1);
+    const operationInput = operation.read({});
+    if (!operationInput.ok) throw new Error(operationInput.reason);
+    operation.batch(db, { owner: "own", siteId: 1, key: null } as never, operationInput.value, 1);
     const bound = statements.flatMap(({ values }) => values);
     expect(bound).toContain("own");
     for (const forged of ["forged", 2]) expect(bound).not.toContain(forged);

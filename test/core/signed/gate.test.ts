@@ -10,7 +10,7 @@ import { databaseOf } from "../../support/homes.ts";
 import { eventsOn } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { SIGNED_ROUTES } from "../../support/signed-routes.ts";
-import { type Answer, type Replacements, World } from "../../support/world.ts";
+import { type Answer, type ReplacedBindings, World } from "../../support/world.ts";
 import { NOTHING, observedHomes } from "./observed-homes.ts";
 
 const HOMES = ["main", "apac"];
@@ -89,8 +89,8 @@ describe("an app", () => {
 });
 
 describe("a stale record of KV", () => {
-  type Stale = (record: AppRecord, world: World) => Promise<AppRecord> | AppRecord;
-  const STALE: [string, Stale][] = [
+  type MakeStale = (record: AppRecord, world: World) => Promise<AppRecord> | AppRecord;
+  const STALE: [string, MakeStale][] = [
     ["of the other home", (record) => ({ ...record, home: otherThan(record.home) })],
     ["of an unknown home", (record) => ({ ...record, home: "eu" })],
     ["of another version", (record) => record],
@@ -367,7 +367,7 @@ describe("a closed home", () => {
 });
 
 describe("a home that does not answer", () => {
-  it.each<[string, Replacements]>([
+  it.each<[string, ReplacedBindings]>([
     ["is down", { HOME_EU: downDb(env.HOME_APAC) }],
     ["is not bound", {}],
   ])("when a home %s, the request is done once in the home that the directory names", async (_, bindings) => {

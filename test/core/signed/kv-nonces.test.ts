@@ -72,7 +72,7 @@ describe("answerWithin", () => {
 describe("rememberNonce", () => {
   it("rememberNonce writes nothing for a request without a ranstr", async () => {
     const puts: unknown[] = [];
-    const kv = replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) });
+    const kv = replacing(env.NONCES, { put: async (...args: unknown[]) => void puts.push(args) });
     await rememberNonce(kv, undefined, consoleTelemetry);
     expect([puts, await isKnownToKv(kv, undefined)]).toEqual([[], false]);
   });
@@ -80,7 +80,7 @@ describe("rememberNonce", () => {
   it("KV forgets a remembered nonce when it has expired", async () => {
     const puts: unknown[][] = [];
     await rememberNonce(
-      replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) }),
+      replacing(env.NONCES, { put: async (...args: unknown[]) => void puts.push(args) }),
       nonceKey("app", "ranstr"),
       consoleTelemetry,
     );

@@ -2,19 +2,19 @@ import { env } from "cloudflare:workers";
 import { replacing } from "../../support/replacing.ts";
 
 /** How many statements a database has prepared, and how many batches it got. */
-interface Asked {
+interface AskedCounts {
   statements: number;
   batches: number;
 }
 
-const observed = (db: D1Database, asked: Asked): D1Database =>
+const observed = (db: D1Database, command: AskedCounts): D1Database =>
   replacing(db, {
     prepare: (sql: string) => {
-      asked.statements += 1;
+      command.statements += 1;
       return db.prepare(sql);
     },
     batch: (statements: D1PreparedStatement[]) => {
-      asked.batches += 1;
+      command.batches += 1;
       return db.batch(statements);
     },
   });
@@ -33,4 +33,4 @@ export function observedHomes({ main = env.DB, apac = env.HOME_APAC } = {}) {
   };
 }
 
-export const NOTHING: Asked = { statements: 0, batches: 0 };
+export const NOTHING: AskedCounts = { statements: 0, batches: 0 };

@@ -210,13 +210,13 @@ describe("runBatch", () => {
   it("runBatch gives each try its number within the request, counting earlier runs", async () => {
     const faults = new Faults(({ nth }) => (nth < 2 ? "before" : undefined));
     const db = faultyD1(env.DB, faults);
-    const told: number[] = [];
+    const reports: number[] = [];
     const batch = (attempt: number) => {
-      told.push(attempt);
+      reports.push(attempt);
       return { outcome: db.prepare("SELECT 1 AS one") };
     };
     await withoutWaiting(runBatch(RUNTIME, db, batch, tries(3)), faults);
-    expect(told).toEqual([4, 5, 6]);
+    expect(reports).toEqual([4, 5, 6]);
   });
 
   it("runBatch reports an unknown result when the database answers without the row", async () => {

@@ -206,8 +206,8 @@ describe("the rows that a create with two agents writes", () => {
     ["apac", "events and a webhook", results["rows.webhook"].value, newWebhook],
   ])(
     "a create with two agents in %s with %s writes %i rows in one batch, and no more for a known customer",
-    async (...given) => {
-      const [home, , stated, prepare = async () => {}, key] = given;
+    async (...args) => {
+      const [home, , stated, prepare = async () => {}, key] = args;
       const written: number[] = [];
       const db = databaseOf(home);
       const batch = async (statements: D1PreparedStatement[]) => {
@@ -237,13 +237,13 @@ it("a create in a warm isolate takes the trip, the read rows and the keys of KV 
   });
   const counted = (kv: KVNamespace) =>
     replacing(kv, {
-      get: (...given: [never, never]) => {
+      get: (...args: [never, never]) => {
         read += 1;
-        return kv.get(...given);
+        return kv.get(...args);
       },
-      put: (...given: [never, never]) => {
+      put: (...args: [never, never]) => {
         put += 1;
-        return kv.put(...given);
+        return kv.put(...args);
       },
     });
   const world = await World.create({ DB: db, NONCES: counted(env.NONCES), CREDENTIALS: counted(env.CREDENTIALS) });

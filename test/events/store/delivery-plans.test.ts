@@ -17,7 +17,7 @@ import { NOW, World } from "../../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 
-interface Ran {
+interface RanStatement {
   sql: string;
   plan: string[];
   read: number;
@@ -25,8 +25,8 @@ interface Ran {
 }
 
 /** A database that records the written rows and the query plan of each statement. */
-function watched(): { db: D1Database; ran: Ran[] } {
-  const ran: Ran[] = [];
+function watched(): { db: D1Database; ran: RanStatement[] } {
+  const ran: RanStatement[] = [];
   const bound = new WeakMap<object, { sql: string; values: unknown[] }>();
   const note = async (statement: D1PreparedStatement, { meta }: D1Result) => {
     const { sql, values } = bound.get(statement) ?? { sql: "", values: [] };
@@ -59,7 +59,7 @@ function watched(): { db: D1Database; ran: Ran[] } {
 const NOT_STORED =
   /^SCAN ((asked|each) VIRTUAL TABLE INDEX 1:|health|in_flight|longest|never_tried|waiting|webhook|search|step|looked|begin|newest|\(subquery-\d+\)|json_each VIRTUAL TABLE INDEX 1:|wanted VIRTUAL TABLE INDEX 1:|CONSTANT ROW)( LEFT-JOIN)?$/;
 
-const scansOf = (ran: Ran[]) =>
+const scansOf = (ran: RanStatement[]) =>
   ran.flatMap(({ plan }) => plan).filter((step) => step.startsWith("SCAN") && !NOT_STORED.test(step));
 
 /** A webhook with three due deliveries, beside a thousand that wait for their next attempt and a thousand that have ended. */

@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => void vi.unstubAllGlobals());
 
 const down = () => new Response("down", { status: 502 });
-const warnings = () => team.kept.warnings.map(({ fault }) => fault);
+const warnings = () => team.keptRecords.warnings.map(({ fault }) => fault);
 const both = async () => [await team.reasonOf(known), await team.reasonOf(fresh)];
 
 describe("the keys of a team", () => {
@@ -51,11 +51,11 @@ describe("the keys of a team", () => {
   it("a fetch of the Access keys is finished even when the request that began it goes away", async () => {
     let answer: (response: Response) => void = () => {};
     team.answer = () => new Promise((resolve) => (answer = resolve));
-    const left: Promise<unknown>[] = [];
-    const abandoned = team.verifyLeaving(known, (work) => void left.push(work));
-    await eventually(() => expect(left).toHaveLength(1));
+    const pendingWork: Promise<unknown>[] = [];
+    const abandoned = team.verifyLeaving(known, (work) => void pendingWork.push(work));
+    await eventually(() => expect(pendingWork).toHaveLength(1));
     answer(showing(key));
-    await left[0];
+    await pendingWork[0];
     team.answer = down;
     expect(await team.reasonOf(known)).toBeUndefined();
     expect(team.fetched).toHaveLength(1);
@@ -166,7 +166,7 @@ describe("known keys while the endpoint is down", () => {
     expect(team.fetched).toHaveLength(2);
     team.clock.now += MINUTE;
     expect(await team.reasonOf(known)).toBeUndefined();
-    expect(team.kept.warnings).toEqual(
+    expect(team.keptRecords.warnings).toEqual(
       Array(2).fill({
         warning: "the certs of Cloudflare Access could not be fetched",
         url: CERTS,

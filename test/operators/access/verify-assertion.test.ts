@@ -38,7 +38,7 @@ describe("an assertion that Access made", () => {
       expect(await team.verify(await assertionOf(each))).toEqual({ ok: true, person });
     }
     expect(team.fetched).toEqual(["https://shop.cloudflareaccess.com/cdn-cgi/access/certs"]);
-    expect(team.kept.warnings).toEqual([]);
+    expect(team.keptRecords.warnings).toEqual([]);
   });
 
   it("an Access assertion may name one audience, or several that include ours", async () => {

@@ -263,18 +263,18 @@ describe("GET /admin/sites/:site_id/refusals", () => {
     ];
     const other = await newSite(site.home);
     await newRefusal(other, { requestId: idAt(NOW) });
-    const found = async (query: string) => {
+    const foundIds = async (query: string) => {
       const { body } = await call(site, "GET", `/admin/sites/${site.siteId}/refusals?${query}`);
       return (body as Page).items.map(({ request_id }) => request_id);
     };
-    expect(await found("")).toEqual([d, c, b, a]);
-    expect(await found(`appid=${site.appid}`)).toEqual([d, c, b, a]);
-    expect(await found("appid=another")).toEqual([]);
-    expect(await found("reason=fields_invalid")).toEqual([a]);
-    expect(await found("operation=add_kf")).toEqual([b]);
-    expect(await found(`since=${NOW - 30}&until=${NOW - 20}`)).toEqual([c, b]);
-    expect(await found(`since=${NOW - 29}&until=${NOW - 21}`)).toEqual([]);
-    expect(await found(`until=${NOW - 30}&reason=timestamp_stale`)).toEqual([b]);
+    expect(await foundIds("")).toEqual([d, c, b, a]);
+    expect(await foundIds(`appid=${site.appid}`)).toEqual([d, c, b, a]);
+    expect(await foundIds("appid=another")).toEqual([]);
+    expect(await foundIds("reason=fields_invalid")).toEqual([a]);
+    expect(await foundIds("operation=add_kf")).toEqual([b]);
+    expect(await foundIds(`since=${NOW - 30}&until=${NOW - 20}`)).toEqual([c, b]);
+    expect(await foundIds(`since=${NOW - 29}&until=${NOW - 21}`)).toEqual([]);
+    expect(await foundIds(`until=${NOW - 30}&reason=timestamp_stale`)).toEqual([b]);
   });
 
   it("a filtered page of refusals ends after 10,000 rows read, with a cursor to go on", async () => {
@@ -552,8 +552,8 @@ describe("a request id that is not found", () => {
       const path = of === "site" ? `/admin/sites/${world.siteId}` : "/admin";
       const { status, body } = await call(isolate, "GET", `${path}/requests/${idAt(AT - 7_200)}`);
       const detail = expect.stringMatching(/These homes do not answer, .*: apac\.$/);
-      const told = { detail, at: AT - 7_200, homes_down: ["apac"] };
-      expect([status, body]).toEqual([404, expect.objectContaining(told)]);
+      const expected = { detail, at: AT - 7_200, homes_down: ["apac"] };
+      expect([status, body]).toEqual([404, expect.objectContaining(expected)]);
     },
   );
 
@@ -564,8 +564,8 @@ describe("a request id that is not found", () => {
     const { world } = await journaled();
     await newRefusal(world, { requestId: idAt(NOW + seconds), skipped: 3 });
     const { status, body } = await call(world, "GET", `/admin/sites/${world.siteId}/requests/${idAt(NOW + seconds)}`);
-    const told = { detail: expect.stringContaining(detail), at: NOW + seconds, around: [], left_out: 0 };
-    expect([status, body]).toEqual([404, expect.objectContaining(told)]);
+    const expected = { detail: expect.stringContaining(detail), at: NOW + seconds, around: [], left_out: 0 };
+    expect([status, body]).toEqual([404, expect.objectContaining(expected)]);
   });
 });
 

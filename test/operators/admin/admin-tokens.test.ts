@@ -5,7 +5,7 @@ import { systemRuntime } from "../../../src/core/runtime.ts";
 import { newTokenText } from "../../../src/operators/access/token-text.ts";
 import { call, problem, read } from "../../support/admin-calls.ts";
 import { downDb } from "../../support/down-db.ts";
-import type { Replacements } from "../../support/isolate.ts";
+import type { ReplacedBindings } from "../../support/isolate.ts";
 import { newToken } from "../../support/new-token.ts";
 import { ADMIN_TOKEN, NOW, World } from "../../support/world.ts";
 
@@ -13,16 +13,16 @@ afterEach(() => void vi.restoreAllMocks());
 
 const DAY = 86_400;
 
-interface Made {
+interface MadeToken {
   id: string;
   token: string;
 }
 
 /** Makes a token with the root token. */
-async function made(world: World, body: Record<string, unknown> = {}): Promise<Made> {
+async function made(world: World, body: Record<string, unknown> = {}): Promise<MadeToken> {
   const answer = await call(world, "POST", "/admin/tokens", { name: "Nightly", role: "viewer", ...body });
   expect(answer.status).toBe(201);
-  return answer.body as Made;
+  return answer.body as MadeToken;
 }
 
 /** Calls the admin API with a token. */
@@ -56,7 +56,7 @@ describe("making a token", () => {
         expires_at: null,
       },
     ]);
-    const { id, token } = body as Made;
+    const { id, token } = body as MadeToken;
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
     expect(await rowOf(id)).toEqual({
       id,
@@ -297,7 +297,7 @@ describe("the root token", () => {
 });
 
 describe("a token while the directory is down", () => {
-  const DOWN: Replacements = { DB: downDb(env.DB) };
+  const DOWN: ReplacedBindings = { DB: downDb(env.DB) };
   /** A call that homes answer without the directory. */
   const AUDIT = "/admin/audit";
 
@@ -383,8 +383,8 @@ describe("a token while the directory is down", () => {
 
 describe("a caller who tries tokens", () => {
   const limited = () => {
-    let left = 2;
-    return { CLIENT_LIMIT: { limit: async () => ({ success: left-- > 0 }) } as unknown as RateLimit };
+    let triesLeft = 2;
+    return { CLIENT_LIMIT: { limit: async () => ({ success: triesLeft-- > 0 }) } as unknown as RateLimit };
   };
   const from = { "cf-connecting-ip": "192.0.2.7" };
 

@@ -140,9 +140,7 @@ describe("a webhook's secret and the path of its URL", () => {
   it("a webhook's secret is in no log, no table and no later answer, and its URL path is in no log", async () => {
     const said: string[] = [];
     for (const method of ["log", "info", "warn", "error", "debug"] as const) {
-      vi.spyOn(console, method).mockImplementation(
-        (...given: unknown[]) => void said.push(given.map(String).join(" ")),
-      );
+      vi.spyOn(console, method).mockImplementation((...args: unknown[]) => void said.push(args.map(String).join(" ")));
     }
     const world = await World.create();
     const token = "token-Zq81Kd";

@@ -1,14 +1,14 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { Counted } from "../../support/counted.ts";
+import { CountedLimit } from "../../support/counted.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FAULTS, Faults, faultyD1, faultyLimit } from "../../support/faulty-bindings.ts";
-import type { Replacements } from "../../support/isolate.ts";
+import type { ReplacedBindings } from "../../support/isolate.ts";
 import { newToken } from "../../support/new-token.ts";
 import { ADMIN_TOKEN, World } from "../../support/world.ts";
 
 /** A site with a token, which lists its agents (GET) or adds one (POST). */
-async function limited(bindings: Replacements = {}) {
+async function limited(bindings: ReplacedBindings = {}) {
   const log = vi.spyOn(console, "log").mockReturnValue();
   const faults = new Faults();
   const world = await World.create({ ...bindings, DB: faultyD1(env.DB, faults) });
@@ -22,7 +22,7 @@ async function limited(bindings: Replacements = {}) {
         ...(method === "POST" && { body: JSON.stringify({ id: ++last, name: "Li Na" }) }),
       }),
     );
-  const status = async (...given: Parameters<typeof send>) => (await send(...given)).status;
+  const status = async (...args: Parameters<typeof send>) => (await send(...args)).status;
   const stored = () =>
     env.DB.prepare("SELECT count(*) AS n FROM agents WHERE site_id = ? AND id > 700000")
       .bind(world.siteId)
@@ -46,8 +46,8 @@ describe("a token over its limit", () => {
   ] as const)(
     "a token over its limit %s is refused and changes nothing; its calls of the other kind are served",
     async (name, reason, method, other, does) => {
-      const limit = new Counted(2);
-      const bindings: Replacements = name === "TOKEN_READS" ? { TOKEN_READS: limit } : { TOKEN_CHANGES: limit };
+      const limit = new CountedLimit(2);
+      const bindings: ReplacedBindings = name === "TOKEN_READS" ? { TOKEN_READS: limit } : { TOKEN_CHANGES: limit };
       const { id, send, status, stored, logged } = await limited(bindings);
       const detail = `The token ${id} ${does}`;
       const done = method === "POST" ? 201 : 200;
@@ -63,7 +63,7 @@ describe("a token over its limit", () => {
   );
 
   it("a token over its limit is refused for 10 seconds: each answer takes a second and reads nothing", async () => {
-    const limit = new Counted(0);
+    const limit = new CountedLimit(0);
     const { world, faults, status } = await limited({ TOKEN_CHANGES: limit });
     expect(await status("POST")).toBe(429);
     faults.plan(() => undefined);
@@ -79,7 +79,7 @@ describe("a token over its limit", () => {
 
   it("a token over its limit is refused while the directory is down too", async () => {
     vi.spyOn(console, "error").mockReturnValue();
-    const { faults, status } = await limited({ TOKEN_READS: new Counted(1) });
+    const { faults, status } = await limited({ TOKEN_READS: new CountedLimit(1) });
     expect(await status("GET")).toBe(200);
     faults.plan(() => "before");
     expect(await status("GET")).toBe(429);
@@ -87,7 +87,7 @@ describe("a token over its limit", () => {
 });
 
 it("the root token and unknown tokens do not count towards the limits of tokens", async () => {
-  const limit = new Counted(0);
+  const limit = new CountedLimit(0);
   const { status, stored } = await limited({ TOKEN_CHANGES: limit, TOKEN_READS: limit });
   for (let n = 0; n < 5; n++) expect(await status("POST", ADMIN_TOKEN)).toBe(201);
   expect(await status("GET", ADMIN_TOKEN)).toBe(200);
@@ -102,7 +102,7 @@ it.each(FAULTS)("a broken limiter limits no token: %s", async (fault) => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
   try {
     const faults = new Faults(() => fault);
-    const { status } = await limited({ TOKEN_READS: faultyLimit(new Counted(0), faults, "TOKEN_READS") });
+    const { status } = await limited({ TOKEN_READS: faultyLimit(new CountedLimit(0), faults, "TOKEN_READS") });
     const answer = status("GET");
     await eventually(() => expect(faults.calls).toEqual(["TOKEN_READS.limit"]));
     await vi.advanceTimersByTimeAsync(500);
@@ -114,7 +114,7 @@ it.each(FAULTS)("a broken limiter limits no token: %s", async (fault) => {
 
 describe("a token with four changes in flight in an isolate", () => {
   /** Sends changes at once. The database runs them only after `ended`. */
-  async function inFlight(amount = 4, bindings: Replacements = {}) {
+  async function inFlight(amount = 4, bindings: ReplacedBindings = {}) {
     const site = await limited(bindings);
     const { faults, send } = site;
     faults.plan(({ name }) => (name === "DB.batch" ? "late" : undefined));
@@ -129,9 +129,9 @@ describe("a token with four changes in flight in an isolate", () => {
 
   it("a token's fifth change at once is 429 and changes nothing, and the next one works after a running one ends", async () => {
     const { id, faults, send, status, ended, stored, logged } = await inFlight();
-    const asked = faults.calls.length;
+    const callsBefore = faults.calls.length;
     expect(await refusal(await send("POST"))).toEqual(problem(`The token ${id} has 4 changes under way.`, "1"));
-    expect(faults.calls).toHaveLength(asked);
+    expect(faults.calls).toHaveLength(callsBefore);
     expect(logged()).toMatchObject({ status: 429, reason: "token_in_flight" });
     expect(await status("GET")).toBe(200);
     expect(await ended()).toEqual([201, 201, 201, 201]);
@@ -146,7 +146,7 @@ describe("a token with four changes in flight in an isolate", () => {
   });
 
   it("changes that are refused because four are running count towards the token's limit of changes", async () => {
-    const limit = new Counted(20);
+    const limit = new CountedLimit(20);
     const { ended, status, id } = await inFlight(20, { TOKEN_CHANGES: limit });
     await ended();
     expect(limit.keys).toEqual(Array(20).fill(`token_changes ${id}`));

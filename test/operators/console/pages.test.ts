@@ -141,18 +141,18 @@ describe("apps", () => {
       expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('"overlap_seconds-error"')]);
     }
     expect((await visitor.open(`${path}/rotate?overlap_seconds=3600`)).path).toBe(path);
-    const asked = await visitor.press(app, "Rotate", { Overlap: "3600", "Which secret stops": "previous" });
-    expect([asked.path, asked.heading]).toEqual([
+    const askPage = await visitor.press(app, "Rotate", { Overlap: "3600", "Which secret stops": "previous" });
+    expect([askPage.path, askPage.heading]).toEqual([
       `${path}/rotate?overlap_seconds=3600&ends=previous`,
       "Rotate the secret?",
     ]);
-    expect(asked.text).toContain(
+    expect(askPage.text).toContain(
       "The previous secret Stops at once. Without this rotation it works until 16 Jan 2027, 08:00.",
     );
-    expect(asked.text).toContain("The secret in use Works until 15 Jan 2027, 09:00.");
+    expect(askPage.text).toContain("The secret in use Works until 15 Jan 2027, 09:00.");
     expect(await world.operated()).toEqual(before);
     expect((await world.create()).status).toBe(200);
-    const next = (await visitor.press(asked, "Rotate now")).code("secret");
+    const next = (await visitor.press(askPage, "Rotate now")).code("secret");
     const statuses = [];
     for (const secret of [world.secret, first, next]) {
       world.secret = secret;
@@ -168,10 +168,10 @@ describe("apps", () => {
     const app = await visitor.open(path);
     const none = await visitor.press(app, "Rotate", { Overlap: "0", "Which secret stops": "current" });
     expect([none.status, none.text.includes("Without an overlap both stop")]).toEqual([400, true]);
-    const asked = await visitor.press(app, "Rotate", { Overlap: "3600", "Which secret stops": "current" });
-    expect(asked.text).toContain("The previous secret Works until 16 Jan 2027, 08:00, as before.");
-    expect(asked.text).toContain("The secret made last, which nobody received Stops at once.");
-    const next = await visitor.press(asked, "Rotate now");
+    const askPage = await visitor.press(app, "Rotate", { Overlap: "3600", "Which secret stops": "current" });
+    expect(askPage.text).toContain("The previous secret Works until 16 Jan 2027, 08:00, as before.");
+    expect(askPage.text).toContain("The secret made last, which nobody received Stops at once.");
+    const next = await visitor.press(askPage, "Rotate now");
     expect([next.heading, next.text.includes("16 Jan 2027, 08:00")]).toEqual(["The secret was rotated", true]);
     const statuses = [];
     for (const secret of [world.secret, lost, next.code("secret")]) {
@@ -186,10 +186,10 @@ describe("apps", () => {
     const path = `${site}/apps/${world.appid}`;
     await visitor.submit(await visitor.open(path), "Rotate", { Overlap: "86400" });
     const app = await visitor.open(path);
-    const asked = await visitor.press(app, "Rotate", { Overlap: "3600", "Which secret stops": "current" });
+    const askPage = await visitor.press(app, "Rotate", { Overlap: "3600", "Which secret stops": "current" });
     await world.admin("POST", `/admin/apps/${world.appid}/end-overlap`);
     const before = await world.operated();
-    const late = await visitor.press(asked, "Rotate now");
+    const late = await visitor.press(askPage, "Rotate now");
     expect(late.notices).toEqual(["The overlap is over by now, so the secret in use goes on. Nothing was changed."]);
     expect(await world.operated()).toEqual(before);
   });
@@ -198,10 +198,10 @@ describe("apps", () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     await visitor.submit(await visitor.open(path), "Rotate", { Overlap: "86400" });
-    const asked = await visitor.open(`${path}/end-overlap`);
+    const askPage = await visitor.open(`${path}/end-overlap`);
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { ends: "previous" });
     const before = await world.operated();
-    expect((await visitor.press(asked, "The old secret stops now")).notices).toEqual([
+    expect((await visitor.press(askPage, "The old secret stops now")).notices).toEqual([
       "The secret was rotated since this form was shown. Nothing was changed now.",
     ]);
     expect(await world.operated()).toEqual(before);
@@ -210,12 +210,12 @@ describe("apps", () => {
   it("an app is rotated without an overlap only after a page that says that the secret in use stops at once", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
-    const asked = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
-    expect(asked.text).toContain("The secret in use Stops at once.");
-    expect(asked.text).not.toContain("The previous secret");
+    const askPage = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
+    expect(askPage.text).toContain("The secret in use Stops at once.");
+    expect(askPage.text).not.toContain("The previous secret");
     expect((await world.create()).status).toBe(200);
-    expect(asked.link("Cancel")).toBe(path);
-    const rotated = await visitor.press(asked, "Rotate now");
+    expect(askPage.link("Cancel")).toBe(path);
+    const rotated = await visitor.press(askPage, "Rotate now");
     expect(rotated.heading).toBe("The secret was rotated");
     const next = rotated.code("secret");
     expect((await world.create()).status).toBe(401);
@@ -226,10 +226,10 @@ describe("apps", () => {
   it("a secret rotation must be confirmed again when another rotation came first", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
-    const asked = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
+    const askPage = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
     const before = await world.operated();
-    expect((await visitor.press(asked, "Rotate now")).notices).toEqual([
+    expect((await visitor.press(askPage, "Rotate now")).notices).toEqual([
       "The secret was rotated since this form was shown. Nothing was changed now.",
     ]);
     expect(await world.operated()).toEqual(before);
@@ -239,9 +239,9 @@ describe("apps", () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const app = await visitor.open(path);
-    const asked = await visitor.open(app.link("Revoke this app…"));
+    const askPage = await visitor.open(app.link("Revoke this app…"));
     expect((await world.create()).status).toBe(200);
-    const page = await visitor.press(asked, "Revoke for good");
+    const page = await visitor.press(askPage, "Revoke for good");
     expect([page.path.split("?")[0], page.notices]).toEqual([path, ["The app was revoked."]]);
     // A revoked app needs no confirmation.
     expect((await visitor.open(`${path}/revoke`)).path).toBe(path);
@@ -315,7 +315,7 @@ describe("agents", () => {
     const page = await paste(list);
     expect(page.status).toBe(400);
     const lines = [...page.html.matchAll(/<li>Line (\d) <code>([^<]*)<\/code>: ([^<]*)<\/li>/g)];
-    expect(lines.map(([, ...said]) => said)).toEqual([
+    expect(lines.map(([, ...texts]) => texts)).toEqual([
       ["2", "ten, Ben", "The id must be a whole number from 1 to 9007199254740991."],
       ["3", "1, Taken", "The site has an agent of this id."],
       ["4", "20, Twice", "The id stands on an earlier line too."],

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { call } from "../../support/admin-calls.ts";
 import {
   beforeStep,
-  type Erased,
+  type ErasureAnswer,
   erase,
   eraseWhole,
   fieldsOf,
@@ -62,7 +62,7 @@ describe("a receiver's answer", () => {
     const text = personText();
     await world.chatId({ ...fieldsOf(text), content: text.repeat(3) });
     const worker = new DeliveringWorker();
-    let answer: Partial<Erased> = {};
+    let answer: Partial<ErasureAnswer> = {};
     worker.receiver = async ({ body }) => {
       if (!body.includes(text)) return new Response();
       [answer = {}] = await eraseWhole(world, text);
@@ -207,19 +207,19 @@ describe("the answer to an erasure", () => {
 
   it("the answer to an erasure names all webhooks: what each one got, and which are not told", async () => {
     const world = await World.create({}, "apac");
-    const told = await newWebhook(world);
+    const toldWebhook = await newWebhook(world);
     const older = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
     const off = await newWebhook(world, { status: "disabled" });
     const deleted = await added(world);
     await world.chatId({ sbs: "named" });
     const worker = new DeliveringWorker();
-    await worker.deliver(told, older, { ...told, id: deleted.id });
+    await worker.deliver(toldWebhook, older, { ...toldWebhook, id: deleted.id });
     await env.HOME_APAC.prepare("DELETE FROM webhooks WHERE id = ?").bind(deleted.id).run();
     const { body } = await erase(world, { sbs: "named" });
-    const { webhooks } = body as Erased;
+    const { webhooks } = body as ErasureAnswer;
     const byId = Object.fromEntries(webhooks.map(({ id, ...rest }) => [id, rest]));
     expect(byId).toEqual({
-      [told.id]: { url: told.url, delivered: 1, may_have_arrived: 0, told: true },
+      [toldWebhook.id]: { url: toldWebhook.url, delivered: 1, may_have_arrived: 0, told: true },
       [older.id]: { url: older.url, delivered: 1, may_have_arrived: 0, told: false },
       [off.id]: { url: off.url, delivered: 0, may_have_arrived: 0, told: false },
       [deleted.id]: { url: null, delivered: 1, may_have_arrived: 0, told: false },
@@ -257,15 +257,15 @@ describe("the answer to an erasure", () => {
   it("a repeated erasure says which webhooks were told, even when their types changed since", async () => {
     const world = await World.create();
     const older = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
-    const told = await newWebhook(world);
+    const toldWebhook = await newWebhook(world);
     await world.chatId({ sbs: "gone" });
     await eraseWhole(world, "gone");
     const webhooks = `/admin/sites/${world.siteId}/webhooks`;
     await world.admin("PATCH", `${webhooks}/${older.id}`, { events: ["session.created", "session.erased"] });
-    await world.admin("PATCH", `${webhooks}/${told.id}`, { events: ["session.created"] });
+    await world.admin("PATCH", `${webhooks}/${toldWebhook.id}`, { events: ["session.created"] });
     const [again] = await eraseWhole(world, "gone");
     const byId = Object.fromEntries((again?.webhooks ?? []).map((each) => [each.id, each.told]));
-    expect(byId).toEqual({ [older.id]: false, [told.id]: true });
+    expect(byId).toEqual({ [older.id]: false, [toldWebhook.id]: true });
   });
 
   it('the answer to an erasure says "not told" of a webhook that takes session.erased only from a later step on', async () => {
@@ -273,7 +273,7 @@ describe("the answer to an erasure", () => {
     const late = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
     await seedCustomer(world, "in two calls", 600);
     const { body } = await erase(world, { sbs: "in two calls" });
-    expect((body as Erased).webhooks).toMatchObject([{ told: false }]);
+    expect((body as ErasureAnswer).webhooks).toMatchObject([{ told: false }]);
     await world.admin("PATCH", `/admin/sites/${world.siteId}/webhooks/${late.id}`, { events: ["session.erased"] });
     const end = (await eraseWhole(world, "in two calls")).at(-1);
     expect(end).toMatchObject({ remaining: 0, webhooks: [{ id: late.id, told: false }] });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { problem } from "../../support/admin-calls.ts";
 import {
   auditOfErasures,
-  type Erased,
+  type ErasureAnswer,
   erase,
   eraseWhole,
   fieldsOf,
@@ -282,7 +282,7 @@ describe("an erasure", () => {
     const steps: number[][] = [];
     for (let day = 0; day < 3; day++) {
       world.clock.now = NOW + day * DAY;
-      const { erased, remaining } = (await erase(world, { sbs: "slow" })).body as Erased;
+      const { erased, remaining } = (await erase(world, { sbs: "slow" })).body as ErasureAnswer;
       steps.push([erased.sessions, remaining]);
     }
     expect(steps).toEqual([

@@ -17,12 +17,12 @@ import { eventsOn, newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { deleteSite, patchSite, pruneEnded } from "../../support/site-end.ts";
 import { eventStore } from "../../support/webhook-store.ts";
-import { NOW, type Replacements, World } from "../../support/world.ts";
+import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 /** What an erasure does when a part of the deployment fails. */
 
 describe("an erasure in apac is 503 and deletes nothing", () => {
-  it.each<[string, Replacements]>([
+  it.each<[string, ReplacedBindings]>([
     ["while the home is closed", closing("apac")],
     ["while main is closed", closing("main")],
     ["while the home does not answer", { HOME_APAC: downDb(env.HOME_APAC) }],
@@ -191,7 +191,7 @@ it("two operators who erase one customer at once erase each row once, and their 
   const rows = await auditOfErasures(world);
   expect(rows.map(({ action }) => action)).toEqual(["customer.erasure_begun", "customer.erased"]);
   expect(rows[1]?.details).toMatchObject({ sessions: 300, events: 300 });
-  const told = (await eventStore(world)).events.filter(({ type }) => type === "session.erased");
-  const ids = told.flatMap(({ data }) => (JSON.parse(String(data)) as { chat_ids: number[] }).chat_ids);
+  const erasedEvents = (await eventStore(world)).events.filter(({ type }) => type === "session.erased");
+  const ids = erasedEvents.flatMap(({ data }) => (JSON.parse(String(data)) as { chat_ids: number[] }).chat_ids);
   expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: 300 }, (_, i) => i + 1));
 });

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   beforeStep,
-  type Erased,
+  type ErasureAnswer,
   erase,
   eraseWhole,
   fieldsOf,
@@ -56,7 +56,8 @@ const forgetKv = async (world: World) => {
 };
 
 /** The receipts that the first call of an erasure gives an operator. That call deletes nothing. */
-const receiptsFor = async (world: World, sbs: string) => ((await erase(world, { sbs })).body as Erased).receipts ?? [];
+const receiptsFor = async (world: World, sbs: string) =>
+  ((await erase(world, { sbs })).body as ErasureAnswer).receipts ?? [];
 
 /** Writes a part of another erasure's receipt into KV. */
 const writeReceipt = ({ siteId, home }: World, id: number, value: string, metadata: unknown) =>
@@ -204,7 +205,7 @@ describe("the receipts", () => {
     const erased: number[] = [];
     for (let day = 0; day < 2; day++) {
       world.clock.now = NOW + day * DAY;
-      erased.push(((await erase(world, { sbs: "slow" })).body as Erased).erased.sessions);
+      erased.push(((await erase(world, { sbs: "slow" })).body as ErasureAnswer).erased.sessions);
     }
     expect(erased).toEqual([0, 1]);
   });
@@ -215,7 +216,7 @@ describe("the receipts", () => {
     await erase(world, { sbs: "writes on" });
     ids.push(await world.chatId({ sbs: "writes on" }));
     const { body } = await erase(world, { sbs: "writes on" });
-    const { erased, receipts } = body as Erased;
+    const { erased, receipts } = body as ErasureAnswer;
     expect([erased.sessions, receipts?.flatMap(({ chat_ids }) => chat_ids)]).toEqual([0, ids]);
     expect(await eraseWhole(world, "writes on")).toMatchObject([{ erased: { sessions: 2 } }]);
   });
@@ -247,7 +248,7 @@ describe("the receipts", () => {
     const world = await World.create({ CREDENTIALS: undefined });
     const travelBack = await bookmark(env.DB);
     await world.chatId({ sbs: "x" });
-    const { receipts, erasure_id } = (await erase(world, { sbs: "x" })).body as Erased;
+    const { receipts, erasure_id } = (await erase(world, { sbs: "x" })).body as ErasureAnswer;
     await travelBack();
     expect(await settle(world, "main", { receipts })).toMatchObject([{ erased_again: 0 }]);
     expect(await erase(world, { sbs: "x" })).toMatchObject({ status: 200, body: { erasure_id } });

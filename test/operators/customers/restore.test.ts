@@ -38,8 +38,8 @@ describe.each(HOMES)("the home %s, restored to before an erasure", (home) => {
       expect(await settle(world, home)).toMatchObject([{ erased_again: 1, erasures_left: 0 }]);
       expect(await placesOf(text)).toEqual([]);
       expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
-      const told = (await eventStore(world)).events.filter(({ type }) => type === "session.erased");
-      expect(told).toHaveLength(1);
+      const erasedEvents = (await eventStore(world)).events.filter(({ type }) => type === "session.erased");
+      expect(erasedEvents).toHaveLength(1);
       expect((await auditOfErasures(world)).map(({ action }) => action)).toEqual(["customer.erased"]);
     }
     // The home stores this, and a further reconciliation finds nothing to do.

@@ -175,34 +175,40 @@ describe("a caller's check without the operation", () => {
     ["\r", "CR (\\r)", "LF (\\n)"],
   ])("the check of a caller's own request says which line ends fit the signature: %j", async (end, fits, other) => {
     const sent = JSON.stringify({ appid: "a", timestamp: NOW, ranstr: "r" }, null, 2).replaceAll("\n", end);
-    const given = { secret: "s", signature: await hmac("s", sent), now: NOW, tolerance: 300 };
-    const typed = { ...given, body: encode(sent.replaceAll(/\r\n?/g, "\n")), lineEndsKept: false };
+    const request = { secret: "s", signature: await hmac("s", sent), now: NOW, tolerance: 300 };
+    const typed = { ...request, body: encode(sent.replaceAll(/\r\n?/g, "\n")), lineEndsKept: false };
     const { answer, conditions } = await checkAsCaller(typed);
     expect([answer.status, conditions]).toMatchObject([200, [{ name: "line_ends", values: [fits, other] }]]);
-    expect((await checkAsCaller({ ...given, body: encode(sent) })).conditions).toEqual([]);
+    expect((await checkAsCaller({ ...request, body: encode(sent) })).conditions).toEqual([]);
   });
 
   it.each(["s ", " s", '"s"', "s\n"])(
     "the check of a caller's own request warns of blanks or quotes around the secret: %j",
     async (secret) => {
       const body = JSON.stringify({ appid: "a", timestamp: NOW, ranstr: "r" });
-      const given = { body: encode(body), signature: await hmac(secret, body), now: NOW, tolerance: 300 };
-      expect((await checkAsCaller({ ...given, secret })).conditions).toMatchObject([{ name: "secret_edges" }]);
+      const request = { body: encode(body), signature: await hmac(secret, body), now: NOW, tolerance: 300 };
+      expect((await checkAsCaller({ ...request, secret })).conditions).toMatchObject([{ name: "secret_edges" }]);
     },
   );
 
   it("the check of a caller's own request refuses 64 KiB in the place of the signature", async () => {
     for (const character of ["x", ",", '"', "a"]) {
-      const given = { body: encode("{}"), secret: "s", signature: character.repeat(65_536), now: NOW, tolerance: 300 };
-      expect((await checkAsCaller(given)).answer.status).toBe(400);
+      const request = {
+        body: encode("{}"),
+        secret: "s",
+        signature: character.repeat(65_536),
+        now: NOW,
+        tolerance: 300,
+      };
+      expect((await checkAsCaller(request)).answer.status).toBe(400);
     }
   });
 
   it("the check of a caller's own stale request gives the answer now and the answer with a fresh timestamp", async () => {
     const body = JSON.stringify({ appid: "a", timestamp: NOW - 999, ranstr: "r" });
-    const given = { body: encode(body), secret: "s", signature: await hmac("s", body), now: NOW, tolerance: 300 };
-    expect(await checkAsCaller(given)).toMatchObject({ answer: { status: 401 }, fresh: { status: 200 } });
-    const wrong = await checkAsCaller({ ...given, idempotencyKey: "" });
+    const request = { body: encode(body), secret: "s", signature: await hmac("s", body), now: NOW, tolerance: 300 };
+    expect(await checkAsCaller(request)).toMatchObject({ answer: { status: 401 }, fresh: { status: 200 } });
+    const wrong = await checkAsCaller({ ...request, idempotencyKey: "" });
     expect(wrong).toMatchObject({ answer: { status: 401 }, fresh: { status: 400, message: "参数错误" } });
   });
 });

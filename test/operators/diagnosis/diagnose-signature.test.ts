@@ -28,7 +28,7 @@ const diagnose = (body: string, signature: string, secrets: readonly TriedSecret
   diagnoseSignature({ body, signature, ...PASTED, ...more }, secrets, DOCUMENTED, NOW);
 
 /** The diagnosis when `signed` was signed and `sent` was sent with its line ends. */
-const found = async (signed: string | Uint8Array<ArrayBuffer>, sent: string) =>
+const findingsOf = async (signed: string | Uint8Array<ArrayBuffer>, sent: string) =>
   diagnose(sent, await hmac(SECRET, signed), [CURRENT], { lineEndsKept: true });
 
 const names = ({ findings }: Awaited<ReturnType<typeof diagnose>>) => findings.map(({ name }) => name);
@@ -83,7 +83,7 @@ describe("a signature that the server refuses", () => {
   it("a signature by an unknown secret or over a changed value has no match", async () => {
     const unknown = await diagnose(BODY, await hmac("somebody else's", BODY));
     expect([unknown.valid, unknown.match, names(unknown)]).toEqual([false, undefined, ["no_match", "received"]]);
-    expect(names(await found(BODY.replace("客户", "顾客"), BODY))).toEqual(["no_match", "received"]);
+    expect(names(await findingsOf(BODY.replace("客户", "顾客"), BODY))).toEqual(["no_match", "received"]);
   });
 
   it("a signature by another app's secret names that app and is not valid", async () => {
@@ -100,8 +100,8 @@ describe("a signature that the server refuses", () => {
   it.each(["", "not json", "[1]", '"text"', '{"appid":'])(
     "a signature over a body that is no object is diagnosed: %j",
     async (body) => {
-      expect(names(await found(`${body}\n`, body))).toEqual(["lf_signed"]);
-      expect((await found("{\n}", body)).match).toBeUndefined();
+      expect(names(await findingsOf(`${body}\n`, body))).toEqual(["lf_signed"]);
+      expect((await findingsOf("{\n}", body)).match).toBeUndefined();
     },
   );
 
@@ -116,7 +116,7 @@ describe("a signature that the server refuses", () => {
   });
 
   it("the signature diagnosis does not try the encoding GBK when it lacks a character of the body", async () => {
-    expect(names(await found('{"a":"😀"} ', '{"a":"😀"}'))).toEqual(["blank_after"]);
+    expect(names(await findingsOf('{"a":"😀"} ', '{"a":"😀"}'))).toEqual(["blank_after"]);
     expect(encodeGbk("😀")).toBeUndefined();
   });
 
@@ -133,7 +133,7 @@ describe("a signature that the server refuses", () => {
       ['{\r\n"a":1}', '{\n"a":1}', "line_ends_changed", /has the line ends CRLF/],
     ];
     for (const [signed, sent, name, text] of cases) {
-      const diagnosis = await found(signed, sent);
+      const diagnosis = await findingsOf(signed, sent);
       expect([names(diagnosis), texts(diagnosis)[0]]).toEqual([[name], expect.stringMatching(text)]);
       expect(diagnosis.valid).toBe(false);
     }
@@ -253,7 +253,7 @@ describe("the same JSON, serialised anew", () => {
   ])(
     "the diagnosis recognises a signature over the same JSON written differently: %s",
     async (_, signed, sent, name) => {
-      const diagnosis = await found(signed, sent);
+      const diagnosis = await findingsOf(signed, sent);
       expect(names(diagnosis)).toEqual([name]);
       expect(diagnosis.match?.body).toMatchObject({ text: signed, rewritten: name.split("+") });
       expect(diagnosis.valid).toBe(false);
@@ -262,14 +262,14 @@ describe("the same JSON, serialised anew", () => {
 
   it("the signature diagnosis recognises differently written JSON even when an extra line end was signed", async () => {
     for (const signed of [sorted, asUnicode(BODY, NON_ASCII), JSON.stringify(FIELDS, null, "\t")]) {
-      expect(names(await found(`${signed}\n`, BODY))).toEqual(names(await found(signed, BODY)));
+      expect(names(await findingsOf(`${signed}\n`, BODY))).toEqual(names(await findingsOf(signed, BODY)));
     }
     const crlf = `${JSON.stringify(FIELDS, null, 4)}\n`.replaceAll("\n", "\r\n");
-    expect(names(await found(crlf, BODY))).toEqual(["indented+crlf"]);
+    expect(names(await findingsOf(crlf, BODY))).toEqual(["indented+crlf"]);
   });
 
   it("the signature diagnosis names all changes of the written JSON in one sentence", async () => {
-    const diagnosis = await found(JSON.stringify(JSON.parse(sorted), null, 2), BODY);
+    const diagnosis = await findingsOf(JSON.stringify(JSON.parse(sorted), null, 2), BODY);
     expect(texts(diagnosis)[0]).toMatch(
       /^The signature is over another text of the same JSON: keys sorted, indented by spaces: 2\. /,
     );
@@ -361,7 +361,7 @@ describe("another text than the body", () => {
     ["fields_added", JSON.stringify({ ...FIELDS, timestamp: undefined, ranstr: undefined })],
     ["fields_added", JSON.stringify({ ...FIELDS, content: undefined, kefu_id: undefined })],
   ])("the signature diagnosis recognises a signature over another text than the body: %s", async (name, signed) => {
-    const diagnosis = await found(signed, BODY);
+    const diagnosis = await findingsOf(signed, BODY);
     expect([names(diagnosis), diagnosis.valid, diagnosis.exact]).toEqual([[name], false, false]);
   });
 
@@ -385,7 +385,7 @@ describe("another text than the body", () => {
     ["nfd", '{"a":"e\u0301"}', '{"a":"\u00e9"}'],
     ["appid_added", '{"a": 1, "b": "x"}', '{"a": 1, "b": "x", "appid": "app"}'],
   ])("the signature diagnosis recognises a signature over a changed body: %s", async (name, signed, sent) => {
-    expect(names(await found(signed, sent))).toEqual([name]);
+    expect(names(await findingsOf(signed, sent))).toEqual([name]);
   });
 });
 

@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { checkAsCaller } from "../../../src/operators/diagnosis/check-as-caller.ts";
 import { english, say } from "../../../src/operators/diagnosis/words.ts";
-import { PASTED_REQUESTS, type Right, type Sent } from "../../support/pasted-requests.ts";
+import { PASTED_REQUESTS, type RightRequest, type SentRequest } from "../../support/pasted-requests.ts";
 import { World } from "../../support/world.ts";
 
 let world: World;
-let right: Right;
+let right: RightRequest;
 beforeAll(async () => {
   world = await World.create();
   const chatId = await world.chatId();
@@ -19,20 +19,25 @@ beforeAll(async () => {
   };
 });
 
-const bytesOf = ({ body }: Sent) => (typeof body === "string" ? Uint8Array.from(new TextEncoder().encode(body)) : body);
+const bytesOf = ({ body }: SentRequest) =>
+  typeof body === "string" ? Uint8Array.from(new TextEncoder().encode(body)) : body;
 
 /** Sends exactly these bytes and headers. */
-async function send(sent: Sent) {
+async function send(sent: SentRequest) {
   const headers = new Headers();
-  const given = { "content-type": "application/json", "x-chat-signature": sent.signature ?? null, ...sent.headers };
-  for (const [name, value] of Object.entries(given)) if (value !== null) headers.set(name, value);
+  const sentHeaders = {
+    "content-type": "application/json",
+    "x-chat-signature": sent.signature ?? null,
+    ...sent.headers,
+  };
+  for (const [name, value] of Object.entries(sentHeaders)) if (value !== null) headers.set(name, value);
   const url = `http://worker/openapi/chat/${sent.operation ?? "create_gd"}`;
   const answer = await world.fetch(new Request(url, { method: "POST", headers, body: bytesOf(sent) }));
   const { msg } = await answer.json<{ msg: string }>();
   return { status: answer.status, message: msg, detail: answer.headers.get("x-error-detail") };
 }
 
-function check(sent: Sent) {
+function check(sent: SentRequest) {
   const { "content-type": contentType = "application/json", ...headers } = sent.headers ?? {};
   return checkAsCaller({
     operation: OPERATIONS.find(({ wireName }) => wireName === (sent.operation ?? "create_gd")),

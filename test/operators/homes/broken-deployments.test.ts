@@ -9,7 +9,7 @@ import { downDb } from "../../support/down-db.ts";
 import { replacing } from "../../support/replacing.ts";
 import { runtimeAt } from "../../support/test-runtime.ts";
 import { scrape } from "../../support/usage.ts";
-import { NOW, type Replacements, World } from "../../support/world.ts";
+import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 /**
  * Each broken deployment of docs/operating.md, and what /healthz, the cron, a scrape and the front page say of it.
@@ -23,7 +23,7 @@ const LATER = NOW + 1_200;
 let world: World;
 let visitor: ConsoleVisitor;
 
-const cronAt = (now: number, bindings: Replacements) => {
+const cronAt = (now: number, bindings: ReplacedBindings) => {
   const worker = createWorker(runtimeAt(() => now * 1000));
   const controller = createScheduledController({ cron: "*/5 * * * *", scheduledTime: now * 1000 });
   return Promise.resolve(worker.scheduled(controller, { ...world.env, ...bindings } as Bindings)).then(
@@ -72,7 +72,7 @@ const degraded = (body: object): Seen["health"] => [200, { status: "degraded", .
 const shown = (page: string) => ({ status: 200, page });
 const QUEUE_GONE = { metrics: async () => Promise.reject(new Error("Queue not found")) };
 
-const BROKEN: [string, Replacements, Seen][] = [
+const BROKEN: [string, ReplacedBindings, Seen][] = [
   [
     "a wrong key",
     { MASTER_KEY: WRONG },

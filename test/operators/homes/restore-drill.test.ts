@@ -44,13 +44,13 @@ describe("the home apac, restored", () => {
       await issue(world, world.siteId, "Rotated"),
       await issue(world, world.siteId, "Revoked"),
     ];
-    const given = [await world.chatId(), await world.chatId(), await world.chatId()];
+    const chatIds = [await world.chatId(), await world.chatId(), await world.chatId()];
     const travelBack = await bookmark(env.HOME_APAC);
 
     // The restore undoes these changes.
     const captured = await capture(world);
     const taken = await world.sendRaw("create_gd", captured.body, captured.headers);
-    given.push((taken.envelope.data as { chat_id: number }).chat_id, await world.chatId(), await world.chatId());
+    chatIds.push((taken.envelope.data as { chat_id: number }).chat_id, await world.chatId(), await world.chatId());
     const rotation = await call(world, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
     const { secret: nextSecret } = rotation.body as { secret: string };
     expect((await call(world, "DELETE", `/admin/apps/${revoked.appid}`)).status).toBe(204);
@@ -129,7 +129,7 @@ describe("the home apac, restored", () => {
     }
     const fresh = [await world.chatId(), await world.anotherIsolate().chatId(), await as(world, issued).chatId()];
     expect(fresh).toEqual([3 + SKIPPED + 1, 3 + SKIPPED + 2, 3 + SKIPPED + 3]);
-    expect(Math.min(...fresh)).toBeGreaterThan(Math.max(...given));
+    expect(Math.min(...fresh)).toBeGreaterThan(Math.max(...chatIds));
     const lateFresh = await as(world, late).chatId({ kefu_id: [1] });
     expect(lateFresh).toBeGreaterThan(Math.max(...lateIds));
     const { secret: newest } = again.body as { secret: string };
@@ -195,11 +195,11 @@ describe("the home apac, restored", () => {
 describe("the home main, restored", () => {
   it("the restored home main gets the sites and routes of apac back and gives no chat_id twice, while apac works", async () => {
     const world = await World.create();
-    const given = [await world.chatId(), await world.chatId()];
+    const chatIds = [await world.chatId(), await world.chatId()];
     const kept = await World.create({}, "apac");
     const travelBack = await bookmark(env.DB);
 
-    given.push(await world.chatId(), await world.chatId());
+    chatIds.push(await world.chatId(), await world.chatId());
     const lost = await World.create({}, "apac");
     const newApp = await issue(kept, kept.siteId, "Issued in apac");
     await call(kept, "PATCH", `/admin/sites/${kept.siteId}`, { name: "Renamed", status: "closed" });
@@ -254,7 +254,7 @@ describe("the home main, restored", () => {
     world.clock.now = NOW + NONCE_SECONDS;
     const fresh = await world.anotherIsolate().chatId();
     expect(fresh).toBe(2 + SKIPPED + 1);
-    expect(given).toEqual([1, 2, 3, 4]);
+    expect(chatIds).toEqual([1, 2, 3, 4]);
   });
 });
 

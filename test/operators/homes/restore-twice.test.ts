@@ -56,30 +56,30 @@ describe.each(["main", "apac"])("the home %s, restored twice", (home) => {
     const travelBack = await bookmark(databaseOf(home));
     const path = `/admin/sites/${world.siteId}`;
     expect((await call(world, "PATCH", path, { first_chat_id: 70_000_000 })).status).toBe(200);
-    const given = [await world.chatId()];
+    const chatIds = [await world.chatId()];
     for (let i = 0; i < 2; i++) {
       await travelBack();
       await reconcile(world, { lift: 5 });
-      given.push(await world.anotherIsolate().chatId());
+      chatIds.push(await world.anotherIsolate().chatId());
     }
-    expect(given).toEqual([70_000_000, 70_000_005, 70_000_010]);
+    expect(chatIds).toEqual([70_000_000, 70_000_005, 70_000_010]);
   });
 
   it("a home's reconciliation repeated with its settling_id skips no more ids, even when a write to KV was lost", async () => {
     const world = await World.create({}, home);
     const travelBack = await bookmark(databaseOf(home));
-    const given = [await world.chatId()];
+    const chatIds = [await world.chatId()];
     await travelBack();
     const settling_id = crypto.randomUUID();
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));
     const isolate = closed(world).anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
     expect((await call(isolate, "POST", `/admin/homes/${home}/restored`, { settling_id })).status).toBe(503);
     expect(await reconcile(world, { settling_id })).toMatchObject({ settling_id, lifted_by: 0 });
-    given.push(await world.chatId());
+    chatIds.push(await world.chatId());
     await travelBack();
     await reconcile(world);
-    given.push(await world.chatId());
-    expect(given).toEqual([1, 1_000_001, 2_000_001]);
+    chatIds.push(await world.chatId());
+    expect(chatIds).toEqual([1, 1_000_001, 2_000_001]);
   });
 });
 
@@ -90,14 +90,14 @@ describe("the home apac, restored twice", () => {
   ])("the floors of apac stay in the directory across a change before the second reconciliation: %s", async (_, kv) => {
     const world = await World.create(kv, "apac");
     const travelBack = await bookmark(env.HOME_APAC);
-    const given = [await world.chatId()];
+    const chatIds = [await world.chatId()];
     for (let i = 0; i < 2; i++) {
       await travelBack();
       expect((await call(world, "PATCH", `/admin/sites/${world.siteId}`, { name: `Name ${i}` })).status).toBe(200);
       await reconcile(world);
-      given.push(await world.anotherIsolate().chatId());
+      chatIds.push(await world.anotherIsolate().chatId());
     }
-    expect(given).toEqual([1, 1_000_001, 2_000_001]);
+    expect(chatIds).toEqual([1, 1_000_001, 2_000_001]);
   });
 
   it("an old settling_id is refused, because ids would be given again after a second restore", async () => {
@@ -105,7 +105,7 @@ describe("the home apac, restored twice", () => {
     const settling_id = crypto.randomUUID();
     await reconcile(world, { settling_id });
     const travelBack = await bookmark(env.HOME_APAC);
-    const given = [await world.chatId()];
+    const chatIds = [await world.chatId()];
     await travelBack();
     const later = closed(world);
     later.clock.now = NOW + 1_860;
@@ -115,15 +115,15 @@ describe("the home apac, restored twice", () => {
       expect.objectContaining({ detail: expect.stringContaining("another settling_id") }),
     ]);
     await reconcile(world);
-    given.push(await world.anotherIsolate().chatId());
-    expect(given).toEqual([1_000_001, 2_000_001]);
+    chatIds.push(await world.anotherIsolate().chatId());
+    expect(chatIds).toEqual([1_000_001, 2_000_001]);
   });
 
   it("the reconciliation of a home skips ids of a site that only a repeated call finds in the directory", async () => {
     const world = await World.create({}, "apac");
     const [noSite, noDirectory] = [await bookmark(env.HOME_APAC), await bookmark(env.DB)];
     const late = await World.create({}, "apac");
-    const given = [await late.chatId()];
+    const chatIds = [await late.chatId()];
     const withDirectory = await bookmark(env.DB);
     const settling_id = crypto.randomUUID();
     await noSite();
@@ -133,7 +133,7 @@ describe("the home apac, restored twice", () => {
     expect(await reconcile(world, { settling_id })).toMatchObject({ lifted_by: 0 });
     const row = await env.HOME_APAC.prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(late.siteId).first();
     expect(row).toMatchObject({ chat_id_floor: 1_000_000, event_seq_floor: 1_000_000 });
-    expect(given).toEqual([1]);
+    expect(chatIds).toEqual([1]);
   });
 });
 

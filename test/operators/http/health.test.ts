@@ -4,7 +4,7 @@ import { version } from "../../../package.json";
 import { BINDING_RULE } from "../../../src/core/homes.ts";
 import { closing } from "../../support/closing.ts";
 import { Faults } from "../../support/faulty-bindings.ts";
-import { Isolate, type Replacements } from "../../support/isolate.ts";
+import { Isolate, type ReplacedBindings } from "../../support/isolate.ts";
 import { withoutWaiting } from "../../support/patient-fetch.ts";
 import { replacing } from "../../support/replacing.ts";
 import { answeringBy, NO_ROWS, PROMPT_HOME, silentHomes } from "../../support/silent-homes.ts";
@@ -28,7 +28,7 @@ async function healthz(world: Isolate): Promise<{ status: number; body: unknown 
 }
 
 /** A deployment with all bindings and no sites. test/operators/homes/broken-deployments.test.ts has one with sites. */
-const deployed = (change: Replacements = {}) => new Isolate({ JOURNAL: env.JOURNAL as Queue, ...change });
+const deployed = (change: ReplacedBindings = {}) => new Isolate({ JOURNAL: env.JOURNAL as Queue, ...change });
 
 /** The answer of a healthy deployment. */
 const WELL = {
@@ -62,7 +62,7 @@ const DIRECTORY_DOWN = { status: "down", directory: "down", homes: MAIN_DOWN, ma
 const deadQueue = (queue: Queue<never>) => replacing(queue, { metrics: async () => boom() });
 
 describe("GET /healthz", () => {
-  it.each<[string, Replacements, object]>([
+  it.each<[string, ReplacedBindings, object]>([
     ["ok when all answer", {}, OK],
     ["degraded when NONCES fails", { NONCES: deadKv(env.NONCES) }, kvDown("NONCES")],
     ["degraded when CREDENTIALS fails", { CREDENTIALS: deadKv(env.CREDENTIALS) }, kvDown("CREDENTIALS")],
@@ -141,14 +141,14 @@ describe("GET /healthz", () => {
   });
 
   /** Silent homes, followed by one that answers. */
-  const worldWith = (count: number, asked = vi.fn(), NONCES?: KVNamespace) => {
+  const worldWith = (count: number, onQuery = vi.fn(), NONCES?: KVNamespace) => {
     const silence = silentHomes(count);
     const prompt = { get: async () => null };
     const queue = { metrics: async () => ({}) };
     const world = deployed({
       ...silence.bindings,
       DB: answeringBy(async () => {
-        asked();
+        onQuery();
         return NO_ROWS;
       }),
       EVENTS: replacing(env.EVENTS as Queue<never>, queue),
@@ -181,27 +181,27 @@ describe("GET /healthz", () => {
 
   it("/healthz ends within a probe's time limit and calls a home down that it could not reach in time", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
-    const asked = vi.fn();
-    const { world, silence } = worldWith(11, asked);
+    const onQuery = vi.fn();
+    const { world, silence } = worldWith(11, onQuery);
     const both = Promise.all([healthz(world), healthz(world)]);
     const answers = await withoutWaiting(both, new Faults());
     const homes = { main: "ok", apac: "ok", ...silence.states, z: "down" };
     const expected = answerOf({ status: "degraded", homes });
     expect(answers).toEqual([expected, expected]);
-    expect(asked).toHaveBeenCalledTimes(FIRST);
+    expect(onQuery).toHaveBeenCalledTimes(FIRST);
   });
 
   it("/healthz checks at most every 5 s, and again when the clock went back", async () => {
-    let asked = 0;
+    let queryCount = 0;
     const prepare = (sql: string) => {
-      asked++;
+      queryCount++;
       return env.DB.prepare(sql);
     };
     const world = deployed({ DB: replacing(env.DB, { prepare }) });
     const askedAt = async (seconds: number) => {
       world.clock.now += seconds;
       expect(await healthz(world)).toEqual(OK);
-      return asked;
+      return queryCount;
     };
     expect([await askedAt(0), await askedAt(0), await askedAt(4)]).toEqual([FIRST, FIRST, FIRST]);
     expect([await askedAt(1), await askedAt(4)]).toEqual([FIRST + LATER, FIRST + LATER]);
@@ -209,9 +209,9 @@ describe("GET /healthz", () => {
   });
 
   it("/healthz checks once for all requests at the same time", async () => {
-    let asked = 0;
+    let queryCount = 0;
     const rows = async () => {
-      asked++;
+      queryCount++;
       await scheduler.wait(50);
       return NO_ROWS;
     };
@@ -224,34 +224,34 @@ describe("GET /healthz", () => {
     });
     const answers = await Promise.all(Array.from({ length: 20 }, () => healthz(world)));
     expect(new Set(answers.map((answer) => JSON.stringify(answer)))).toEqual(new Set([JSON.stringify(OK)]));
-    expect([asked, gets.sort()]).toEqual([FIRST, ["CREDENTIALS", "NONCES"]]);
+    expect([queryCount, gets.sort()]).toEqual([FIRST, ["CREDENTIALS", "NONCES"]]);
     world.clock.now += 5;
     await Promise.all(Array.from({ length: 20 }, () => healthz(world)));
-    expect(asked).toBe(FIRST + LATER);
+    expect(queryCount).toBe(FIRST + LATER);
   });
 
   it("/healthz checks again, once, when the request that checked was cancelled", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
-    let asked = 0;
+    let queryCount = 0;
     let isSilent = true;
     const rows = async () => {
-      asked++;
+      queryCount++;
       return isSilent ? new Promise<never>(() => {}) : NO_ROWS;
     };
     const world = deployed({ DB: answeringBy(rows) });
     // When the platform cancels a request, everything that it waits for ends, timers too.
     const cancelled = vi.spyOn(globalThis, "setTimeout").mockImplementation((() => 0) as never);
     void healthz(world);
-    while (asked < FIRST) await scheduler.wait(1);
+    while (queryCount < FIRST) await scheduler.wait(1);
     cancelled.mockRestore();
     isSilent = false;
-    asked = 0;
+    queryCount = 0;
     vi.advanceTimersByTime(4_000);
     const others = Promise.all([healthz(world), healthz(world), healthz(world)]);
     const answers = await withoutWaiting(others, { isSilent: true } as Faults);
     expect(answers).toEqual([OK, OK, OK]);
     expect(await healthz(world)).toEqual(OK);
-    expect(asked).toBe(FIRST);
+    expect(queryCount).toBe(FIRST);
   });
 
   it("/healthz shows a bad state for 5 s, and then the recovery", async () => {
@@ -271,7 +271,7 @@ describe("GET /healthz", () => {
     expect(await healthz(deployed({ ADMIN_TOKEN: undefined }))).toEqual(OK);
   });
 
-  it.each<[Replacements, string]>([
+  it.each<[ReplacedBindings, string]>([
     [{ MASTER_KEY: undefined }, "MASTER_KEY is not set"],
     [{ MASTER_KEY: btoa("x".repeat(32)) }, "MASTER_KEY is a placeholder"],
     [{ MASTER_KEY: "hunter 2!" }, "MASTER_KEY is not base64"],

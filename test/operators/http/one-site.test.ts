@@ -95,9 +95,9 @@ it("a token of one site gets no secret of an app that moves to another site duri
   const after = (statement: D1PreparedStatement): D1PreparedStatement => {
     const late =
       (method: "raw" | "all" | "first" | "run") =>
-      async (...given: unknown[]) => {
-        const call = statement[method] as (...given: unknown[]) => Promise<unknown>;
-        const found = await call.apply(statement, given);
+      async (...args: unknown[]) => {
+        const call = statement[method] as (...args: unknown[]) => Promise<unknown>;
+        const found = await call.apply(statement, args);
         await routeTo(other.siteId);
         return found;
       };

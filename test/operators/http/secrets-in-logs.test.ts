@@ -26,7 +26,7 @@ let said: string[];
 beforeEach(() => {
   said = [];
   for (const method of ["log", "info", "warn", "error", "debug", "trace"] as const) {
-    vi.spyOn(console, method).mockImplementation((...given: unknown[]) => void said.push(given.map(inFull).join(" ")));
+    vi.spyOn(console, method).mockImplementation((...args: unknown[]) => void said.push(args.map(inFull).join(" ")));
   }
 });
 
@@ -42,7 +42,7 @@ function inFull(thing: unknown): string {
 }
 
 /** A run of a world that stores every answer and secret, to search for them later. */
-class Run {
+class LoggedRun {
   readonly world: World;
   readonly secrets = new Map<string, string>();
   readonly answers: string[] = [];
@@ -56,8 +56,8 @@ class Run {
     for (const [field, value] of Object.entries(PRIVATE)) this.secrets.set(field, value);
   }
 
-  static async start(): Promise<Run> {
-    return new Run(await World.create());
+  static async start(): Promise<LoggedRun> {
+    return new LoggedRun(await World.create());
   }
 
   body(change: Body = {}): Body {
@@ -105,7 +105,7 @@ class Run {
 }
 
 it("the logs of accepted and refused requests hold nothing secret", async () => {
-  const run = await Run.start();
+  const run = await LoggedRun.start();
   const { world } = run;
   const first = run.body();
   const created = await run.send(world, "create_gd", first);
@@ -150,7 +150,7 @@ it("the logs of accepted and refused requests hold nothing secret", async () => 
 });
 
 it("the logs of operators' calls hold nothing secret: issue, import, rotate, revoke, read, and failures", async () => {
-  const run = await Run.start();
+  const run = await LoggedRun.start();
   const { world } = run;
   const { appid, siteId } = world;
   await run.send(world, "create_gd", run.body());
@@ -196,7 +196,7 @@ it("the logs of operators' calls hold nothing secret: issue, import, rotate, rev
 });
 
 it("the log says that the master key is wrong, without any key and without sealed data", async () => {
-  const run = await Run.start();
+  const run = await LoggedRun.start();
   await env.CREDENTIALS.delete(`app:${run.world.appid}`);
   for (const [MASTER_KEY, reason] of [
     [OTHER_MASTER_KEY, "master_key_wrong"],
@@ -229,7 +229,7 @@ it.each([
   ["an overload", "D1_ERROR: D1 DB is overloaded. Requests queued for too long."],
 ])("the logs hold nothing secret when bindings fail with %s", async (_, message) => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
-  const run = await Run.start();
+  const run = await LoggedRun.start();
   for (const fault of FAULTS) {
     const faults = new Faults(() => fault, message);
     const isolate = run.isolate({
@@ -257,7 +257,7 @@ it.each([
 });
 
 it("the logs hold nothing secret when SQLite refuses what a request writes", async () => {
-  const run = await Run.start();
+  const run = await LoggedRun.start();
   const refusing = replacing(env.DB, {
     batch: () =>
       env.DB.batch([
@@ -274,7 +274,7 @@ it("the logs hold nothing secret when SQLite refuses what a request writes", asy
 });
 
 it("the logs of cron jobs hold nothing secret", async () => {
-  const run = await Run.start();
+  const run = await LoggedRun.start();
   expect((await run.send(run.world, "create_gd", run.body())).status).toBe(200);
   const context = createExecutionContext();
   const controller = createScheduledController({ scheduledTime: new Date((run.world.clock.now + 90_000) * 1000) });

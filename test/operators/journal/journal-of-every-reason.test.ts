@@ -4,7 +4,7 @@ import { bindingOfHome } from "../../../src/core/homes.ts";
 import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { type COMMON_REASONS, REFUSAL_REASONS } from "../../../src/core/signed/refusal-reasons.ts";
 import { closing } from "../../support/closing.ts";
-import { Counted } from "../../support/counted.ts";
+import { CountedLimit } from "../../support/counted.ts";
 import { downDb } from "../../support/down-db.ts";
 import { eventually } from "../../support/eventually.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
@@ -12,7 +12,7 @@ import { databaseOf } from "../../support/homes.ts";
 import { JournalConsumer, journalOf, keepingJournal } from "../../support/journal.ts";
 import { replacing } from "../../support/replacing.ts";
 import { seedSession } from "../../support/seed-session.ts";
-import { NOW, type Replacements, World } from "../../support/world.ts";
+import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 beforeEach(() => {
   for (const method of ["log", "warn", "error"] as const) vi.spyOn(console, method).mockImplementation(() => {});
@@ -26,7 +26,7 @@ const FORGED = { "x-chat-signature": "0".repeat(64) };
 const ANOTHER_KEY = btoa("another master key of 32 bytes!!");
 
 /** The database of the world's home fails each batch and statement with this error. */
-function failing(world: World, message: string): Replacements {
+function failing(world: World, message: string): ReplacedBindings {
   const fail = () => {
     throw new Error(message);
   };
@@ -39,7 +39,7 @@ type Refuse = (world: World) => Promise<unknown>;
 
 /** Sends one request twice: the second time to an isolate with these bindings. */
 const again =
-  (bindings: Replacements): Refuse =>
+  (bindings: ReplacedBindings): Refuse =>
   async (world) => {
     const body = world.createBody();
     await world.send("create_gd", body);
@@ -48,7 +48,7 @@ const again =
 
 /** Makes two calls over a limit of one, and a third that the isolate refuses without asking the limiter. */
 const overLimit =
-  (limit: Pick<Replacements, "APP_LIMIT" | "SITE_LIMIT">, change: Record<string, unknown> = {}): Refuse =>
+  (limit: Pick<ReplacedBindings, "APP_LIMIT" | "SITE_LIMIT">, change: Record<string, unknown> = {}): Refuse =>
   async (world) => {
     const isolate = world.anotherIsolate(limit);
     // The journal sends a home one message a second.
@@ -93,11 +93,11 @@ const COMMON: Record<keyof typeof COMMON_REASONS, Refuse> = {
   async key_reused(world) {
     for (const content of ["one", "another"]) await world.create({ content }, { "idempotency-key": "k" });
   },
-  app_limit: overLimit({ APP_LIMIT: new Counted(1) }),
-  site_limit: overLimit({ SITE_LIMIT: new Counted(1) }),
-  malformed_limit: overLimit({ APP_LIMIT: new Counted(1) }, { content: "" }),
+  app_limit: overLimit({ APP_LIMIT: new CountedLimit(1) }),
+  site_limit: overLimit({ SITE_LIMIT: new CountedLimit(1) }),
+  malformed_limit: overLimit({ APP_LIMIT: new CountedLimit(1) }, { content: "" }),
   async client_limit(world) {
-    const isolate = world.anotherIsolate({ CLIENT_LIMIT: new Counted(0) });
+    const isolate = world.anotherIsolate({ CLIENT_LIMIT: new CountedLimit(0) });
     await isolate.create({}, FORGED);
   },
   async site_closed(world) {
@@ -115,9 +115,9 @@ const COMMON: Record<keyof typeof COMMON_REASONS, Refuse> = {
     const isolate = world.anotherIsolate({ [bindingOfHome(world.home)]: db });
     const hanging: Promise<unknown>[] = [];
     const hang = async () => {
-      const asked = faults.calls.length;
+      const callsBefore = faults.calls.length;
       hanging.push(isolate.admin("GET", `/admin/sites/${world.siteId}/agents`));
-      await eventually(() => expect(faults.calls.length).toBeGreaterThan(asked));
+      await eventually(() => expect(faults.calls.length).toBeGreaterThan(callsBefore));
     };
     for (const seconds of [0, 0, 0, 3, 3]) {
       vi.advanceTimersByTime(seconds * 1_000);
@@ -155,7 +155,7 @@ const OF_OPERATIONS: Record<string, Refuse> = {
 };
 
 /** A world whose refused calls reach the journals when `journal` is called. */
-async function journaled(home: string, bindings: Replacements = {}) {
+async function journaled(home: string, bindings: ReplacedBindings = {}) {
   const { sent, JOURNAL } = keepingJournal();
   const world = await World.create({ JOURNAL, ...bindings }, home);
   const journal = async () => {
@@ -208,7 +208,7 @@ describe("the journal row of a refused call", () => {
 });
 
 describe("a call that a wrong setting refuses", () => {
-  it.each<Replacements>([
+  it.each<ReplacedBindings>([
     { MASTER_KEY: undefined },
     { MASTER_KEY: btoa("\0".repeat(32)) },
     { TIMESTAMP_TOLERANCE_SECONDS: "five" },
@@ -234,7 +234,7 @@ describe("a call that a wrong setting refuses", () => {
 
 describe("the lookups of calls that a wrong setting refuses", () => {
   it("an address that invents appids gets no more app lookups, and its calls of known apps get journal rows later", async () => {
-    const { world, journal } = await journaled("apac", { MASTER_KEY: undefined, CLIENT_LIMIT: new Counted(1) });
+    const { world, journal } = await journaled("apac", { MASTER_KEY: undefined, CLIENT_LIMIT: new CountedLimit(1) });
     for (let i = 0; i < 2; i++) await world.create({ appid: `nobodys-${i}` });
     const { headers } = await world.create();
     expect(await journal()).toEqual([]);
@@ -265,7 +265,7 @@ describe("a refused call whose app could not be looked up", () => {
 
   it("a refused call gets its journal row later when its client was over the limit of failures", async () => {
     const { world, journal } = await journaled("apac");
-    const isolate = world.anotherIsolate({ CLIENT_LIMIT: new Counted(1) });
+    const isolate = world.anotherIsolate({ CLIENT_LIMIT: new CountedLimit(1) });
     for (let i = 0; i < 2; i++) await isolate.create({ appid: `nobodys-${i}` });
     await env.CREDENTIALS.delete(`app:${world.appid}`);
     // No call is chosen at random for a lookup.
@@ -279,7 +279,7 @@ describe("a refused call whose app could not be looked up", () => {
 
   it("a refused call leaves no journal row when its app does not exist or its site ends meanwhile", async () => {
     const { world, journal } = await journaled("apac");
-    const isolate = world.anotherIsolate({ CLIENT_LIMIT: new Counted(1) });
+    const isolate = world.anotherIsolate({ CLIENT_LIMIT: new CountedLimit(1) });
     for (let i = 0; i < 3; i++) await isolate.create({ appid: "nobodys" });
     isolate.clock.now += 61;
     await isolate.create({ appid: "nobodys" });

@@ -11,10 +11,10 @@ const id = (n: number) => `01a3185c-5000-7000-8000-${String(n).padStart(12, "0")
 
 /** A journal and its queue. Each call has its number as the request id. */
 function started() {
-  const kept = keptTelemetry();
+  const keptRecords = keptTelemetry();
   const journal = new Journal(
     runtimeAt(() => Date.now()),
-    kept.telemetry,
+    keptRecords.telemetry,
   );
   const sent: { at: number; message: JournalMessage }[] = [];
   const state = { isDown: false, slowMs: 0, calls: 0 };
@@ -28,8 +28,8 @@ function started() {
   const work: Promise<void>[] = [];
 
   /** What a request does after a refusal, or after an accepted call when given null. */
-  function refuse(given: Partial<Refusal> | null = {}, home: string | null = "main"): void {
-    if (given !== null) {
+  function refuse(fields: Partial<Refusal> | null = {}, home: string | null = "main"): void {
+    if (fields !== null) {
       state.calls += 1;
       journal.note(home === null ? undefined : { home, siteId: 1 }, {
         requestId: `call ${state.calls}`,
@@ -42,7 +42,7 @@ function started() {
         violations: null,
         secret: "v1",
         client: null,
-        ...given,
+        ...fields,
       });
     }
     if (journal.isDue()) work.push(journal.send(queue));
@@ -53,7 +53,7 @@ function started() {
   const settle = async (seconds: number) => {
     await vi.advanceTimersByTimeAsync(seconds * 1000);
   };
-  return { journal, queue, sent, state, refuse, rows, counted, settle, work, kept };
+  return { journal, queue, sent, state, refuse, rows, counted, settle, work, kept: keptRecords };
 }
 
 describe("an isolate's journal", () => {

@@ -13,7 +13,7 @@ afterEach(() => void vi.useRealTimers());
 
 const id = (n: number) => `01a3185c-5000-7000-8000-${String(n).padStart(12, "0")}`;
 
-const refusalOf = ({ siteId, appid }: Site, n = 1, given: Partial<Refusal> = {}): Refusal => ({
+const refusalOf = ({ siteId, appid }: Site, n = 1, fields: Partial<Refusal> = {}): Refusal => ({
   siteId,
   appid,
   requestId: id(n),
@@ -26,7 +26,7 @@ const refusalOf = ({ siteId, appid }: Site, n = 1, given: Partial<Refusal> = {})
   secret: "v1",
   client: "192.0.2.0/24",
   skipped: 0,
-  ...given,
+  ...fields,
 });
 
 const message = (home: string, ...refusals: Refusal[]) => ({ home, refusals });
@@ -39,7 +39,7 @@ describe("the consumer of the journal", () => {
     expect(await consumer.write([message("apac", ...rows), message("main", refusalOf(other))])).toEqual({});
     expect(await journalOf(site)).toEqual(rows);
     expect(await journalOf(other)).toEqual([refusalOf(other)]);
-    expect(consumer.kept.jobs).toEqual([
+    expect(consumer.keptRecords.jobs).toEqual([
       { job: "journal", outcome: "ok", homes: { apac: { rows: 2 }, main: { rows: 1 } }, ms: expect.any(Number) },
     ]);
   });
@@ -80,7 +80,7 @@ describe("the consumer of the journal", () => {
       delays.push((await failing.write([message("apac", refusalOf(site))], attempts))[0]);
     }
     expect(delays).toEqual([30, 60, 480, 3_600, 3_600]);
-    expect(failing.kept.jobs[0]).toMatchObject({ outcome: "failed", homes: { apac: { rows: 0, later: 1 } } });
+    expect(failing.keptRecords.jobs[0]).toMatchObject({ outcome: "failed", homes: { apac: { rows: 0, later: 1 } } });
     expect(await new JournalConsumer().write([message("nowhere", refusalOf(site))])).toEqual({ 0: 30 });
   });
 

@@ -201,9 +201,9 @@ describe("rotating a secret", () => {
   it("a secret rotation tries again when another one came first, and gives up after three tries", async () => {
     const { appid } = await World.create();
     const overtaken = (times: number) => {
-      let left = times;
+      let triesLeft = times;
       const batch = async (statements: D1PreparedStatement[]) => {
-        if (left-- > 0) await rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60, ends: "previous" });
+        if (triesLeft-- > 0) await rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60, ends: "previous" });
         return env.DB.batch(statements);
       };
       return contextAt(NOW, { DB: replacing(env.DB, { batch }) });

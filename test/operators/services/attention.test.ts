@@ -12,7 +12,7 @@ import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
 import { DAY } from "../../support/site-end.ts";
 import { beginCounting } from "../../support/usage.ts";
-import { NOW, type Replacements, World } from "../../support/world.ts";
+import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 const GONE = { status: "disabled", disabled_reason: "gone", disabled_at: NOW - 60 };
 
@@ -40,7 +40,7 @@ async function refused(
 
 const HOUR = 3_600;
 
-async function attentionFor(sites: Site[], bindings: Replacements = {}) {
+async function attentionFor(sites: Site[], bindings: ReplacedBindings = {}) {
   const ctx = contextAt(NOW, bindings);
   return readAttention(ctx, sites, await readHealth(ctx, LIMIT_MS));
 }
@@ -163,7 +163,7 @@ describe("the homes of the sites", () => {
   it("what needs attention names a home that is down or not bound, and shows the other homes", async () => {
     const [main, apac] = [await start(), await start("apac")];
     for (const { world } of [main, apac]) await newWebhook(world, GONE);
-    const read = (bindings: Replacements, apacSite = apac.site) => attentionFor([main.site, apacSite], bindings);
+    const read = (bindings: ReplacedBindings, apacSite = apac.site) => attentionFor([main.site, apacSite], bindings);
     const siteIds = ({ webhooks }: Awaited<ReturnType<typeof read>>) => webhooks.map(({ siteId }) => siteId);
     for (const [bindings, trouble] of [
       [{ HOME_APAC: downDb(env.HOME_APAC) }, "silent"],

@@ -5,7 +5,7 @@ import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
-import { NOW, type Replacements, World } from "../../support/world.ts";
+import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 const HOMES = ["main", "apac"];
 
@@ -24,7 +24,7 @@ async function put(home: string, seconds: number[], siteId: number | null = null
 }
 
 /** All pages, each read with the cursor of the page before. */
-async function walk(limit: number, input: { siteId?: number } = {}, bindings: Replacements[] = []) {
+async function walk(limit: number, input: { siteId?: number } = {}, bindings: ReplacedBindings[] = []) {
   const items: AuditLogEntry[] = [];
   const cursors: (string | null)[] = [];
   const down: string[][] = [];
@@ -148,7 +148,7 @@ describe("a filtered page of a long audit log", () => {
       .run();
 
   /** The rows that D1 read for each page, and the entries of each page. */
-  async function pagesOf(input: Partial<Parameters<typeof listAuditLog>[1]>, more: Replacements = {}) {
+  async function pagesOf(input: Partial<Parameters<typeof listAuditLog>[1]>, more: ReplacedBindings = {}) {
     const pages: { ids: string[]; searchedTo: number | null; read: number }[] = [];
     let cursor: string | null | undefined;
     while (cursor !== null) {
@@ -215,14 +215,14 @@ describe("a filtered page of a long audit log", () => {
   it("the audit log does not ask a home again that was read to the end, and gives its share of rows to the others", async () => {
     await putMany("main", 5_000);
     await put("apac", [1]);
-    let asked = 0;
+    let queryCount = 0;
     const batch = (statements: D1PreparedStatement[]) => {
-      asked++;
+      queryCount++;
       return env.HOME_APAC.batch(statements);
     };
     const others = Array.from({ length: 99 }, (_, i) => [`HOME_H${i}`, replacing(env.HOME_APAC, { batch })]);
     const pages = await pagesOf({ who: "nobody" }, Object.fromEntries(others));
-    expect([pages.length, asked]).toEqual([2, others.length]);
+    expect([pages.length, queryCount]).toEqual([2, others.length]);
     for (const { read } of pages) expect(read).toBeLessThanOrEqual(10_000);
   });
 

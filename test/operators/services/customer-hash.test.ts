@@ -92,17 +92,17 @@ describe("the key of customers' hashes", () => {
 
   it("the customer hash key is put into KV once, because KV accepts one write per second and key", async () => {
     let puts = 0;
-    const put = (...given: [string, string]) => {
+    const put = (...args: [string, string]) => {
       puts++;
-      return CREDENTIALS.put(...given);
+      return CREDENTIALS.put(...args);
     };
     for (let i = 0; i < 3; i++) await hashOf(contextAt(NOW, { CREDENTIALS: replacing(CREDENTIALS, { put }) }));
     expect(puts).toBe(1);
   });
 
   it("a call that made a customer hash key too late and died leaves no second key in KV", async () => {
-    const list = async (...given: never[]) => {
-      const found = await CREDENTIALS.list(...given);
+    const list = async (...args: never[]) => {
+      const found = await CREDENTIALS.list(...args);
       await hashOf(before());
       return found;
     };

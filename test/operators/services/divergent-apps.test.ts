@@ -8,9 +8,9 @@ import { countingDb } from "../../support/counting-db.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { contextAt } from "../../support/service-context.ts";
-import { NOW, type Replacements, World } from "../../support/world.ts";
+import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
-const context = (bindings: Replacements = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
+const context = (bindings: ReplacedBindings = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
 
 /** All pages of the list, each with at most `limit` items. */
 async function allPages(home: string, limit: number) {
@@ -127,7 +127,7 @@ describe("reconciling main with many homes", () => {
     const names = Array.from({ length: 14 }, (_, i) => `HOME_X${i}`);
     const noting = (name: string) => countingDb(env.HOME_APAC, { before: () => asked.push(name) }).db;
     const homes = Object.fromEntries(names.map((name) => [name, noting(name)]));
-    const reconcile = (more: Replacements) =>
+    const reconcile = (more: ReplacedBindings) =>
       reconcileHome(context({ ...closing("main"), HOME_APAC: undefined, ...homes, ...more }), {
         home: "main",
         skip: 5,

@@ -13,13 +13,13 @@ import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
 import { bookmark } from "../../support/time-travel.ts";
-import { NOW, type Replacements, World } from "../../support/world.ts";
+import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 /** Uses the real KV, because a reconciliation compares a home with the records that were published there. */
-const context = (bindings: Replacements = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
-const reconcile = (home: string, skip = 1_000_000, bindings: Replacements = {}) =>
+const context = (bindings: ReplacedBindings = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
+const reconcile = (home: string, skip = 1_000_000, bindings: ReplacedBindings = {}) =>
   reconcileHome(context({ ...closing(home), ...bindings }), { home, skip });
-const divergent = async (home: string, bindings: Replacements = {}) =>
+const divergent = async (home: string, bindings: ReplacedBindings = {}) =>
   (await listDivergentApps(context(bindings), { home, limit: 100 })).items;
 
 const siteRow = (siteId: number) => env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(siteId).first();
@@ -36,7 +36,7 @@ const admin = async (world: World, method: string, path: string, body?: unknown)
 };
 
 describe("the list of homes", () => {
-  const statusesOf = async (bindings: Replacements = {}) =>
+  const statusesOf = async (bindings: ReplacedBindings = {}) =>
     Object.fromEntries((await listHomes(contextAt(NOW, bindings))).map(({ name, status }) => [name, status]));
 
   it("the list of homes has each home, main first, with the number of its sites and whether it is open", async () => {
@@ -73,7 +73,7 @@ describe("a home that was restored", () => {
     const restore = await bookmark(env.HOME_APAC);
     const lost = await createSite(context(), { name: "Lost", home: "apac", firstChatId: 5_000 });
     await issueApp(context(), { site: lost, name: "N", appid: `lost-${lost.id}` });
-    const given = [await kept.chatId({ sbs: "b" }), await kept.chatId({ sbs: "c" })];
+    const chatIds = [await kept.chatId({ sbs: "b" }), await kept.chatId({ sbs: "c" })];
     const change = { name: "New", status: "closed" as const };
     await changeSite(context(), { site: await findSite(context(), renamed), change });
     await restore();
@@ -95,7 +95,7 @@ describe("a home that was restored", () => {
     expect(await homeRow("apac", renamed.siteId)).toMatchObject({ ...change, chat_id_floor: 1_000_000 });
     expect(await homeRow("apac", kept.siteId)).toMatchObject({ status: "open", chat_id_floor: 1_000_001 });
     const next = await kept.anotherIsolate().chatId({ sbs: "d" });
-    expect([given, next]).toEqual([[2, 3], 1_000_002]);
+    expect([chatIds, next]).toEqual([[2, 3], 1_000_002]);
     const entry = "SELECT site_id, subject, details FROM audit_log WHERE action = 'home.restored' ORDER BY id DESC";
     const details = JSON.stringify({ lifted_by: 1_000_000, settling_id: reconciled.reconciliationId });
     for (const db of [env.HOME_APAC, env.DB]) {
@@ -113,11 +113,11 @@ describe("a home that was restored", () => {
     const world = await World.create({}, "apac");
     const restore = await bookmark(env.HOME_APAC);
     await changeSite(context(), { site: await findSite(context(), world), change: { firstChatId: 1_000_000_000 } });
-    const given = await world.chatId();
+    const chatIds = await world.chatId();
     await restore();
     await reconcile("apac", 10);
-    expect(given).toBe(1_000_000_000);
-    expect(await world.anotherIsolate().chatId()).toBeGreaterThan(given);
+    expect(chatIds).toBe(1_000_000_000);
+    expect(await world.anotherIsolate().chatId()).toBeGreaterThan(chatIds);
     expect(await homeRow("apac", world.siteId)).toMatchObject({ chat_id_floor: 1_000_000_009 });
   });
 
@@ -148,7 +148,7 @@ describe("a home that was restored", () => {
     expect(apps.filter(({ appid }) => appid === world.appid)).toEqual([]);
   });
 
-  it.each<[string, string, Replacements]>([
+  it.each<[string, string, ReplacedBindings]>([
     ["the home", "apac", { HOME_APAC: downDb(env.HOME_APAC) }],
     ["the directory", "apac", { DB: downDb(env.DB) }],
   ])("the reconciliation of a home skips no ids when %s does not answer", async (_, home, bindings) => {

@@ -9,7 +9,7 @@ import { changeSite, findSite, type Site, type SiteChange } from "../../../src/o
 import { rotateWebhookSecret } from "../../../src/operators/services/webhook-secrets.ts";
 import { addWebhook, changeWebhook, deleteWebhook } from "../../../src/operators/services/webhooks.ts";
 import { databaseOf } from "../../support/homes.ts";
-import { lateDb, type Way } from "../../support/late-db.ts";
+import { type LateWay, lateDb } from "../../support/late-db.ts";
 import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
 import { eventStore } from "../../support/webhook-store.ts";
@@ -21,7 +21,7 @@ import { NOW, World } from "../../support/world.ts";
  */
 
 const MEANWHILE = { code: "conflict", context: { reason: "changed_meanwhile" } };
-const WAYS: Way[] = ["answer lost", "late"];
+const WAYS: LateWay[] = ["answer lost", "late"];
 
 /** A row of a site in its home, with the audit log's entries about such rows. */
 async function stored({ siteId, home }: World, table: "home_sites" | "agents") {
@@ -41,7 +41,7 @@ describe("a change of a site", () => {
     const site = async () => findSite(contextAt(NOW), world);
     const other = async (change: SiteChange) => changeSite(contextAt(NOW), { site: await site(), change });
     /** Changes the site on a home that loses the answer of the first try. `meanwhile` is the other operator's change before the second try. */
-    const change = async (way: Way, wanted: SiteChange, ...meanwhile: SiteChange[]) => {
+    const change = async (way: LateWay, wanted: SiteChange, ...meanwhile: SiteChange[]) => {
       const between = async () => {
         for (const each of meanwhile) await other(each);
       };
@@ -183,7 +183,7 @@ describe("a change of a webhook", () => {
     const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
     type Change = Parameters<typeof changeWebhook>[1]["change"];
     const other = (change: Change) => changeWebhook(ctx, { site, webhookId, change });
-    const change = async (way: Way, wanted: Change, between?: () => Promise<unknown>) => {
+    const change = async (way: LateWay, wanted: Change, between?: () => Promise<unknown>) => {
       const { db, commitLate } = lateDb(env.DB, way, between);
       const changed = changeWebhook(contextAt(NOW, { DB: db }), { site, webhookId, change: wanted });
       return { answer: await changed.catch((error: unknown) => error), commitLate };

@@ -10,7 +10,7 @@ import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
-import { NOW, type Replacements, World } from "../../support/world.ts";
+import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 /** MASTER_KEY is right when it opens the canary: the key of customers' hashes, which the cron makes. */
 
@@ -19,9 +19,9 @@ const NEW = Uint8Array.fromBase64(RIGHT).toReversed().toBase64();
 const WRONG = { MASTER_KEY: NEW };
 const { CREDENTIALS } = env;
 
-const at = (bindings: Replacements = {}) => contextAt(NOW, { CREDENTIALS, ...bindings });
+const at = (bindings: ReplacedBindings = {}) => contextAt(NOW, { CREDENTIALS, ...bindings });
 /** The state of the key in a scrape and in /healthz. The two never differ. */
-async function stateIn(bindings: Replacements = {}) {
+async function stateIn(bindings: ReplacedBindings = {}) {
   const ctx = at(bindings);
   const [{ master_key }, { parts, isKeyWrong }] = await Promise.all([readParts(ctx), readHealth(ctx, 4_000)]);
   expect([parts.master_key, isKeyWrong]).toEqual([master_key, master_key === "down"]);
@@ -70,7 +70,7 @@ describe.each(["main", "apac"])("with an app in %s", (home) => {
 });
 
 describe("with an app in apac", () => {
-  it.each<[string, Replacements]>([
+  it.each<[string, ReplacedBindings]>([
     ["with KV", {}],
     ["without KV", { CREDENTIALS: undefined }],
   ])("a right master key is shown as ok %s, after a rotation, and after two crons at once", async (_, kv) => {

@@ -7,7 +7,7 @@ import { closing } from "../../support/closing.ts";
 import { downDb } from "../../support/down-db.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { databaseOf } from "../../support/homes.ts";
-import type { Replacements } from "../../support/isolate.ts";
+import type { ReplacedBindings } from "../../support/isolate.ts";
 import { withoutWaiting } from "../../support/patient-fetch.ts";
 import { readStored } from "../../support/read-store.ts";
 import { replacing } from "../../support/replacing.ts";
@@ -38,7 +38,7 @@ async function ownersOf(appid: string): Promise<number[]> {
 
 const actionsOf = async (appid: string) => (await auditOf(appid)).map(({ action }) => action);
 
-const issue = (site: Site, appid: string, bindings: Replacements = {}) =>
+const issue = (site: Site, appid: string, bindings: ReplacedBindings = {}) =>
   issueApp(contextAt(NOW, bindings), { site, name: "N", appid });
 
 /** The home apac, where every batch fails, so that no app is inserted. */
@@ -109,7 +109,7 @@ describe("an appid reserved for a site without an app", () => {
       closing("apac"),
       closing("main"),
     ]) {
-      const refused = deleteApp(contextAt(NOW, bindings as Replacements), { appid });
+      const refused = deleteApp(contextAt(NOW, bindings as ReplacedBindings), { appid });
       await expect(refused).rejects.toMatchObject({ code: "unavailable" });
       expect([await routeOf(appid), await actionsOf(appid)]).toEqual([before, ["app.routed"]]);
     }
@@ -214,9 +214,9 @@ describe("a call that issues an app while another releases its appid", () => {
     const bump = () =>
       env.HOME_APAC.prepare("UPDATE home_sites SET revision = revision + 1 WHERE site_id = ?").bind(site.id).run();
     const changing = (times: number) => {
-      let left = times;
+      let triesLeft = times;
       const batch = async (statements: D1PreparedStatement[]) => {
-        if (left-- > 0) await bump();
+        if (triesLeft-- > 0) await bump();
         return env.HOME_APAC.batch(statements);
       };
       return { HOME_APAC: replacing(env.HOME_APAC, { batch }) };

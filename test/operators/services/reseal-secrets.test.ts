@@ -338,16 +338,16 @@ describe("re-sealing", () => {
     async (home, state) => {
       for (const each of ["main", "apac"]) await World.create({}, each);
       const [down, other] = home === "main" ? [env.DB, env.HOME_APAC] : [env.HOME_APAC, env.DB];
-      const asked = vi.fn(() => {
+      const onQuery = vi.fn(() => {
         throw new Error("D1_ERROR: D1 DB is overloaded.");
       });
       const ctx = contextAt(NOW, {
-        [home === "main" ? "DB" : "HOME_APAC"]: replacing(down, { prepare: asked, batch: asked }),
+        [home === "main" ? "DB" : "HOME_APAC"]: replacing(down, { prepare: onQuery, batch: onQuery }),
         ...(state === "closed" && closing(home)),
         ...KEYS,
       });
       expect(await resealSecrets(ctx)).toEqual({ ...result(1, 0), homesDown: [home] });
-      expect(asked.mock.calls.length > 0).toBe(state === "silent");
+      expect(onQuery.mock.calls.length > 0).toBe(state === "silent");
       expect((await rows(other)).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL]);
       expect((await rows(down)).map((row) => sealedWith(row.secret))).toEqual([OLD_SEAL]);
       expect(await resealSecrets(both())).toEqual(result(1, 0));

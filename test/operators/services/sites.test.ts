@@ -17,7 +17,7 @@ import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
 import { seedAgents } from "../../support/seed-agents.ts";
 import { contextAt } from "../../support/service-context.ts";
-import { NOW, type Replacements, World } from "../../support/world.ts";
+import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 type Row = Record<string, unknown>;
 
@@ -241,7 +241,7 @@ describe("changing a site", () => {
   const change = async (
     world: World,
     wanted: Parameters<typeof changeSite>[1]["change"],
-    bindings: Replacements = {},
+    bindings: ReplacedBindings = {},
   ) => {
     const site = await findSite(contextAt(NOW), world);
     return changeSite(contextAt(NOW + 5, bindings), { site, change: wanted });

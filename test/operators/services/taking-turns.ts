@@ -26,10 +26,8 @@ export class TakingTurns {
     const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {
       const trip =
         (method: "first" | "all" | "run" | "raw") =>
-        (...given: unknown[]) =>
-          this.#trip(who, () =>
-            (statement[method] as (...given: unknown[]) => Promise<unknown>).apply(statement, given),
-          );
+        (...args: unknown[]) =>
+          this.#trip(who, () => (statement[method] as (...args: unknown[]) => Promise<unknown>).apply(statement, args));
       const methods = { first: trip("first"), all: trip("all"), run: trip("run"), raw: trip("raw") };
       const bind = (...values: unknown[]) => wrap(statement.bind(...values));
       const wrapped = replacing(statement, { ...methods, bind });

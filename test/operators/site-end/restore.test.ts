@@ -2,7 +2,15 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { call } from "../../support/admin-calls.ts";
 import { countingDb } from "../../support/counting-db.ts";
-import { type Erased, erase, eraseWhole, fieldsOf, HOMES, personText, placesOf } from "../../support/customers.ts";
+import {
+  type ErasureAnswer,
+  erase,
+  eraseWhole,
+  fieldsOf,
+  HOMES,
+  personText,
+  placesOf,
+} from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { settle, settleOnce } from "../../support/settle.ts";
@@ -110,8 +118,8 @@ describe("the directory, restored after a site of another home ended", () => {
     await ended(world);
     for (let i = 0; i < 2; i++) {
       await travelBack();
-      const left = await tablesLeft(world);
-      expect(left).toEqual(expect.arrayContaining(["main.erasure_receipts", "main.site_metrics"]));
+      const tablesWithRows = await tablesLeft(world);
+      expect(tablesWithRows).toEqual(expect.arrayContaining(["main.erasure_receipts", "main.site_metrics"]));
       await settle(world, "main");
       await expectGone(world, text);
     }
@@ -226,13 +234,13 @@ it("reconciling a home makes no more queries when many of its sites have ended",
     const rows = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
       INSERT OR REPLACE INTO site_deletions SELECT 900000 + i, 'deletion ' || i, 'apac', 1, 1, 1 FROM n`;
     if (sites > 0) await env.DB.prepare(rows).bind(sites).run();
-    let asked = 0;
+    let queryCount = 0;
     const before = (count: number) => {
-      asked += count;
+      queryCount += count;
     };
     const watched = { DB: countingDb(env.DB, { before }).db, HOME_APAC: countingDb(env.HOME_APAC, { before }).db };
     expect((await settleOnce(world, "apac", {}, watched)).status).toBe(200);
-    return asked;
+    return queryCount;
   };
   await statements(0);
   const one = await statements(1);
@@ -255,7 +263,7 @@ it("a deletion that was begun and not stored goes on with the next call after ma
 
 it("receipts of erasures are not stored when their site has ended, in any home", async () => {
   const { world, text } = await lived("main", { CREDENTIALS: undefined });
-  const { receipts } = (await erase(world, { sbs: text })).body as Erased;
+  const { receipts } = (await erase(world, { sbs: text })).body as ErasureAnswer;
   expect(receipts).toHaveLength(1);
   await ended(world);
   for (const home of HOMES) {

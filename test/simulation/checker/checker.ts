@@ -10,7 +10,7 @@ import { loweredFloor } from "../homes/rules/floors.ts";
 import { EPOCH } from "../machine/program.ts";
 import type { Scheduler } from "../machine/scheduler.ts";
 import { Operators } from "../operators/rules/operators.ts";
-import type { Change } from "../platform/database.ts";
+import type { RowChange } from "../platform/database.ts";
 import type { Violation } from "../run.ts";
 import { Secrecy } from "../secrecy/secrecy.ts";
 import { AfterAnswer } from "../weather/after-answer.ts";
@@ -18,7 +18,7 @@ import { StalledHomes } from "../weather/stalled-homes.ts";
 import type { Call } from "../world/call.ts";
 import type { Home } from "../world/cloud/home.ts";
 import { JOURNAL } from "../world/cloud/queues.ts";
-import type { Witness } from "../world/cloud/witness.ts";
+import type { CloudWitness } from "../world/cloud/witness.ts";
 import { Model } from "./model.ts";
 
 /** A signed call, as opposed to a call of the admin API or a run of the cron job. */
@@ -26,7 +26,7 @@ const isSigned = ({ role, wire }: Call): boolean =>
   role !== "cron" && role !== "queue" && !wire.path.startsWith("/admin");
 
 /** A change for which only secrecy.ts has rules: a row of a refused call, or the audit row of a read. */
-const isBeside = ({ table, after }: Change): boolean =>
+const isBeside = ({ table, after }: RowChange): boolean =>
   table === "refusals" || (table === "audit_log" && after?.action === "root.read");
 
 /** A run of the consumer of refused calls, as opposed to one of events. */
@@ -37,7 +37,7 @@ const isOfJournal = ({ role, wire }: Call): boolean => role === "queue" && wire.
  * passes an event to each part that has rules about it. The world calls the part itself where only one part has rules.
  * `Witness` says when each method is called.
  */
-export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" | "ends" | "isOver" | "fails"> {
+export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answers" | "ends" | "isOver" | "fails"> {
   readonly model = new Model();
   readonly operators: Operators;
   readonly pruning: Pruning;
@@ -84,8 +84,8 @@ export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" 
     else this.operators.arrives(call);
   }
 
-  commits({ name: home, turn }: Home, call: Call | undefined, all: Change[]): void {
-    const apply = (change: Change) => this.#apply(home, call, change, turn);
+  commits({ name: home, turn }: Home, call: Call | undefined, all: RowChange[]): void {
+    const apply = (change: RowChange) => this.#apply(home, call, change, turn);
     this.secrecy.checkRows(call, all);
     const changes = all.filter((change) => !isBeside(change));
     if (changes.length > 0) this.#checkOthers(home, call, changes, apply);
@@ -93,13 +93,13 @@ export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" 
   }
 
   /** Checks the changes for which other parts have rules, and applies them to the model. */
-  #checkOthers(home: string, call: Call | undefined, changes: Change[], apply: (change: Change) => void): void {
+  #checkOthers(home: string, call: Call | undefined, changes: RowChange[], apply: (change: RowChange) => void): void {
     if (call?.role === "queue") {
       this.deliveries.checkWritten(home, call, changes, apply, this.#now());
     } else if (call?.role === "cron" && this.removals.checkWritten(home, call, changes)) {
       changes.forEach(apply);
     } else if (call?.role === "cron") {
-      const others = (change: Change) => this.pruning.checkWritten(home, call, [change], changes);
+      const others = (change: RowChange) => this.pruning.checkWritten(home, call, [change], changes);
       this.sweeps.checkWritten(home, call, changes, apply, others);
     } else {
       if (call !== undefined && isSigned(call)) this.#signed.checkWritten(home, call, changes);
@@ -108,7 +108,7 @@ export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" 
     }
   }
 
-  #apply(home: string, call: Call | undefined, change: Change, turn: number): void {
+  #apply(home: string, call: Call | undefined, change: RowChange, turn: number): void {
     const { table, before, after } = change;
     if (table === "home_sites" && before?.status === "closed" && after?.status === "open") {
       this.model.reopenedAt.set(`${home}/${after.site_id}`, this.#scheduler.now);

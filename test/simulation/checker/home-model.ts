@@ -1,5 +1,5 @@
 import { isOutbox, OutboxModel } from "../deliveries/rules/outbox-model.ts";
-import type { Change, Row } from "../platform/database.ts";
+import type { Row, RowChange } from "../platform/database.ts";
 
 export interface App {
   siteId: number;
@@ -74,7 +74,7 @@ export class HomeModel {
   }
 
   /** @param fingerprint the meaning of an Idempotency-Key in the change; only the call that wrote it knows it */
-  apply(change: Change, fingerprint: string): void {
+  apply(change: RowChange, fingerprint: string): void {
     const { table, before, after } = change;
     if (isOutbox(table)) this.outbox.apply(change);
     const row = (after ?? before) as Row;

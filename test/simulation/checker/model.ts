@@ -1,9 +1,9 @@
-import type { Begun } from "../erasure/rules/erasures.ts";
-import type { Change, Row } from "../platform/database.ts";
+import type { BegunErasure } from "../erasure/rules/erasures.ts";
+import type { Row, RowChange } from "../platform/database.ts";
 import type { Call } from "../world/call.ts";
 import { type App, HomeModel, put } from "./home-model.ts";
 
-interface Listed {
+interface ListedReceipt {
   home: string;
   status: string;
   name: string;
@@ -14,7 +14,7 @@ interface Listed {
 }
 
 /** The begun deletion of a site. */
-interface End {
+interface SiteEnd {
   id: string;
   /** Whether an answer has said that the site's deletion has begun. */
   isTold: boolean;
@@ -30,7 +30,7 @@ export class Model {
   /** The site of each appid, by the directory. */
   readonly routes = new Map<string, number>();
   /** The directory's row of each site. */
-  readonly directory = new Map<number, Listed>();
+  readonly directory = new Map<number, ListedReceipt>();
   /** The secret of each version ever stored. */
   readonly secrets = new Map<string, string>();
   /** Every version that an app's secret has ever had, by appid. */
@@ -52,13 +52,13 @@ export class Model {
   /** The highest floors that each site ever had, by home and site. */
   readonly floors = new Map<string, { chatId: number; eventSeq: number }>();
   /** Every erasure of a customer that was begun, by id. */
-  readonly erasures = new Map<string, Begun>();
+  readonly erasures = new Map<string, BegunErasure>();
   /** The sessions that were erased, by home, site and id. */
   readonly erasedSessions = new Set<string>();
   /** The texts of messages that were erased. */
   readonly erasedTexts = new Set<string>();
   /** The begun deletions of sites, by home and site. */
-  readonly ends = new Map<string, End>();
+  readonly ends = new Map<string, SiteEnd>();
   /** Whether KV holds the receipt of a site's end. Undefined when KV may hold nothing. */
   isEndInKv: ((home: string, siteId: number, id: string) => boolean) | undefined;
   mayKvLose = false;
@@ -115,7 +115,7 @@ export class Model {
   }
 
   /** Notes the texts of deleted sessions, which must not be stored anywhere any more. */
-  noteGone(home: string, changes: readonly Change[]): void {
+  noteGone(home: string, changes: readonly RowChange[]): void {
     for (const { table, before, after } of changes) {
       if (before === null || after !== null) continue;
       if (table === "sessions") this.erasedSessions.add(`${home}/${before.site_id}/${before.id}`);
@@ -143,7 +143,7 @@ export class Model {
   }
 
   /** @param fingerprint the meaning of an Idempotency-Key in the change; empty when the writer is unknown */
-  apply(home: string, change: Change, fingerprint: string): void {
+  apply(home: string, change: RowChange, fingerprint: string): void {
     const row = (change.after ?? change.before) as Row;
     const gone = change.after === null;
     if (change.table === "sites") {
@@ -174,7 +174,7 @@ export class Model {
   }
 }
 
-const listedOf = (row: Row): Listed => ({
+const listedOf = (row: Row): ListedReceipt => ({
   home: String(row.home),
   status: String(row.status),
   name: String(row.name),

@@ -5,4 +5,4 @@
 export type Violate = (rule: string, what: string, about: string[]) => void;
 
 /** The rule that something breaks, and what happened instead. */
-export type Broken = [rule: string, what: string] | undefined;
+export type BrokenRule = [rule: string, what: string] | undefined;

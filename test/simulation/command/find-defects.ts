@@ -1,14 +1,14 @@
 import type { Code } from "../bundle.ts";
 import type { Defect } from "../planted-defect.ts";
 import type { Violation } from "../run.ts";
-import type { Asked, Parts } from "./main.ts";
+import type { CommandParts, CommandRun } from "./main.ts";
 import { counted, grouped } from "./report.ts";
 import { BrokenRun, inThreads, type SeedThread } from "./threads.ts";
 
 /** How many of the slowest defects are named at the end. */
 const SLOWEST = 5;
 
-interface Found {
+interface FoundDefect {
   seed: number;
   /** All steps, including those of earlier seeds. */
   steps: number;
@@ -16,15 +16,15 @@ interface Found {
 }
 
 /** The result of one defect: what found it, or why it was not found. */
-interface Tried {
+interface TriedDefect {
   name: string;
-  came: Found | string;
+  came: FoundDefect | string;
   /** Seconds of real time. */
   seconds: number;
 }
 
 /** Runs a seed without a defect. @returns the rule that it breaks, if any */
-type Clean = (thread: SeedThread, seed: number, steps: number) => Promise<string | undefined>;
+type RunCleanly = (thread: SeedThread, seed: number, steps: number) => Promise<string | undefined>;
 
 /**
  * Plants each defect in its own bundle and reports which rule finds it. Only one thread works on a defect, because one
@@ -32,16 +32,16 @@ type Clean = (thread: SeedThread, seed: number, steps: number) => Promise<string
  *
  * @returns whether a defect was not found
  */
-export async function findDefects(asked: Asked, parts: Parts): Promise<boolean> {
-  const { stop, threads } = asked;
-  const defects = parts.defects.filter(({ name }) => asked.defects?.includes(name));
+export async function findDefects(command: CommandRun, parts: CommandParts): Promise<boolean> {
+  const { stop, threads } = command;
+  const defects = parts.defects.filter(({ name }) => command.defects?.includes(name));
   const widest = Math.max(6, ...defects.map(({ name }) => name.length));
   const row = (name: string, steps: string, seed: string, rest: string) =>
     console.log(`${name.padEnd(widest)}  ${steps.padStart(9)}  ${seed.padStart(10)}  ${rest}`);
   const start = performance.now();
   const secondsSince = (begin: number) => (performance.now() - begin) / 1000;
   const clean = cleanRuns(await parts.bundle());
-  const tried: Tried[] = [];
+  const tried: TriedDefect[] = [];
   let shown = 0;
 
   row("defect", "steps", "seed", "found by");
@@ -50,7 +50,7 @@ export async function findDefects(asked: Asked, parts: Parts): Promise<boolean> 
     { threads, program: { runModule: parts.runModule }, stop },
     async (thread, defect, place) => {
       const begin = performance.now();
-      const came = await find(thread, defect, asked, parts, clean);
+      const came = await find(thread, defect, command, parts, clean);
       tried[place] = { name: defect.name, came, seconds: secondsSince(begin) };
       // Results are printed in the order of the defects, each as soon as all earlier results are known.
       for (let next = tried[shown]; next !== undefined; next = tried[++shown]) {
@@ -73,7 +73,7 @@ export async function findDefects(asked: Asked, parts: Parts): Promise<boolean> 
 /**
  * Runs seeds without a defect, each only once. A seed that breaks a promise even then proves nothing about a defect.
  */
-function cleanRuns(code: Code): Clean {
+function cleanRuns(code: Code): RunCleanly {
   const rules = new Map<string, Promise<string | undefined>>();
   return (thread, seed, steps) => {
     const run = `${seed} ${steps}`;
@@ -90,21 +90,21 @@ function cleanRuns(code: Code): Clean {
 async function find(
   thread: SeedThread,
   { what, edits }: Defect,
-  asked: Asked,
-  { bundle }: Parts,
-  clean: Clean,
-): Promise<Found | string> {
+  command: CommandRun,
+  { bundle }: CommandParts,
+  clean: RunCleanly,
+): Promise<FoundDefect | string> {
   let code: Code;
   try {
     code = await bundle(edits);
   } catch (error) {
     return `NOT PLANTED: ${(error as Error).message}`;
   }
-  const { steps } = asked;
+  const { steps } = command;
   const before = { seeds: 0, steps: 0 };
   try {
-    for (const seed of asked.seeds()) {
-      const { violation, steps: taken } = await thread.run(code, { seed, steps, trace: asked.trace });
+    for (const seed of command.seeds()) {
+      const { violation, steps: taken } = await thread.run(code, { seed, steps, trace: command.trace });
       if (violation !== undefined) {
         // An error of the simulation itself says nothing about the promises.
         if (violation.rule === "the simulation itself works") return `NOT FOUND: seed ${seed}: ${violation.what}`;

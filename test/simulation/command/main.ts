@@ -4,11 +4,11 @@ import type { bundle } from "../bundle.ts";
 import type { Defect } from "../planted-defect.ts";
 import { findDefects } from "./find-defects.ts";
 import { type Command, readCommand, USAGE } from "./options.ts";
-import { BrokenRun, Stopped } from "./threads.ts";
+import { BrokenRun, StoppedRun } from "./threads.ts";
 import { trySeeds } from "./try-seeds.ts";
 
 /** The parts that the command runs. Its own tests replace them with small fakes. */
-export interface Parts {
+export interface CommandParts {
   /** The path of the module that exports `run`. */
   runModule: string;
   bundle: typeof bundle;
@@ -18,7 +18,7 @@ export interface Parts {
 /** Writes a line into a file that is named on the command line. */
 export type Write = (line: string) => void;
 
-export interface Asked extends Command {
+export interface CommandRun extends Command {
   trace: Write | undefined;
   /** Stops the command at once. Running seeds are dropped. */
   stop: AbortSignal;
@@ -28,7 +28,7 @@ const EXIT = { nothing: 0, found: 1, usage: 2 } as const;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /** @returns the exit code */
-export async function main(args: string[], parts: Parts): Promise<number> {
+export async function main(args: string[], parts: CommandParts): Promise<number> {
   // `npm run simulate | head` closes the pipe early. The run must go on, so that the exit code still gives the result.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
@@ -60,7 +60,7 @@ export async function main(args: string[], parts: Parts): Promise<number> {
       console.error(`${error.message}\n\nnpm run simulate -- --help tells how.`);
       return EXIT.usage;
     }
-    if (!(error instanceof Stopped)) console.error(error instanceof BrokenRun ? error.message : error);
+    if (!(error instanceof StoppedRun)) console.error(error instanceof BrokenRun ? error.message : error);
     return EXIT.found;
   }
 }

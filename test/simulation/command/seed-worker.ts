@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { parentPort, workerData } from "node:worker_threads";
 import type { Code } from "../bundle.ts";
-import { cover, type Spot } from "../gates/covered.ts";
+import { type CodeSpot, cover } from "../gates/covered.ts";
 import { ProgramImage } from "../machine/program.ts";
 import type { run as Run, RunResult } from "../run.ts";
 
@@ -10,7 +10,7 @@ export interface WorkerData {
   /** The path of the module that exports `run`. */
   runModule: string;
   /** The places of the code whose runs are counted; undefined counts none, which is faster. */
-  spots?: readonly Spot[] | undefined;
+  spots?: readonly CodeSpot[] | undefined;
 }
 
 export interface Job {

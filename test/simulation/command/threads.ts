@@ -11,7 +11,7 @@ export class BrokenRun extends Error {
 }
 
 /** The command was interrupted before the seed had ended. */
-export class Stopped extends Error {
+export class StoppedRun extends Error {
   override readonly name = "Stopped";
 }
 
@@ -43,7 +43,7 @@ export class SeedThread {
       this.#receive = (message) => {
         if ("lines" in message) for (const line of message.lines) trace?.(line);
         else if ("result" in message) resolve(message.result);
-        else if (this.#stop.aborted) reject(new Stopped());
+        else if (this.#stop.aborted) reject(new StoppedRun());
         else reject(new BrokenRun(`The simulation itself broke at seed ${seed}: ${message.broken}`));
       };
       if (this.#stop.aborted || this.#failure !== undefined) return this.#receive({ broken: this.#failure ?? "" });
@@ -101,7 +101,7 @@ export async function inThreads<Item>(
       }
     } catch (error) {
       failed = true;
-      if (!(error instanceof Stopped)) throw error;
+      if (!(error instanceof StoppedRun)) throw error;
     } finally {
       await thread.close();
     }

@@ -1,7 +1,7 @@
 import type { Code } from "../bundle.ts";
 import type { Report } from "../gates/gate.ts";
 import type { Violation } from "../run.ts";
-import type { Asked, Parts, Write } from "./main.ts";
+import type { CommandParts, CommandRun, Write } from "./main.ts";
 import { counted, grouped, inColumns, LastLines, shortened, Totals } from "./report.ts";
 import { inThreads, SeedThread } from "./threads.ts";
 
@@ -22,8 +22,8 @@ const NOT_THE_SAME =
  * @returns whether a promise was broken
  * @throws BrokenRun when the simulation of a seed throws, after the report of the other seeds
  */
-export async function trySeeds(asked: Asked, parts: Parts, report: Write | undefined): Promise<boolean> {
-  const { stop, threads, steps, trace } = asked;
+export async function trySeeds(command: CommandRun, parts: CommandParts, report: Write | undefined): Promise<boolean> {
+  const { stop, threads, steps, trace } = command;
   const places = report === undefined ? undefined : (await import("../gates/rules.ts")).readRules();
   const program = { runModule: parts.runModule, spots: places };
   const code = await parts.bundle();
@@ -33,8 +33,8 @@ export async function trySeeds(asked: Asked, parts: Parts, report: Write | undef
   const start = performance.now();
   const secondsSince = () => (performance.now() - start) / 1000;
   function* inTime() {
-    for (const seed of asked.seeds()) {
-      if (asked.seconds !== undefined && secondsSince() >= asked.seconds) return;
+    for (const seed of command.seeds()) {
+      if (command.seconds !== undefined && secondsSince() >= command.seconds) return;
       yield seed;
     }
   }
@@ -52,7 +52,7 @@ export async function trySeeds(asked: Asked, parts: Parts, report: Write | undef
   const came = first === undefined ? "no promise was broken" : `${counted(failures.length, "seed")} broke a promise`;
   console.log(
     isWhole
-      ? `${asked.named(totals.seeds)} with ${counted(steps, "step")}: ${came}.\n`
+      ? `${command.named(totals.seeds)} with ${counted(steps, "step")}: ${came}.\n`
       : `Not all seeds have ended. Of ${counted(totals.seeds, "seed")} that have: ${came}.\n`,
   );
   if (totals.seeds > 0) {

@@ -1,7 +1,7 @@
 import { type Profiler, Session } from "node:inspector";
 
 /** A place in the code. `take` reports places by their index. */
-export interface Spot {
+export interface CodeSpot {
   url: string;
   offset: number;
 }
@@ -11,7 +11,7 @@ export interface Spot {
  *
  * @returns a function that gives the indexes of the places that have run since its last call
  */
-export function cover(spots: readonly Spot[]): () => number[] {
+export function cover(spots: readonly CodeSpot[]): () => number[] {
   const session = new Session();
   session.connect();
   session.post("Profiler.enable");

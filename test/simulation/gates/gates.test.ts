@@ -53,7 +53,7 @@ describe("the gate of rules", () => {
     'class A { #broken() { violate("r", what); } look() { if (a¦) this.#broken(); } }',
     'const broken = (rule: string) => violate(rule, what); if (a¦) broken("r");',
     "const rule = 'r'; if (a¦) violate(rule, what);",
-    'function wrong(): Broken { return a¦ ? ["r", what] : undefined; }',
+    'function wrong(): BrokenRule { return a¦ ? ["r", what] : undefined; }',
     'function wrong(): [rule: string, what: string] | undefined { if (a¦) return ["r", what]; }',
     'if (a¦) this.#report(call, "at home", ["r", what]);',
     'for (const { rule } of [{ rule: "r" }]) { if (a¦) violate(rule, what); }',

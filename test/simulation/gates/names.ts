@@ -22,7 +22,7 @@ import { DATABASE_FAULTS } from "../world/cloud/database-link.ts";
 import { KV_FAULTS } from "../world/cloud/kv-link.ts";
 import { LIMIT_FAULTS } from "../world/cloud/limit-link.ts";
 import { QUEUE_FAULTS } from "../world/cloud/queue-link.ts";
-import { type Node, readSources, type Source, wordsOf } from "./source.ts";
+import { type Node, readSources, type SourceFile, wordsOf } from "./source.ts";
 
 const CACHED = ["NONCES get", "NONCES put", "CREDENTIALS get", "CREDENTIALS put"];
 /** The moods in which a receiver gets posts. A receiver that refuses gets none. */
@@ -67,7 +67,7 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
 };
 
 /** The names that the world's files count: literal names, and the expressions of computed names. */
-export function countedIn(sources: readonly Source[]): { names: string[]; putTogether: string[] } {
+export function countedIn(sources: readonly SourceFile[]): { names: string[]; putTogether: string[] } {
   const names = new Set<string>();
   const putTogether = new Set<string>();
   for (const source of sources) {
@@ -87,7 +87,7 @@ export function countedIn(sources: readonly Source[]): { names: string[]; putTog
   return { names: [...names], putTogether: [...putTogether] };
 }
 
-export const readWorld = (): Source[] => readSources().filter(({ file }) => !file.includes("/rules/"));
+export const readWorld = (): SourceFile[] => readSources().filter(({ file }) => !file.includes("/rules/"));
 
 /** All names of the world. Each is counted when it happens. */
 export function worldNames(): string[] {

@@ -1,19 +1,19 @@
-import type { Spot } from "./covered.ts";
-import { isCallOf, isFunction, type Node, nameOf, readSources, type Source, wordsOf } from "./source.ts";
+import type { CodeSpot } from "./covered.ts";
+import { isCallOf, isFunction, type Node, nameOf, readSources, type SourceFile, wordsOf } from "./source.ts";
 
 /** A place in the code. V8 counts its runs, which tells whether a rule was asked. */
-export interface Place extends Spot {
+export interface CodePlace extends CodeSpot {
   rule: string;
 }
 
 /** The return type of a function that returns a rule with what happened instead. */
-const GIVES_PAIR = /\bBroken\b|\[rule: string/;
+const GIVES_PAIR = /\bBrokenRule\b|\[rule: string/;
 /** Syntax that may stand between such a pair and its function. */
 const ON_THE_WAY =
   /^(Conditional|Logical|Parenthesized)Expression|^(Return|Block|If|For|ForOf|Switch)Statement|SwitchCase$/;
 
 /** The rules of the simulation in the current checkout. */
-export const readRules = (): Place[] => rulesOf(readSources());
+export const readRules = (): CodePlace[] => rulesOf(readSources());
 
 /**
  * Every rule with each place that asks it. Rules are the texts passed to `violate`, and the texts in pairs that a
@@ -22,7 +22,7 @@ export const readRules = (): Place[] => rulesOf(readSources());
  * @throws Error for a text that cannot be followed: write it as a literal, a `const`, in a list, or in a record of
  *   sentences by kind
  */
-export const rulesOf = (sources: readonly Source[]): Place[] =>
+export const rulesOf = (sources: readonly SourceFile[]): CodePlace[] =>
   sources.flatMap((source) =>
     source.nodes.flatMap((node) => {
       if (isCallOf(node, "violate")) return rulesIn(node.arguments[0], node, source, sources);
@@ -31,7 +31,7 @@ export const rulesOf = (sources: readonly Source[]): Place[] =>
   );
 
 /** @param at the node that breaks the rule */
-function rulesIn(words: Node, at: Node, source: Source, sources: readonly Source[]): Place[] {
+function rulesIn(words: Node, at: Node, source: SourceFile, sources: readonly SourceFile[]): CodePlace[] {
   const { nodes, url } = source;
   const rule = wordsOf(words);
   if (rule !== undefined) return askedAt(at, nodes).map((offset) => ({ rule, url, offset }));
@@ -112,7 +112,7 @@ function declarationOf(used: Node, nodes: readonly Node[]): Node | undefined {
 }
 
 /** Whether a node is a pair of a rule and what happened instead. */
-function isPair(node: Node, { text }: Source): boolean {
+function isPair(node: Node, { text }: SourceFile): boolean {
   if (node.type !== "ArrayExpression" || node.elements.length !== 2) return false;
   let parent = node.parent;
   while (parent !== undefined && ON_THE_WAY.test(parent.type)) parent = parent.parent;
@@ -121,14 +121,14 @@ function isPair(node: Node, { text }: Source): boolean {
 }
 
 /** The sentences of a record by kind. A sentence is asked where the checker makes an object of its kind. */
-const sentencesOf = (record: string | undefined, sources: readonly Source[]): Place[] =>
+const sentencesOf = (record: string | undefined, sources: readonly SourceFile[]): CodePlace[] =>
   sources.flatMap(({ nodes }) => {
     const made = nodes.find(({ type, id }) => type === "VariableDeclarator" && nameOf(id) === record);
     const sentences: Node[] = made?.init?.properties ?? [];
     return sentences.flatMap(({ key, value }) => kindsOf(nameOf(key) ?? wordsOf(key), wordsOf(value), sources));
   });
 
-function kindsOf(kind: string | undefined, rule: string | undefined, sources: readonly Source[]): Place[] {
+function kindsOf(kind: string | undefined, rule: string | undefined, sources: readonly SourceFile[]): CodePlace[] {
   const places = sources.flatMap(({ file, nodes, url }) => {
     const made = nodes.filter(
       ({ type, key, value }) => type === "Property" && nameOf(key) === "kind" && wordsOf(value) === kind,

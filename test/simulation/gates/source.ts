@@ -18,7 +18,7 @@ export interface Node {
   [field: string]: any;
 }
 
-export interface Source {
+export interface SourceFile {
   /** Relative to test/simulation/. */
   file: string;
   /** The name that V8 reports. */
@@ -28,16 +28,16 @@ export interface Source {
   nodes: Node[];
 }
 
-let read: Source[] | undefined;
+let read: SourceFile[] | undefined;
 
 /** Every file that a run may load. They are parsed once, because that takes long. */
-export const readSources = (): Source[] =>
+export const readSources = (): SourceFile[] =>
   (read ??= globSync("**/*.ts", { cwd: SIMULATION })
     .filter((file) => !BESIDE.test(file))
     .sort()
     .map((file) => sourceOf(file, readFileSync(join(SIMULATION, file), "utf8"))));
 
-export function sourceOf(file: string, text: string): Source {
+export function sourceOf(file: string, text: string): SourceFile {
   const nodes: Node[] = [];
   const add = (node: Node, parent: Node | undefined) => {
     node.parent = parent;

@@ -79,7 +79,7 @@ describe("chance", () => {
 describe("a program", () => {
   const start = (code: string, clock = { now: () => EPOCH }, scheduler = new Scheduler()) =>
     new ProgramImage({ worker: code, client: "" }).startWorker(scheduler, clock, new Chance(1)) as unknown as {
-      [name: string]: (...given: unknown[]) => unknown;
+      [name: string]: (...args: unknown[]) => unknown;
     };
 
   it("two starts of a program share no state of its modules", () => {

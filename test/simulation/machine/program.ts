@@ -78,8 +78,8 @@ function globalsOf(scheduler: Scheduler, clock: Clock, chance: Chance, fetch = n
 
 function dateOf(clock: Clock): typeof Date {
   return class VirtualDate extends Date {
-    constructor(...given: [] | [number]) {
-      super(...((given.length === 0 ? [clock.now()] : given) as [number]));
+    constructor(...args: [] | [number]) {
+      super(...((args.length === 0 ? [clock.now()] : args) as [number]));
     }
     static override now() {
       return clock.now();

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 /** A turn in the future: an answer that arrives, a timer that fires, an actor who wakes. */
-interface Turn {
+interface TaskTurn {
   /** Milliseconds of virtual time. */
   at: number;
   run: () => void;
@@ -22,12 +22,12 @@ export class Scheduler {
   now = 0;
   /** Turns so far. */
   steps = 0;
-  readonly #turns: Turn[] = [];
+  readonly #turns: TaskTurn[] = [];
   readonly #atRest: (() => void)[] = [];
 
   /** Schedules a turn after `delay` milliseconds. @returns the function that cancels it */
   after(delay: number, run: () => void): () => void {
-    const turn: Turn = { at: rounded(this.now + Math.max(0, delay)), run };
+    const turn: TaskTurn = { at: rounded(this.now + Math.max(0, delay)), run };
     this.#turns.splice(this.#placeOf(turn), 0, turn);
     return () => {
       const place = this.#turns.indexOf(turn);
@@ -65,12 +65,12 @@ export class Scheduler {
   }
 
   /** Where a turn belongs in the queue. The queue is sorted backwards: the next turn is its last element. */
-  #placeOf({ at }: Turn): number {
+  #placeOf({ at }: TaskTurn): number {
     let low = 0;
     let high = this.#turns.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#turns[middle] as Turn).at > at) low = middle + 1;
+      if ((this.#turns[middle] as TaskTurn).at > at) low = middle + 1;
       else high = middle;
     }
     return low;

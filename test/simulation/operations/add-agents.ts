@@ -1,7 +1,7 @@
 import type { HomeModel, Session } from "../checker/home-model.ts";
-import { type Asker, agentsIn, type Fields, type OperationModel } from "./shared/model.ts";
+import { agentsIn, type Fields, type OperationModel, type RequestSender } from "./shared/model.ts";
 
-interface Asked {
+interface AddAgentsFields {
   chatId: number;
   agents: number[];
 }
@@ -15,13 +15,13 @@ function whyIgnored(home: HomeModel, siteId: number, session: Session, id: numbe
 }
 
 /** A session, and agents to add to it: any number of them, sometimes of another site or unknown. */
-export function drawJoin({ chance, site, foreignChatIds }: Asker): { chatId: number; agentIds: number[] } {
+export function drawJoin({ chance, site, foreignChatIds }: RequestSender): { chatId: number; agentIds: number[] } {
   const known = chance.happens(0.06) && foreignChatIds.length > 0 ? foreignChatIds : site.chatIds.slice(-6);
   const chatId = known.length === 0 || chance.happens(0.03) ? 77_000_000 : chance.one(known);
   return { chatId, agentIds: [...chance.some(site.agentIds, 0.4), ...(chance.happens(0.1) ? [777] : [])] };
 }
 
-function ask(asker: Asker): Fields {
+function ask(asker: RequestSender): Fields {
   const { chance, site } = asker;
   const { chatId: chat_id, agentIds } = drawJoin(asker);
   const kefu_ids = agentIds.length > 0 ? agentIds : [chance.one(site.agentIds)];
@@ -31,7 +31,7 @@ function ask(asker: Asker): Fields {
 /** Fields for a session that is known to meet the refusal. */
 const askFor =
   (refusal: string) =>
-  (asker: Asker): Fields | undefined => {
+  (asker: RequestSender): Fields | undefined => {
     const known = asker.site.refusedSessions.get(refusal) ?? [];
     return known.length === 0 ? undefined : { ...ask(asker), chat_id: asker.chance.one(known) };
   };
@@ -39,7 +39,7 @@ const askFor =
 const FORBIDS = { status: 409, msg: "当前状态不允许操作" };
 
 /** The operation of section 4.2. */
-const model: OperationModel<Asked> = {
+const model: OperationModel<AddAgentsFields> = {
   name: "add_agents",
   wireName: "add_kf",
 

@@ -1,7 +1,7 @@
 import type { Row } from "../platform/database.ts";
-import { type Asker, agentsIn, type Fields, type OperationModel, type Written } from "./shared/model.ts";
+import { agentsIn, type Fields, type OperationModel, type RequestSender, type WrittenRow } from "./shared/model.ts";
 
-interface Asked {
+interface CreateSessionFields {
   customer: { id: string; name: string; ip: string };
   content: string;
   agents: number[];
@@ -32,7 +32,7 @@ const PLAIN: Record<string, { columns: string[]; right: string[] }> = {
 };
 
 /** The state of a new session by the sender of its first message: sections 3 and 4.1. */
-const openingOf = ({ sender, responsible }: Asked) =>
+const openingOf = ({ sender, responsible }: CreateSessionFields) =>
   ({
     1: { status: "waiting", sender: "visitor", sender_uid: null },
     2: { status: "replied", sender: "agent", sender_uid: responsible },
@@ -43,11 +43,11 @@ const openingOf = ({ sender, responsible }: Asked) =>
 const sorted = (metadata: object): object =>
   Object.fromEntries(Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-const rowsOf = (rows: Written[], name: string): Row[] =>
+const rowsOf = (rows: WrittenRow[], name: string): Row[] =>
   rows.filter(({ table }) => table === name).map(({ after }) => after);
 
 /** The stored session in the form of the event: SessionDetail of openapi.json. */
-function shown(rows: Written[]): object {
+function shown(rows: WrittenRow[]): object {
   const [[session = {}], [customer = {}]] = [rowsOf(rows, "sessions"), rowsOf(rows, "customers")];
   const { id, kind, status, responsible_agent_id, created_at, auto_title, customer_external_id, metadata } = session;
   const plain = Object.values(PLAIN).flatMap(({ columns }) => columns.map((column) => [column, session[column]]));
@@ -67,7 +67,7 @@ function shown(rows: Written[]): object {
   };
 }
 
-function ask({ chance, site, nextOrder }: Asker): Fields {
+function ask({ chance, site, nextOrder }: RequestSender): Fields {
   const kefu_id = [...chance.some(site.agentIds, 0.3), chance.one(site.agentIds)];
   const order = nextOrder();
   const fields: Fields = {
@@ -85,7 +85,7 @@ function ask({ chance, site, nextOrder }: Asker): Fields {
 }
 
 /** The operation of section 4.1. */
-const model: OperationModel<Asked> = {
+const model: OperationModel<CreateSessionFields> = {
   name: "create_session",
   wireName: "create_gd",
 

@@ -1,10 +1,10 @@
 import { complete, notSimulated, refuseIf, refuseOthers } from "../not-simulated.ts";
-import type { Bound, Cell, Database, Given } from "./database.ts";
+import type { Bound, Cell, Database, StatementResult } from "./database.ts";
 
 /** Carries a call to the other end. It decides when and whether `work` runs there, and whether the answer arrives. */
-export type Carry = <T>(call: string, work: () => T) => Promise<T>;
+export type CarryCall = <T>(call: string, work: () => T) => Promise<T>;
 
-export const carryAtOnce: Carry = async (_, work) => work();
+export const carryAtOnce: CarryCall = async (_, work) => work();
 
 /** SQLite's result codes. The low byte of an extended code is the plain code. */
 const CODES: Record<number, string> = {
@@ -25,9 +25,9 @@ const CODES: Record<number, string> = {
  */
 export class SimulatedD1 {
   readonly #database: Database;
-  readonly #carry: Carry;
+  readonly #carry: CarryCall;
 
-  constructor(database: Database, carry: Carry = carryAtOnce) {
+  constructor(database: Database, carry: CarryCall = carryAtOnce) {
     this.#database = database;
     this.#carry = carry;
   }
@@ -41,7 +41,7 @@ export class SimulatedD1 {
     return (await this.#send(statements, "batch")).map(resultOf);
   }
 
-  #send(statements: SimulatedStatement[], call: string): Promise<Given[]> {
+  #send(statements: SimulatedStatement[], call: string): Promise<StatementResult[]> {
     return this.#carry(call, () => {
       try {
         return this.#database.transaction(statements);
@@ -52,7 +52,7 @@ export class SimulatedD1 {
   }
 }
 
-type Send = (statements: SimulatedStatement[], call: string) => Promise<Given[]>;
+type SendStatements = (statements: SimulatedStatement[], call: string) => Promise<StatementResult[]>;
 
 interface D1Result {
   success: true;
@@ -60,15 +60,15 @@ interface D1Result {
   results: Record<string, unknown>[];
 }
 
-const statementOf = (...given: ConstructorParameters<typeof SimulatedStatement>): SimulatedStatement =>
-  complete("a statement", new SimulatedStatement(...given));
+const statementOf = (...args: ConstructorParameters<typeof SimulatedStatement>): SimulatedStatement =>
+  complete("a statement", new SimulatedStatement(...args));
 
 class SimulatedStatement {
-  readonly #send: Send;
+  readonly #send: SendStatements;
   readonly sql: string;
   readonly values: readonly Bound[];
 
-  constructor(send: Send, sql: string, values: readonly Bound[] = []) {
+  constructor(send: SendStatements, sql: string, values: readonly Bound[] = []) {
     this.#send = send;
     this.sql = sql;
     this.values = values;
@@ -91,9 +91,9 @@ class SimulatedStatement {
     return (await this.#sendAlone("raw")).rows.map((row) => row.map(readable));
   }
 
-  async #sendAlone(call: string): Promise<Given> {
+  async #sendAlone(call: string): Promise<StatementResult> {
     const [given] = await this.#send([this], call);
-    return given as Given;
+    return given as StatementResult;
   }
 }
 
@@ -113,7 +113,7 @@ function readable(value: Cell): string | number | null {
   return number;
 }
 
-function resultOf({ columns, rows, changes, lastRowId, size }: Given): D1Result {
+function resultOf({ columns, rows, changes, lastRowId, size }: StatementResult): D1Result {
   const results = rows.map((row) => Object.fromEntries(row.map((cell, i) => [columns[i], readable(cell)])));
   return { success: true, meta: { changes, last_row_id: lastRowId, size_after: size }, results };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { SimulatedD1 } from "./d1.ts";
-import { type Change, Database } from "./database.ts";
+import { Database, type RowChange } from "./database.ts";
 
 const SCHEMA = `
   CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT UNIQUE, size REAL);
@@ -12,16 +12,16 @@ const SCHEMA = `
 function watched() {
   const database = new Database();
   database.execute(SCHEMA);
-  const told: Change[][] = [];
-  database.onCommit = (changes) => told.push(changes);
+  const reports: RowChange[][] = [];
+  database.onCommit = (changes) => reports.push(changes);
   database.watch(["owners", "things"]);
   const run = (...statements: string[]) => database.transaction(statements.map((sql) => ({ sql, values: [] })));
-  return { database, told, run };
+  return { database, told: reports, run };
 }
 
 const owner = (id: number, name: string | null, size: number | null = null) => ({ id, name, size });
-const inserted = (table: string, after: Change["after"]): Change => ({ table, before: null, after });
-const deleted = (table: string, before: Change["before"]): Change => ({ table, before, after: null });
+const inserted = (table: string, after: RowChange["after"]): RowChange => ({ table, before: null, after });
+const deleted = (table: string, before: RowChange["before"]): RowChange => ({ table, before, after: null });
 
 describe("a watch", () => {
   test("onCommit gets the changes of each transaction in one call, in their order", () => {

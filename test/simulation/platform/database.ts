@@ -7,7 +7,7 @@ export type Bound = string | number | null;
 export type Cell = string | number | bigint | null | Uint8Array;
 
 /** A row before and after a change, by the names of the columns; null where it does not exist. */
-export interface Change {
+export interface RowChange {
   table: string;
   before: Row | null;
   after: Row | null;
@@ -16,7 +16,7 @@ export interface Change {
 export type Row = Record<string, string | number | null>;
 
 /** The result of one statement. */
-export interface Given {
+export interface StatementResult {
   columns: string[];
   rows: Cell[][];
   /** Rows that it inserted, updated or deleted, including those of triggers and foreign keys. */
@@ -65,7 +65,7 @@ export class Database {
   #own = new Map<string, StatementSync>();
   #watched: string[] = [];
   /** Called right after each commit of a transaction that changed a watched table, with its changes in their order. */
-  onCommit: (changes: Change[]) => void = () => {};
+  onCommit: (changes: RowChange[]) => void = () => {};
 
   /** Runs several statements in one transaction, as migrations need. */
   execute(sql: string): void {
@@ -101,7 +101,7 @@ export class Database {
   }
 
   /** Runs statements in one transaction. @throws SQLite's error; then nothing is changed */
-  transaction(statements: readonly { sql: string; values: readonly Bound[] }[]): Given[] {
+  transaction(statements: readonly { sql: string; values: readonly Bound[] }[]): StatementResult[] {
     return this.#inTransaction(() => {
       let [before] = this.#counters();
       const given = statements.map(({ sql, values }) => {

@@ -1,5 +1,5 @@
 import { refuseIf, refuseOthers } from "../not-simulated.ts";
-import { type Carry, carryAtOnce } from "./d1.ts";
+import { type CarryCall, carryAtOnce } from "./d1.ts";
 
 interface Entry {
   value: string;
@@ -34,10 +34,10 @@ export class SimulatedKv {
   readonly #truth: KvTruth;
   /** Milliseconds since the epoch. */
   readonly #now: () => number;
-  readonly #carry: Carry;
+  readonly #carry: CarryCall;
   readonly #cached = new Map<string, { entry: Entry | undefined; at: number }>();
 
-  constructor(truth: KvTruth, now: () => number, carry: Carry = carryAtOnce) {
+  constructor(truth: KvTruth, now: () => number, carry: CarryCall = carryAtOnce) {
     this.#truth = truth;
     this.#now = now;
     this.#carry = carry;

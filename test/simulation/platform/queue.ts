@@ -1,5 +1,5 @@
 import { complete, refuseIf, refuseOthers } from "../not-simulated.ts";
-import { type Carry, carryAtOnce } from "./d1.ts";
+import { type CarryCall, carryAtOnce } from "./d1.ts";
 
 interface QueuedMessage {
   id: string;
@@ -158,9 +158,9 @@ interface SentMessage {
  */
 export class SimulatedQueue {
   readonly #truth: QueueTruth;
-  readonly #carry: Carry;
+  readonly #carry: CarryCall;
 
-  constructor(truth: QueueTruth, carry: Carry = carryAtOnce) {
+  constructor(truth: QueueTruth, carry: CarryCall = carryAtOnce) {
     this.#truth = truth;
     this.#carry = carry;
   }

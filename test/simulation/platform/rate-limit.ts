@@ -1,5 +1,5 @@
 import { refuseIf, refuseOthers } from "../not-simulated.ts";
-import { type Carry, carryAtOnce } from "./d1.ts";
+import { type CarryCall, carryAtOnce } from "./d1.ts";
 
 /**
  * A rate limit of wrangler.toml. It counts in one location, in windows that are aligned to the epoch.
@@ -10,12 +10,16 @@ export class SimulatedRateLimit {
   readonly #periodMs: number;
   /** Milliseconds since the epoch. */
   readonly #now: () => number;
-  readonly #carry: Carry;
+  readonly #carry: CarryCall;
   readonly #counts = new Map<string, number>();
   #window = 0;
 
   /** @param period seconds */
-  constructor({ limit, period }: { limit: number; period: 10 | 60 }, now: () => number, carry: Carry = carryAtOnce) {
+  constructor(
+    { limit, period }: { limit: number; period: 10 | 60 },
+    now: () => number,
+    carry: CarryCall = carryAtOnce,
+  ) {
     this.#limit = limit;
     this.#periodMs = period * 1000;
     this.#now = now;

@@ -85,9 +85,9 @@ afterAll(() => onNotSimulated(() => {}));
 test.each(REFUSED)(
   "a stand-in refuses a call that is not simulated, and reports it to the listener: %s",
   async (what, call) => {
-    const told: string[] = [];
-    onNotSimulated(({ message }) => told.push(message));
+    const reports: string[] = [];
+    onNotSimulated(({ message }) => reports.push(message));
     await expect((async () => call())()).rejects.toThrow("not simulated: ");
-    expect(told).toEqual([expect.stringContaining(what)]);
+    expect(reports).toEqual([expect.stringContaining(what)]);
   },
 );

@@ -1,7 +1,7 @@
 import { mismatch } from "../callers/rules/answers.ts";
 import type { Violate } from "../checker/violate.ts";
 import { CALLS_EVENT_TYPES } from "../operations/index.ts";
-import type { Change } from "../platform/database.ts";
+import type { RowChange } from "../platform/database.ts";
 import type { Call } from "../world/call.ts";
 import { ADMIN_TOKEN } from "../world/cloud/settings.ts";
 import { callersTexts } from "./callers-texts.ts";
@@ -56,7 +56,7 @@ export class Secrecy {
   }
 
   /** Checks that changed rows have receivers' words only where they belong. */
-  checkRows(call: Call | undefined, changes: readonly Change[]): void {
+  checkRows(call: Call | undefined, changes: readonly RowChange[]): void {
     const about = call === undefined ? [] : [call.name];
     const said = changes.find(({ table, after }) =>
       Object.entries(after ?? {}).some(

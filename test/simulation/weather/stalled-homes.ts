@@ -10,7 +10,7 @@ const TRIES = 3;
 const SLACK_MS = 100;
 
 /** A try of a call at a home, since the home's last answer to its isolate. */
-interface Try {
+interface DatabaseTry {
   call: Call;
   at: number;
   /** Whether the home counted as stalled when the try began. */
@@ -21,7 +21,7 @@ interface Try {
 export class StalledHomes {
   readonly #violate: Violate;
   /** The tries without an answer, by isolate and home. */
-  readonly #tries = new Map<string, Try[]>();
+  readonly #tries = new Map<string, DatabaseTry[]>();
   /** When a home gave an answer that may have ended its stalled state, by isolate and home. */
   readonly #ended = new Map<string, number>();
 
@@ -69,7 +69,7 @@ const placeOf = ({ isolate }: Call, home: string): string => `${isolate?.name} $
  *
  * @param slack milliseconds more
  */
-function isStalled(tries: readonly Try[], now: number, slack: number): boolean {
+function isStalled(tries: readonly DatabaseTry[], now: number, slack: number): boolean {
   const [first, ofAnother] = [tries[0], tries[TRIES]];
   if (first === undefined || ofAnother === undefined) return false;
   return now - first.at >= SILENT_MS + slack && now - ofAnother.at >= TRY_MS + slack;

@@ -1,15 +1,15 @@
 import type { Post } from "../deliveries/acts/post.ts";
 import type { Chance } from "../machine/chance.ts";
 import type { Scheduler } from "../machine/scheduler.ts";
-import type { Change } from "../platform/database.ts";
+import type { RowChange } from "../platform/database.ts";
 import type { Call } from "./call.ts";
 import type { Home } from "./cloud/home.ts";
 import type { World } from "./world.ts";
 
 /** An event of a call or of a post. A commit without a call comes from SQL by hand. */
-export type Happening =
+export type MomentEvent =
   | { kind: "arrives" | "answers" | "ends"; call: Call }
-  | { kind: "commits"; call: Call | undefined; home: Home; changes: readonly Change[] }
+  | { kind: "commits"; call: Call | undefined; home: Home; changes: readonly RowChange[] }
   | { kind: "posts" | "hears" | "misses"; post: Post };
 
 /** A call of a database on its way: there, before it is done, or back, before the caller knows that it is done. */
@@ -23,7 +23,7 @@ export interface OnItsWay {
   nth: number;
 }
 
-interface Toll {
+interface ListenerCost {
   fits: (trip: OnItsWay) => boolean;
   keepsAll: boolean;
   kept: (() => void)[];
@@ -33,19 +33,19 @@ interface Toll {
 /** Lets actors act at a chosen moment of a call, in the same turn and without random numbers. */
 export class Moments {
   readonly #scheduler: Scheduler;
-  readonly #watching = new Set<(happening: Happening) => void>();
-  readonly #tolls = new Set<Toll>();
+  readonly #watching = new Set<(happening: MomentEvent) => void>();
+  readonly #tolls = new Set<ListenerCost>();
 
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler;
   }
 
-  tell(happening: Happening): void {
+  tell(happening: MomentEvent): void {
     for (const watch of [...this.#watching]) watch(happening);
   }
 
   /** Calls `watch` for each event until the end of the run. */
-  always(watch: (happening: Happening) => void): void {
+  always(watch: (happening: MomentEvent) => void): void {
     this.#watching.add(watch);
   }
 
@@ -55,7 +55,7 @@ export class Moments {
    * @param patienceMs milliseconds of virtual time
    * @returns undefined when nothing fits for so long
    */
-  when<Seen>(look: (happening: Happening) => Seen | undefined, patienceMs = 600_000): Promise<Seen | undefined> {
+  when<Seen>(look: (happening: MomentEvent) => Seen | undefined, patienceMs = 600_000): Promise<Seen | undefined> {
     return new Promise((resolve) => {
       const end = (seen: Seen | undefined) => {
         cancel();
@@ -63,7 +63,7 @@ export class Moments {
         resolve(seen);
       };
       const cancel = this.#scheduler.after(patienceMs, () => end(undefined));
-      const watch = (happening: Happening) => {
+      const watch = (happening: MomentEvent) => {
         const seen = look(happening);
         if (seen !== undefined) end(seen);
       };
@@ -83,7 +83,7 @@ export class Moments {
    */
   keep(fits: (trip: OnItsWay) => boolean, keepsAll = false): { caught: Promise<void>; letGo: () => void } {
     const { promise: caught, resolve } = Promise.withResolvers<void>();
-    const toll: Toll = { fits, keepsAll, kept: [], caught: resolve };
+    const toll: ListenerCost = { fits, keepsAll, kept: [], caught: resolve };
     this.#tolls.add(toll);
     const letGo = () => {
       this.#tolls.delete(toll);

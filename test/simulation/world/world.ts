@@ -2,13 +2,13 @@ import { Checker } from "../checker/checker.ts";
 import { Chance } from "../machine/chance.ts";
 import { EPOCH, type ProgramImage } from "../machine/program.ts";
 import { Scheduler } from "../machine/scheduler.ts";
-import type { Change } from "../platform/database.ts";
+import type { RowChange } from "../platform/database.ts";
 import { drawWeather, type Weather } from "../weather/weather.ts";
 import { type Answer, Call, type Role, type WireRequest } from "./call.ts";
 import { Cloud } from "./cloud/cloud.ts";
 import { NetworkError } from "./cloud/network.ts";
 import { firstSettings } from "./cloud/settings.ts";
-import type { Witness } from "./cloud/witness.ts";
+import type { CloudWitness } from "./cloud/witness.ts";
 import { Company } from "./company.ts";
 import { Moments } from "./moments.ts";
 
@@ -48,7 +48,7 @@ export class World {
   }
 
   /** Counts and traces what happens, and passes it to the checker. */
-  #witness(): Witness {
+  #witness(): CloudWitness {
     const { checker, moments } = this;
     return {
       arrives: (call) => {
@@ -172,7 +172,7 @@ export class World {
   }
 }
 
-const describe = (changes: Change[]): string =>
+const describe = (changes: RowChange[]): string =>
   changes
     .map(({ table, before, after }) => {
       const verb = before === null ? "+" : after === null ? "-" : "~";

@@ -49,13 +49,13 @@ describe("the driver of the crons", () => {
       response.writeHead(statuses.shift() ?? 200).end();
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const said = vi.spyOn(console, "error").mockImplementation(() => {});
+    const consoleError = vi.spyOn(console, "error").mockImplementation(() => {});
     const ended = new AbortController();
     const { port } = server.address() as AddressInfo;
     const done = driveCrons(CRONS, { protocol: "http", host: "127.0.0.1", port }, ended.signal, MINUTE_MS);
     return {
       asked,
-      said,
+      said: consoleError,
       async end() {
         ended.abort();
         await done;

@@ -109,7 +109,7 @@ beforeAll(async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [BIOME, ...args], { cwd: folder }).catch(
     (error: { stdout: string }) => error,
   );
-  const { diagnostics } = JSON.parse(stdout) as { diagnostics: Found[] };
+  const { diagnostics } = JSON.parse(stdout) as { diagnostics: LintFinding[] };
   for (const { category, location } of diagnostics) {
     if (category === "plugin" || category === "lint/style/noRestrictedGlobals") {
       const found = named[location.path] ?? [];
@@ -120,7 +120,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-interface Found {
+interface LintFinding {
   category: string;
   location: { path: string; start: { line: number } };
 }

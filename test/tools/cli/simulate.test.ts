@@ -112,8 +112,8 @@ describe("errors of the simulation", () => {
   });
 
   it("a simulation that throws starts no other seed, and still reports the seeds before", async () => {
-    const asked = ["--seeds", `${FAKE_SEEDS.neverEnds}`, "--steps", "1000", "--threads", "2"];
-    const { exitCode, stderr, stdout } = await simulate(...asked);
+    const args = ["--seeds", `${FAKE_SEEDS.neverEnds}`, "--steps", "1000", "--threads", "2"];
+    const { exitCode, stderr, stdout } = await simulate(...args);
     expect(exitCode).toBe(1);
     expect(stdout).toContain("Not all seeds have ended.");
     expect(stdout).toContain(`Seed ${FAKE_SEEDS.late} broke a promise at step 700: `);
@@ -149,16 +149,16 @@ describe("--defects", () => {
   });
 
   it("npm run simulate --defects prints the same lines in the same order with any number of threads", async () => {
-    const asked = ["--defects", "--seeds", "6", "--steps", "100"];
-    const [one, three] = await Promise.all(["1", "3"].map((threads) => simulate(...asked, "--threads", threads)));
+    const args = ["--defects", "--seeds", "6", "--steps", "100"];
+    const [one, three] = await Promise.all(["1", "3"].map((threads) => simulate(...args, "--threads", threads)));
     const withoutSeconds = (stdout = "") => stdout.replace(/^(Slowest|All of it): .*$/gm, "");
     expect(withoutSeconds(three?.stdout)).toBe(withoutSeconds(one?.stdout));
   });
 
   it("npm run simulate --defect runs a single seed and writes its trace when the options ask for it", async () => {
     const file = join(folder, "defect.trace");
-    const asked = ["--defects", "--defect", "found-late", "--seed", "3", "--steps", "200", "--trace", file];
-    const { exitCode, stdout } = await simulate(...asked);
+    const args = ["--defects", "--defect", "found-late", "--seed", "3", "--steps", "200", "--trace", file];
+    const { exitCode, stdout } = await simulate(...args);
     expect(exitCode).toBe(0);
     expect(rowOf(stdout, "found-late")).toMatch(/ 80 +3 {2}/);
     expect(readFileSync(file, "utf8").trim().split("\n")).toHaveLength(80);
@@ -248,8 +248,8 @@ describe("Ctrl-C", () => {
   });
 
   it("a simulation that is ended by Ctrl-C exits 1 and names the seed when a promise was already broken", async () => {
-    const asked = ["--seeds", `${FAKE_SEEDS.neverEnds}`, "--steps", "100", "--threads", "1"];
-    const { exitCode, stdout } = await interrupted(...asked);
+    const args = ["--seeds", `${FAKE_SEEDS.neverEnds}`, "--steps", "100", "--threads", "1"];
+    const { exitCode, stdout } = await interrupted(...args);
     expect(exitCode).toBe(1);
     expect(stdout).toContain("Of 41 seeds that have: 2 seeds broke a promise.");
     expect(stdout).toContain(`Seed ${FAKE_SEEDS.early} broke a promise at step 50: `);

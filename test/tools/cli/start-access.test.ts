@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AccessFront } from "../../../src/tools/cli/access-front.ts";
 import { main } from "../../../src/tools/cli/start.ts";
 import { eventually } from "../../support/eventually.ts";
-import { Listener, type Received } from "../../support/listener.ts";
+import { Listener, type ReceivedRequest } from "../../support/listener.ts";
 import { isAlive, place, start, useCheckout } from "../../support/npm-start.ts";
 import { runMain } from "../../support/run-main.ts";
 
@@ -33,7 +33,7 @@ describe("the front of npm start --access", () => {
     return worker.close();
   });
 
-  async function handedOn(path: string, init: RequestInit = {}): Promise<Received> {
+  async function handedOn(path: string, init: RequestInit = {}): Promise<ReceivedRequest> {
     worker.received.length = 0;
     await fetch(`${url}${path}`, { redirect: "manual", ...init });
     return worker.only();
@@ -120,7 +120,7 @@ describe("the front of npm start --access", () => {
   });
 
   it("the local Access front leaves out vars that the user gave, and makes nobody an owner who is in another list", () => {
-    const names = (...given: string[]) => front.varsBeside(given).map((each) => each.split(":", 1)[0]);
+    const names = (...args: string[]) => front.varsBeside(args).map((each) => each.split(":", 1)[0]);
     const all = ["CONSOLE_SIGN_IN", "ACCESS_TEAM_DOMAIN", "ACCESS_AUD", "ACCESS_CERTS_URL", "CONSOLE_OWNERS"];
     expect(names("ERROR_STATUS:")).toEqual(all);
     expect(names("CONSOLE_SIGN_IN:access", "CONSOLE_OWNERS:bo@a.com")).toEqual(all.slice(1, -1));

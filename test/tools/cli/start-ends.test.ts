@@ -69,14 +69,14 @@ describe("in the background of a shell", () => {
       stdio: ["pipe", "pipe", output],
       detached: true,
     });
-    let said = "";
+    let shellOutput = "";
     shell.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
+      shellOutput += text;
     });
     const ended = new Promise((resolve) => shell.on("exit", resolve));
-    const everything = () => `${said}${readFileSync(log, "utf8")}`;
+    const everything = () => `${shellOutput}${readFileSync(log, "utf8")}`;
     await eventually(() => expect(everything()).toMatch(ready), 90_000);
-    const pid = Number(said.split("\n")[0]);
+    const pid = Number(shellOutput.split("\n")[0]);
     left.push(pid);
     shell.stdin?.end();
     await ended;
@@ -124,18 +124,18 @@ describe("signals to npm run demo", () => {
         env: { ...env, TMPDIR: place.folder },
         stdio: ["ignore", "pipe", "inherit"],
       });
-      let said = "";
+      let output = "";
       npm.stdout.setEncoding("utf8").on("data", (text: string) => {
-        said += text;
+        output += text;
       });
-      await eventually(() => expect(said).toContain("Starting the Worker"), 90_000);
+      await eventually(() => expect(output).toContain("Starting the Worker"), 90_000);
       await eventually(() => {
         expect(descendants(npm.pid as number).filter(({ name }) => /\/workerd serve /.test(name))).not.toEqual([]);
       });
       const before = all(npm.pid as number);
       process.kill(npm.pid as number, signal);
       await eventually(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]));
-      expect(said).not.toMatch(/\d+ passed, \d+ failed/);
+      expect(output).not.toMatch(/\d+ passed, \d+ failed/);
     },
   );
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { databaseOf } from "../../../support/homes.ts";
 import { NOW } from "../../../support/world.ts";
-import { found, manySessions, start } from "./customers-world.ts";
+import { findCustomerPage, manySessions, start } from "./customers-world.ts";
 
 const DAY = 86_400;
 
@@ -47,7 +47,7 @@ describe("the page of a customer", () => {
     world.clock.now = NOW + 60;
     for (const order of ["2", "3", "4", "4"]) await world.chatId({ ...theirs, metadata: { plan: "gold", order } });
     const last = await world.chatId({ ...theirs, title: "Last" });
-    const page = await found(visitor, path, "mei");
+    const page = await findCustomerPage(visitor, path, "mei");
     expect([page.path, page.heading, page.html.includes("<title>Customer · ")]).toEqual([
       `${path}?chat_id=${last}`,
       "Mei Tanaka",

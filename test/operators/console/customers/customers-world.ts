@@ -1,11 +1,11 @@
 import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
-import type { Replacements } from "../../../support/isolate.ts";
+import type { ReplacedBindings } from "../../../support/isolate.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 /** A signed-in owner, and the path of the customers' pages. */
-export async function start(home = "apac", bindings: Replacements = {}) {
+export async function start(home = "apac", bindings: ReplacedBindings = {}) {
   const world = await World.create(bindings, home);
   const visitor = await ConsoleVisitor.signedIn(world);
   return { world, visitor, path: `/console/sites/${world.siteId}/customers` };
@@ -15,12 +15,12 @@ export async function start(home = "apac", bindings: Replacements = {}) {
 export const SBS = "Customer id (sbs), to the letter";
 
 /** The customer's page, found from the list of customers, or the list with an error. */
-export const found = async (visitor: ConsoleVisitor, path: string, sbs: string): Promise<ConsolePage> =>
+export const findCustomerPage = async (visitor: ConsoleVisitor, path: string, sbs: string): Promise<ConsolePage> =>
   visitor.follow(await visitor.post(`${path}/find`, { sbs }), path);
 
 /** The page that asks before it erases this customer. */
 export const askedToErase = async (visitor: ConsoleVisitor, path: string, sbs: string): Promise<ConsolePage> =>
-  visitor.press(await found(visitor, path, sbs), "Erase this customer…");
+  visitor.press(await findCustomerPage(visitor, path, sbs), "Erase this customer…");
 
 /** Stores many sessions of one customer, with a message each. @returns their chat ids */
 export async function manySessions({ home, siteId, appid }: World, sbs: string, count: number): Promise<number[]> {

@@ -4,7 +4,7 @@ import { closing } from "../../../support/closing.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { ADMIN_TOKEN, NOW } from "../../../support/world.ts";
-import { askedToErase, audited, found, manySessions, SBS, start } from "./customers-world.ts";
+import { askedToErase, audited, findCustomerPage, manySessions, SBS, start } from "./customers-world.ts";
 
 const DAY = 86_400;
 const SURE = { "Nobody can undo this": "on" };
@@ -14,7 +14,7 @@ const iso = (at: number) => `datetime="${new Date(at * 1000).toISOString()}"`;
 describe("erasing a customer", () => {
   it("the console asks before it erases a customer, and then shows what is gone, who had received it and what stays", async () => {
     const { world, visitor, path } = await start();
-    const told = await newWebhook(world, { url: "https://told.example.com/" });
+    const toldWebhook = await newWebhook(world, { url: "https://told.example.com/" });
     const untold = await newWebhook(world, { url: "https://untold.example.com/", events: '["session.created"]' });
     const theirs = { sbs: "mei", sbs_mc: "Mei Tanaka" };
     const chatIds = [await world.chatId(theirs), await world.chatId(theirs)];
@@ -25,18 +25,18 @@ describe("erasing a customer", () => {
       .run();
     const before = await world.stored();
 
-    const asked = await askedToErase(visitor, path, "mei");
-    expect([asked.status, asked.heading]).toEqual([200, "Erase this customer's data?"]);
-    expect(["Customer", "Customer id (sbs)", "Sessions", "chat_id"].map((term) => asked.fact(term))).toEqual([
+    const askPage = await askedToErase(visitor, path, "mei");
+    expect([askPage.status, askPage.heading]).toEqual([200, "Erase this customer's data?"]);
+    expect(["Customer", "Customer id (sbs)", "Sessions", "chat_id"].map((term) => askPage.fact(term))).toEqual([
       "Mei Tanaka",
       "mei",
       "2",
       chatIds.join(" , "),
     ]);
-    expect(asked.text).toMatch(/Time Travel.*Idempotency-Keys.*Free pages.*receivers.*systems that opened/);
+    expect(askPage.text).toMatch(/Time Travel.*Idempotency-Keys.*Free pages.*receivers.*systems that opened/);
     expect([await world.stored(), await audited(world)]).toEqual([before, []]);
 
-    const unticked = await visitor.press(asked, "Erase now");
+    const unticked = await visitor.press(askPage, "Erase now");
     expect([unticked.status, unticked.error("Nobody can undo this")]).toEqual([400, "Tick it: this cannot be undone."]);
     expect([await world.stored(), await audited(world)]).toEqual([before, []]);
 
@@ -52,7 +52,7 @@ describe("erasing a customer", () => {
       ]),
     );
     expect(done.link("https://untold.example.com/")).toBe(`/console/sites/${world.siteId}/webhooks/${untold.id}`);
-    expect(done.link("https://told.example.com/")).toContain(told.id);
+    expect(done.link("https://told.example.com/")).toContain(toldWebhook.id);
     expect(done.html).toContain(iso(NOW + 30 * DAY));
     expect(done.html).toContain(iso(NOW + DAY));
     expect(done.text).not.toContain("Receipts");
@@ -71,9 +71,9 @@ describe("an erasure of several steps", () => {
   it("an erasure of many sessions shows how many are left, and its button continues until none is left", async () => {
     const { world, visitor, path } = await start();
     await manySessions(world, "many", 370);
-    const asked = await askedToErase(visitor, path, "many");
-    expect([asked.fact("Sessions"), asked.fact("chat_id")]).toEqual(["370", "1 , 2 , 3 … 370"]);
-    const begun = await visitor.press(asked, "Erase now", SURE);
+    const askPage = await askedToErase(visitor, path, "many");
+    expect([askPage.fact("Sessions"), askPage.fact("chat_id")]).toEqual(["370", "1 , 2 , 3 … 370"]);
+    const begun = await visitor.press(askPage, "Erase now", SURE);
     expect([begun.heading, begun.notices]).toEqual([
       "Erasing a customer's data",
       ["It is not done: sessions left: 120"],
@@ -100,8 +100,8 @@ describe("an erasure of several steps", () => {
     const { world, visitor, path } = await start();
     await manySessions(world, "many", 251);
     const begin = async () => {
-      const asked = await askedToErase(visitor, path, "many");
-      return visitor.press(asked, "Erase now", SURE);
+      const askPage = await askedToErase(visitor, path, "many");
+      return visitor.press(askPage, "Erase now", SURE);
     };
     const first = await begin();
     expect(first.notices).toEqual(["It is not done: sessions left: 1"]);
@@ -114,14 +114,14 @@ describe("a form that erases", () => {
   it("an erasing form that is sent twice, at once or later, leads to the same result", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
-    const asked = await askedToErase(visitor, path, "mei");
+    const askPage = await askedToErase(visitor, path, "mei");
     const [one, two] = await Promise.all([
-      visitor.press(asked, "Erase now", SURE),
-      visitor.press(asked, "Erase now", SURE),
+      visitor.press(askPage, "Erase now", SURE),
+      visitor.press(askPage, "Erase now", SURE),
     ]);
     expect([one.notices, two.notices, one.path]).toEqual([["It is done"], ["It is done"], two.path]);
     await world.chatId({ sbs: "mei" });
-    const later = await visitor.press(asked, "Erase now", SURE);
+    const later = await visitor.press(askPage, "Erase now", SURE);
     expect(later.path).toBe(one.path);
     // The form was about the sessions at that time. A later session needs another confirmation.
     expect((await world.stored()).sessions).toHaveLength(1);
@@ -144,15 +144,15 @@ describe("a form that erases", () => {
 
   it("the console says at the field that a customer is unknown, and finds the erasure of an erased customer", async () => {
     const { world, visitor, path } = await start();
-    const unknown = await found(visitor, path, "mei");
+    const unknown = await findCustomerPage(visitor, path, "mei");
     expect([unknown.status, unknown.link("Customer id (sbs)"), unknown.value(SBS)]).toEqual([404, "#sbs", "mei"]);
     const never = await visitor.press(unknown, "Look for an erasure");
     expect([never.status, never.value(SBS)]).toEqual([404, "mei"]);
     await world.chatId({ sbs: "mei" });
-    const page = await found(visitor, path, "mei");
-    const asked = await visitor.press(page, "Erase this customer…");
-    const done = await visitor.press(asked, "Erase now", SURE);
-    const gone = await visitor.press(await found(visitor, path, "mei"), "Look for an erasure");
+    const page = await findCustomerPage(visitor, path, "mei");
+    const askPage = await visitor.press(page, "Erase this customer…");
+    const done = await visitor.press(askPage, "Erase now", SURE);
+    const gone = await visitor.press(await findCustomerPage(visitor, path, "mei"), "Look for an erasure");
     expect([gone.status, gone.path, gone.heading]).toEqual([200, done.path, "A customer's data was erased"]);
     // The customer's page that was opened before the erasure.
     expect((await visitor.press(page, "Erase this customer…")).path).toBe(done.path);
@@ -170,11 +170,11 @@ describe("a form that erases", () => {
   it("an erasing form asks again after a change of language or a new sign-in, and erases nothing meanwhile", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
-    const asked = await askedToErase(visitor, path, "mei");
-    const chinese = await visitor.press(asked, "中文");
+    const askPage = await askedToErase(visitor, path, "mei");
+    const chinese = await visitor.press(askPage, "中文");
     expect([chinese.status, chinese.heading]).toEqual([200, "抹除此客户的数据？"]);
     visitor.cookies.clear();
-    const door = await visitor.press(asked, "Erase now", SURE);
+    const door = await visitor.press(askPage, "Erase now", SURE);
     expect(door.heading).toBe("Sign in to the console");
     const back = await visitor.press(door, "Sign in", { "Admin token": ADMIN_TOKEN });
     expect([back.heading, back.notices]).toEqual([
@@ -190,10 +190,10 @@ describe("an erasure that cannot be done now", () => {
   it("an erasure in the console is 503 while a home is closed, and deletes nothing", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
-    const asked = await askedToErase(visitor, path, "mei");
+    const askPage = await askedToErase(visitor, path, "mei");
     const before = await world.stored();
     const other = visitor.through(world.anotherIsolate(closing("apac")));
-    const page = await other.press(asked, "Erase now", SURE);
+    const page = await other.press(askPage, "Erase now", SURE);
     expect([page.status, page.heading, page.headers.get("retry-after")]).toEqual([
       503,
       "A home is closed, so this cannot be done now",
@@ -207,13 +207,13 @@ describe("an erasure that cannot be done now", () => {
   it("the page of an erasure is 404 for an unknown id or another site's erasure", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
-    const asked = await askedToErase(visitor, path, "mei");
-    const { path: done } = await visitor.press(asked, "Erase now", SURE);
+    const askPage = await askedToErase(visitor, path, "mei");
+    const { path: done } = await visitor.press(askPage, "Erase now", SURE);
     const { path: elsewhere } = await start();
     const other = done.replace(path, elsewhere);
     for (const address of [other, `${path}/erasures/none`, `${path}/erasures/%27`]) {
       expect([address, (await visitor.get(address)).status]).toEqual([address, 404]);
-      const form = asked.value("form");
+      const form = askPage.value("form");
       expect([address, (await visitor.post(address, { form })).status]).toEqual([address, 404]);
     }
   });
@@ -223,8 +223,8 @@ describe("a deployment without KV", () => {
   it("without KV the console shows the receipts of an erasure before anything is deleted", async () => {
     const { world, visitor, path } = await start("main", { CREDENTIALS: undefined });
     const chatId = await world.chatId({ sbs: "mei" });
-    const asked = await askedToErase(visitor, path, "mei");
-    const begun = await visitor.press(asked, "Erase now", SURE);
+    const askPage = await askedToErase(visitor, path, "mei");
+    const begun = await visitor.press(askPage, "Erase now", SURE);
     expect(begun.notices).toEqual(["Nothing is erased yet: keep the receipts below first"]);
     expect((await world.stored()).sessions).toHaveLength(1);
     const [[, id] = []] = await audited(world);

@@ -4,7 +4,7 @@ import { ConsolePage } from "../../../support/console-page.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { ADMIN_TOKEN } from "../../../support/world.ts";
-import { audited, found, manySessions, SBS, start } from "./customers-world.ts";
+import { audited, findCustomerPage, manySessions, SBS, start } from "./customers-world.ts";
 
 interface File {
   customer: { sbs: string; name: string };
@@ -23,7 +23,7 @@ describe("handing a customer's data over", () => {
     const theirs = { sbs: "mei", sbs_mc: "Mei 😀", content: "Where is it?", metadata: { order: "7" } };
     const chatIds = [await world.chatId(theirs), await world.chatId(theirs)];
     await world.chatId({ sbs: "other" });
-    const answer = await visitor.submit(await found(visitor, path, "mei"), HAND_OVER);
+    const answer = await visitor.submit(await findCustomerPage(visitor, path, "mei"), HAND_OVER);
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("application/json");
     expect(answer.headers.get("content-disposition")).toBe(
@@ -42,7 +42,7 @@ describe("handing a customer's data over", () => {
   it("the button that hands a customer's data over may be pressed again, and reads the data again", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
-    const page = await found(visitor, path, "mei");
+    const page = await findCustomerPage(visitor, path, "mei");
     const press = async () => fileOf(await visitor.submit(page, HAND_OVER));
     expect((await press()).sessions).toHaveLength(1);
     await world.chatId({ sbs: "mei" });
@@ -52,7 +52,7 @@ describe("handing a customer's data over", () => {
   it("the data of a customer with 150 sessions is one file", async () => {
     const { world, visitor, path } = await start();
     const chatIds = await manySessions(world, "many", 150);
-    const answer = await visitor.submit(await found(visitor, path, "many"), HAND_OVER);
+    const answer = await visitor.submit(await findCustomerPage(visitor, path, "many"), HAND_OVER);
     const file = await fileOf(answer);
     expect(file.sessions.map((session) => session.chat_id)).toEqual(chatIds);
     expect(file.next_cursor).toBe(null);
@@ -62,7 +62,7 @@ describe("handing a customer's data over", () => {
   it("the data of a customer with more than 150 sessions is several files with each session once", async () => {
     const { world, visitor, path } = await start();
     const chatIds = await manySessions(world, "many", 331);
-    const page = await visitor.press(await found(visitor, path, "many"), HAND_OVER);
+    const page = await visitor.press(await findCustomerPage(visitor, path, "many"), HAND_OVER);
     expect([page.status, await audited(world)]).toEqual([200, []]);
     expect(page.rows.map((row) => row.slice(0, 3))).toEqual([
       ["1", "150", "1 – 150"],
@@ -87,7 +87,7 @@ describe("handing a customer's data over", () => {
   it("a button leads to further files of a customer with over 10,000 sessions", async () => {
     const { world, visitor, path } = await start();
     await manySessions(world, "most", 10_002);
-    const customer = await found(visitor, path, "most");
+    const customer = await findCustomerPage(visitor, path, "most");
     expect(customer.fact("Sessions")).toBe("10,000 or more");
     const page = await visitor.press(customer, HAND_OVER);
     expect(page.text).toContain("Sessions 10,000 or more");
@@ -117,7 +117,7 @@ describe("handing a customer's data over", () => {
 
   it("handing over a customer's data keeps the typed id when the language changes, and hands nothing over", async () => {
     const { world, visitor, path } = await start();
-    const missed = await found(visitor, path, "late");
+    const missed = await findCustomerPage(visitor, path, "late");
     const chinese = await visitor.press(missed, "中文");
     expect([chinese.status, chinese.heading, chinese.value("客户编号（sbs），须完全一致")]).toEqual([
       404,
@@ -149,7 +149,7 @@ describe("handing a customer's data over", () => {
     const { world } = await start();
     await world.chatId({ sbs: "theirs" });
     const { visitor, path } = await start();
-    const page = await found(visitor, path, "theirs");
+    const page = await findCustomerPage(visitor, path, "theirs");
     expect([page.status, page.has(HAND_OVER)]).toEqual([404, false]);
     const answer = await visitor.post(`${path}/export`, { form: page.value("form"), sbs: "theirs" });
     expect(answer.status).toBe(404);
@@ -158,7 +158,7 @@ describe("handing a customer's data over", () => {
   it("handing over a customer's data is 503 when the home does not answer, and may be tried again", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
-    const page = await found(visitor, path, "mei");
+    const page = await findCustomerPage(visitor, path, "mei");
     const silent = world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
     const answer = await visitor.through(silent).press(page, HAND_OVER);
     expect([answer.status, answer.heading]).toEqual([503, "The home apac or the directory does not answer"]);

@@ -4,7 +4,7 @@ import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { tablesOf } from "../../../support/read-store.ts";
 import type { World } from "../../../support/world.ts";
-import { audited, found, manySessions, SBS, start } from "./customers-world.ts";
+import { audited, findCustomerPage, manySessions, SBS, start } from "./customers-world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -65,10 +65,10 @@ describe("a customer with an odd id", () => {
     }
     const file = JSON.parse(await (await visitor.submit(page, "Hand over as a file")).text());
     expect([file.customer.sbs, file.sessions.length]).toEqual([sbs, 1]);
-    const asked = await visitor.press(page, ask);
-    expect([asked.status, asked.heading]).toEqual([200, "Erase this customer's data?"]);
-    expect(asked.html).not.toContain("<script>alert");
-    expect((await visitor.submit(asked, "Erase now", SURE)).status).toBe(303);
+    const askPage = await visitor.press(page, ask);
+    expect([askPage.status, askPage.heading]).toEqual([200, "Erase this customer's data?"]);
+    expect(askPage.html).not.toContain("<script>alert");
+    expect((await visitor.submit(askPage, "Erase now", SURE)).status).toBe(303);
     const left = (await world.stored()).customers.map((row) => row.external_id);
     expect([left.includes(sbs), left.includes("other")]).toEqual([false, true]);
   });
@@ -89,13 +89,15 @@ describe("the id of a customer", () => {
     const { world, path } = await start();
     const lines: string[] = [];
     for (const method of ["log", "warn", "error", "info"] as const) {
-      vi.spyOn(console, method).mockImplementation((...said: unknown[]) => void lines.push(said.map(String).join()));
+      vi.spyOn(console, method).mockImplementation(
+        (...consoleError: unknown[]) => void lines.push(consoleError.map(String).join()),
+      );
     }
     const sbs = `person-${crypto.randomUUID()}`;
     await manySessions(world, sbs, 370);
     const { visitor, addresses } = watched(world);
     await visitor.signIn();
-    const page = await found(visitor, path, sbs);
+    const page = await findCustomerPage(visitor, path, sbs);
     await visitor.open(page.link("Next page"));
     const parts = await visitor.press(page, "Hand over as a file");
     const answer = await visitor.submit(parts, "Download 1");
@@ -103,17 +105,17 @@ describe("the id of a customer", () => {
     await visitor.press(parts, "中文");
     await visitor.get("/console/nothing");
     visitor.cookies.delete("__Host-language");
-    await visitor.press(await found(visitor, path, `${sbs}-unknown`), "中文");
+    await visitor.press(await findCustomerPage(visitor, path, `${sbs}-unknown`), "中文");
     visitor.cookies.delete("__Host-language");
-    const asked = await visitor.press(page, "Erase this customer…");
-    await visitor.press(asked, "Erase now");
-    const begun = await visitor.press(asked, "Erase now", SURE);
+    const askPage = await visitor.press(page, "Erase this customer…");
+    await visitor.press(askPage, "Erase now");
+    const begun = await visitor.press(askPage, "Erase now", SURE);
     expect(begun.text).toContain(sbs);
     const forms = (await tablesOf(env.DB)).console_forms ?? [];
     expect(forms.filter(({ location }) => String(location).startsWith(path))).toHaveLength(1);
     expect(JSON.stringify(forms)).not.toContain(sbs);
     await visitor.press(begun, "Go on erasing");
-    await visitor.press(asked, "Erase now", SURE);
+    await visitor.press(askPage, "Erase now", SURE);
     expect(lines.length).toBeGreaterThan(10);
     expect(lines.join("\n")).not.toContain(sbs);
     expect(addresses.join("\n")).not.toContain(sbs);

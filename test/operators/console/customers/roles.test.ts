@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { visitorWithRole } from "../../../support/access-world.ts";
 import { World } from "../../../support/world.ts";
-import { audited, found } from "./customers-world.ts";
+import { audited, findCustomerPage } from "./customers-world.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -13,10 +13,10 @@ describe.each(["viewer", "operator"] as const)("a reader with the role %s", (rol
     const site = `/console/sites/${world.siteId}`;
     const session = await visitor.open(`${site}/sessions/${chatId}`);
     expect(session.link("Customers")).toBe(`${site}/customers`);
-    const page = await found(visitor, `${site}/customers`, "mei");
+    const page = await findCustomerPage(visitor, `${site}/customers`, "mei");
     expect([page.heading, page.rows.length]).toEqual(["Mei Tanaka", 1]);
     expect(page.forms.filter(({ path }) => path.startsWith(`${site}/customers`))).toEqual([]);
-    const missed = await found(visitor, `${site}/customers`, "nobody");
+    const missed = await findCustomerPage(visitor, `${site}/customers`, "nobody");
     expect([missed.status, missed.has("Look for an erasure")]).toEqual([404, false]);
   });
 });
@@ -27,8 +27,8 @@ describe("an owner", () => {
     const chatId = await world.chatId({ sbs: "mei" });
     const visitor = await visitorWithRole(world, "owner", "ada@example.com");
     const session = await visitor.open(`/console/sites/${world.siteId}/sessions/${chatId}`);
-    const asked = await visitor.press(await visitor.open(session.link("Customer Name")), "Erase this customer…");
-    await visitor.submit(asked, "Erase now", { "Nobody can undo this": "on" });
+    const askPage = await visitor.press(await visitor.open(session.link("Customer Name")), "Erase this customer…");
+    await visitor.submit(askPage, "Erase now", { "Nobody can undo this": "on" });
     const { audit } = await world.operated();
     expect((await audited(world)).map(([action]) => action)).toEqual(["customer.erasure_begun", "customer.erased"]);
     const page = await visitor.open(`/console/sites/${world.siteId}/audit`);

@@ -154,9 +154,9 @@ describe("a new secret", () => {
     const other = await ConsoleVisitor.signedIn(world);
     expect((await other.open(page.path)).status).toBe(410);
     await visitor.submit(page, "Sign out");
-    const asked = await visitor.open(page.path);
-    expect(asked.heading).toBe("Sign in to the console");
-    const back = await visitor.press(asked, "Sign in", { "Admin token": env.ADMIN_TOKEN });
+    const askPage = await visitor.open(page.path);
+    expect(askPage.heading).toBe("Sign in to the console");
+    const back = await visitor.press(askPage, "Sign in", { "Admin token": env.ADMIN_TOKEN });
     expect([back.path, back.status]).toEqual([page.path, 410]);
     expect(back.html).not.toContain(secret);
   });

@@ -38,8 +38,8 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
   const visitor = await ConsoleVisitor.signedIn(world);
   const restore = await bookmark(databaseOf(home));
   const path = `/console/sites/${world.siteId}/customers`;
-  const asked = await askedToErase(visitor, path, "mei");
-  const begun = await visitor.press(asked, "Erase now", { "Nobody can undo this": "on" });
+  const askPage = await askedToErase(visitor, path, "mei");
+  const begun = await visitor.press(askPage, "Erase now", { "Nobody can undo this": "on" });
   const receipts = begun.code("receipts");
   if (receipts !== "") await visitor.press(begun, "I have kept them: erase now");
   expect(await customersOf(world)).toEqual(["other"]);
@@ -54,21 +54,21 @@ describe("a restored home", () => {
   it("reconciling a home in the console erases erased customers again, and shows how many", async () => {
     const { world, closed, form } = await restored("apac");
     expect(form.text).toContain("customers who were erased are erased again");
-    const asked = await closed.press(form, "Go on…");
-    expect(asked.text).toContain("Receipts from before KV was bound…");
-    const done = await closed.press(asked, LIFT);
+    const askPage = await closed.press(form, "Go on…");
+    expect(askPage.text).toContain("Receipts from before KV was bound…");
+    const done = await closed.press(askPage, LIFT);
     expect(done.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
     expect(done.text).toContain("Customers erased again 1");
     expect(await customersOf(world)).toEqual(["other"]);
-    const again = await closed.press(await closed.open(asked.path), LIFT);
+    const again = await closed.press(await closed.open(askPage.path), LIFT);
     expect(again.text).toContain("Customers erased again 0");
   });
 
   it("the console warns against opening a home while erasures are left, and links to the form again", async () => {
     const { world, closed, form } = await restored("apac");
-    const asked = await closed.press(form, "Go on…");
+    const askPage = await closed.press(form, "Go on…");
     const late = closed.through(world.anotherIsolate({ ...closing("apac"), CREDENTIALS: slowKv() }));
-    const begun = await late.press(asked, LIFT);
+    const begun = await late.press(askPage, LIFT);
     expect(begun.notices).toEqual([
       "The sites of the home apac have skipped session numbers (chat_id)",
       "Do not open this home: erasures left: 1",
@@ -87,13 +87,13 @@ describe("a restored home", () => {
 describe("a restored main without KV", () => {
   it("reconciling main without KV erases customers again by pasted receipts", async () => {
     const { world, closed, form, receipts } = await restored("main", { CREDENTIALS: undefined });
-    const asked = await closed.press(form, "Go on…");
-    expect(asked.value(RECEIPTS)).toBe("");
-    const none = await closed.press(asked, LIFT);
+    const askPage = await closed.press(form, "Go on…");
+    expect(askPage.value(RECEIPTS)).toBe("");
+    const none = await closed.press(askPage, LIFT);
     expect(none.text).toContain("Customers erased again 0");
     expect(none.text).toContain("only receipts that were pasted in");
     expect(await customersOf(world)).toEqual(["mei", "other"]);
-    const done = await closed.press(await closed.open(asked.path), LIFT, {
+    const done = await closed.press(await closed.open(askPage.path), LIFT, {
       [RECEIPTS]: `\n${receipts}\n\n${receipts}`,
     });
     expect([done.status, done.notices]).toEqual([
@@ -108,7 +108,7 @@ describe("a restored main without KV", () => {
     const world = await World.create({ CREDENTIALS: undefined, ...closing("main") });
     const visitor = await ConsoleVisitor.signedIn(world);
     const before = await world.operated();
-    const asked = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…", {
+    const askPage = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…", {
       "Session numbers to skip (chat_id)": "2000",
     });
     for (const [pasted, text] of [
@@ -118,13 +118,13 @@ describe("a restored main without KV", () => {
       ['"text"', "Number 1 is no receipt: paste it as it was shown."],
       ["[{}]", "Number 1 is not as it was shown: erasure_id"],
     ] as const) {
-      const page = await visitor.press(asked, LIFT, { [RECEIPTS]: pasted });
+      const page = await visitor.press(askPage, LIFT, { [RECEIPTS]: pasted });
       const heading = "Was the home main restored?";
       expect([pasted, page.status, page.heading, page.error(RECEIPTS)]).toEqual([pasted, 400, heading, text]);
       expect([page.value(RECEIPTS).replaceAll("\r\n", "\n"), page.value("lift")]).toEqual([pasted, "2000"]);
     }
     expect(await world.operated()).toEqual(before);
-    const chinese = await visitor.press(await visitor.press(asked, LIFT, { [RECEIPTS]: "[]\n{" }), "中文");
+    const chinese = await visitor.press(await visitor.press(askPage, LIFT, { [RECEIPTS]: "[]\n{" }), "中文");
     expect([chinese.status, chinese.value("抹除和删除的凭据").replaceAll("\r\n", "\n")]).toEqual([400, "[]\n{"]);
   });
 });

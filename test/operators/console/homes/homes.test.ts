@@ -176,12 +176,12 @@ describe("the page Homes", () => {
     const form = await visitor.open(homes.link("It was restored… apac"));
     expect([form.heading, form.value("Session numbers to skip (chat_id)")]).toEqual(["Restored home apac", "1000000"]);
     expect(form.notices).toEqual([]);
-    const asked = await visitor.press(form, "Go on…", { "Session numbers to skip (chat_id)": "2000" });
-    expect([asked.heading, await homeRow(world.siteId)]).toEqual(["Was the home apac restored?", before]);
-    expect(asked.text).toContain("Session numbers to skip (chat_id) 2,000");
-    expect(asked.link("Cancel")).toBe("/console/homes/apac/restored");
+    const askPage = await visitor.press(form, "Go on…", { "Session numbers to skip (chat_id)": "2000" });
+    expect([askPage.heading, await homeRow(world.siteId)]).toEqual(["Was the home apac restored?", before]);
+    expect(askPage.text).toContain("Session numbers to skip (chat_id) 2,000");
+    expect(askPage.link("Cancel")).toBe("/console/homes/apac/restored");
 
-    const done = await visitor.press(asked, "It was restored: skip now");
+    const done = await visitor.press(askPage, "It was restored: skip now");
     expect([done.status, done.notices]).toEqual([
       200,
       ["The sites of the home apac have skipped session numbers (chat_id)"],
@@ -192,8 +192,8 @@ describe("the page Homes", () => {
     expect(done.rows.find(([appid]) => appid === lost.appid)?.[2]).toContain("issue it again with this appid");
     expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
     // The same form or page again is the same reconciliation and skips no more ids.
-    await visitor.submit(asked, "It was restored: skip now");
-    const again = await visitor.press(await visitor.open(asked.path), "It was restored: skip now");
+    await visitor.submit(askPage, "It was restored: skip now");
+    const again = await visitor.press(await visitor.open(askPage.path), "It was restored: skip now");
     expect(again.text).toContain("Session numbers skipped (chat_id) 0");
     const chinese = await visitor.press(done, "中文");
     expect([chinese.path, chinese.heading]).toEqual([done.path, "已恢复的数据库（home）apac"]);
@@ -217,8 +217,8 @@ describe("the page Homes", () => {
       lastUsedAt: NOW - 3600,
     });
     await newToken({ name: "0 expired", expiresAt: NOW });
-    const asked = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…");
-    const done = await visitor.press(asked, "It was restored: skip now");
+    const askPage = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…");
+    const done = await visitor.press(askPage, "It was restored: skip now");
     expect(done.text).toContain("Which of these tokens were deleted since the restored time?");
     const row = ["viewer", String(world.siteId), "now", "07:00–08:00", "never"];
     expect(done.rows.filter(([name]) => name?.startsWith("0 "))).toEqual([

@@ -105,14 +105,14 @@ describe("the refused calls of a site", () => {
     await newRefusal(world, { requestId: firstRequestIdAt(NOW - 7_200), at: NOW - 7_200, reason: "app_limit" });
     await newRefusal(world, { requestId: firstRequestIdAt(NOW - 60), at: NOW - 60, operation: "add_agents" });
     const page = await visitor.open(`${site}/refusals`);
-    const found = async (fill: Record<string, string>) => (await visitor.press(page, "Find", fill)).rows.length;
-    expect(await found({ App: world.appid })).toBe(2);
+    const foundPage = async (fill: Record<string, string>) => (await visitor.press(page, "Find", fill)).rows.length;
+    expect(await foundPage({ App: world.appid })).toBe(2);
     expect((await visitor.open(`${site}/refusals?appid=another`)).rows).toEqual([]);
-    expect(await found({ Why: "app_limit" })).toBe(1);
-    expect(await found({ Call: "add_kf" })).toBe(1);
-    expect(await found({ From: "2027-01-15T07:00" })).toBe(1);
-    expect(await found({ To: "2027-01-15T07:00" })).toBe(1);
-    expect(await found({ From: "2027-01-15T05:00", To: "2027-01-15T08:00" })).toBe(2);
+    expect(await foundPage({ Why: "app_limit" })).toBe(1);
+    expect(await foundPage({ Call: "add_kf" })).toBe(1);
+    expect(await foundPage({ From: "2027-01-15T07:00" })).toBe(1);
+    expect(await foundPage({ To: "2027-01-15T07:00" })).toBe(1);
+    expect(await foundPage({ From: "2027-01-15T05:00", To: "2027-01-15T08:00" })).toBe(2);
     for (const [label, calls] of [
       ["Last hour", 1],
       ["Today", 2],

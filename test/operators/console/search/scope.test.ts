@@ -13,12 +13,12 @@ describe("what a reader finds", () => {
   it("a viewer finds sessions in the search too, without links that only owners may open", async () => {
     const { world, site } = await start("main");
     await newSession(world, 11, { customerExternalId: "k-1", autoTitle: "Nothing special" });
-    const found = async (role: "viewer" | "owner") => {
+    const foundBy = async (role: "viewer" | "owner") => {
       const page = await searched(await visitorWithRole(world, role), "k-1", world.siteId);
       return [linksTo(page, `${site}/sessions/`), linksTo(page, `${site}/customers`)];
     };
-    expect(await found("owner")).toEqual([[`${site}/sessions/11`], [`${site}/customers?chat_id=11`]]);
-    expect((await found("viewer"))[0]).toEqual([`${site}/sessions/11`]);
+    expect(await foundBy("owner")).toEqual([[`${site}/sessions/11`], [`${site}/customers?chat_id=11`]]);
+    expect((await foundBy("viewer"))[0]).toEqual([`${site}/sessions/11`]);
   });
 
   it("a viewer who finds an agent is led to the list with this agent, because only operators may rename", async () => {

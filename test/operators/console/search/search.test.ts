@@ -143,10 +143,10 @@ describe("an app", () => {
 
   it("the search leads to an app by its appid, and finds it by the first six characters, not five", async () => {
     const { world, visitor, site, appid } = await named();
-    const found = async (typed: string) => linksTo(await searched(visitor, typed, world.siteId), `${site}/apps/`);
-    expect(await found(appid.slice(0, 6))).toEqual([`${site}/apps/${appid}`]);
-    expect(await found(appid.slice(0, 5))).toEqual([]);
-    expect(await found(appid.slice(1, 12))).toEqual([]);
+    const foundLinks = async (typed: string) => linksTo(await searched(visitor, typed, world.siteId), `${site}/apps/`);
+    expect(await foundLinks(appid.slice(0, 6))).toEqual([`${site}/apps/${appid}`]);
+    expect(await foundLinks(appid.slice(0, 5))).toEqual([]);
+    expect(await foundLinks(appid.slice(1, 12))).toEqual([]);
     expect((await searched(visitor, ` ${appid} `)).path).toBe(`${site}/apps/${appid}`);
   });
 

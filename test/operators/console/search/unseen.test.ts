@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hasUnseen, showUnseen, withoutUnseen } from "../../../../src/operators/console/parts/unseen.tsx";
 import { start } from "../../../support/console-visitor.ts";
-import { found } from "../customers/customers-world.ts";
+import { findCustomerPage } from "../customers/customers-world.ts";
 import { linksTo, newSession, searched } from "./search-world.ts";
 
 const WITHOUT = "Search without them";
@@ -54,7 +54,7 @@ describe("a search with invisible characters", () => {
     const { world, visitor, site } = await start();
     const path = `${site}/customers`;
     const chatId = await world.chatId({ sbs: "mei" });
-    const page = await found(visitor, path, "\u202amei\u202c ");
+    const page = await findCustomerPage(visitor, path, "\u202amei\u202c ");
     const erasure = await visitor.press(page, "Look for an erasure");
     for (const each of [page, erasure]) {
       expect([each.status, each.text.includes(GONE)]).toEqual([404, false]);
@@ -62,7 +62,7 @@ describe("a search with invisible characters", () => {
       expect(each.value("Customer id (sbs), to the letter")).toBe("\u202amei\u202c ");
       expect((await visitor.press(each, WITHOUT)).path).toBe(`${path}?chat_id=${chatId}`);
     }
-    const gone = await visitor.press(await found(visitor, path, "nobody\u200b"), WITHOUT);
+    const gone = await visitor.press(await findCustomerPage(visitor, path, "nobody\u200b"), WITHOUT);
     expect([gone.status, gone.text.includes(GONE), gone.has(WITHOUT)]).toEqual([404, true, false]);
   });
 

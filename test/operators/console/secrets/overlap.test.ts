@@ -28,17 +28,17 @@ describe("a secret of an app", () => {
     expect(page.html).not.toContain(world.secret);
     expect(page.text).toContain("Half an hour later, see on this page that the old one is not used any more.");
     expect(page.text).toContain("Its last use");
-    const asked = await visitor.open(page.link(STOP));
-    expect(asked.heading).toBe("Stop the old secret now?");
-    expect(asked.text).toContain(
+    const askPage = await visitor.open(page.link(STOP));
+    expect(askPage.heading).toBe("Stop the old secret now?");
+    expect(askPage.text).toContain(
       "The previous secret Stops at once. Otherwise it works until 16 Jan 2027, 08:00. Last use of the old secret",
     );
-    expect(asked.text).toContain("The secret in use Goes on working.");
+    expect(askPage.text).toContain("The secret in use Goes on working.");
     for (const secret of [old, world.secret]) {
       const { status } = await Object.assign(world.anotherIsolate(), { secret }).create();
       expect(status).toBe(200);
     }
-    const stopped = await visitor.press(asked, "The old secret stops now");
+    const stopped = await visitor.press(askPage, "The old secret stops now");
     expect(stopped.notices).toEqual(["The old secret has stopped."]);
     expect(stopped.text).not.toContain("Two secrets work now");
     expect((await visitor.open(`${site}/audit`)).text).toContain("Old secret ended");

@@ -225,8 +225,8 @@ describe("an unknown session", () => {
       const page = await visitor.open(`${path}/${missing}`);
       expect([page.status, page.heading]).toEqual([404, `This site has no session ${missing}`]);
       expect([page.link("Webhooks"), page.link("All sessions")]).toEqual([`${site}/webhooks`, path]);
-      const found = await visitor.press(page, "Find", { "Session (chat_id)": String(id) });
-      expect(found.heading).toBe("Late");
+      const foundPage = await visitor.press(page, "Find", { "Session (chat_id)": String(id) });
+      expect(foundPage.heading).toBe("Late");
     }
   });
 });

@@ -31,8 +31,8 @@ describe("sessions", () => {
     expect(await find({ [SBS]: "c1" })).toEqual(of((i) => i % 2 === 1));
     expect(await find({ [SBS]: "c0", Status: "replied" })).toEqual(of((i) => i % 4 === 2));
     expect(await find({ [SBS]: "nobody" })).toEqual([]);
-    const found = await visitor.press(page, "Find", { [SBS]: "c0", Status: "replied" });
-    expect([found.value("Status"), found.value(SBS)]).toEqual(["replied", "c0"]);
+    const foundPage = await visitor.press(page, "Find", { [SBS]: "c0", Status: "replied" });
+    expect([foundPage.value("Status"), foundPage.value(SBS)]).toEqual(["replied", "c0"]);
     // An unknown status is ignored, and the rest of the filter applies.
     expect(idsIn(await visitor.open(`${path}?status=asleep&sbs=c1`))).toEqual(of((i) => i % 2 === 1));
   });
@@ -241,8 +241,8 @@ describe("a chat_id in the filter", () => {
     const { world, visitor, path } = await start();
     const id = await world.chatId({ title: "Late" });
     const fill = { "Session (chat_id)": ` ${id} ` };
-    const found = await visitor.press(await visitor.open(path), "Find", fill);
-    expect([found.path, found.heading]).toEqual([`${path}/${id}`, "Late"]);
+    const foundPage = await visitor.press(await visitor.open(path), "Find", fill);
+    expect([foundPage.path, foundPage.heading]).toEqual([`${path}/${id}`, "Late"]);
     const other = await World.create({}, "apac");
     const elsewhere = `/console/sites/${other.siteId}/sessions`;
     await other.chatId();

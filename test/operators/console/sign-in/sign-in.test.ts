@@ -166,9 +166,9 @@ describe("signing in", () => {
     const visitor = new ConsoleVisitor(world);
     const sessions = `/console/sites/${world.siteId}/sessions`;
     for (const path of [`${sessions}?sbs=customer%20%231&status=`, `${sessions}?sbs=a:b/c@d`, "/console/nowhere"]) {
-      const asked = await new ConsoleVisitor(world).open(path);
-      expect(asked.heading).toBe("Sign in to the console");
-      const answer = await visitor.signIn(ADMIN_TOKEN, asked);
+      const askPage = await new ConsoleVisitor(world).open(path);
+      expect(askPage.heading).toBe("Sign in to the console");
+      const answer = await visitor.signIn(ADMIN_TOKEN, askPage);
       expect([answer.status, answer.headers.get("location")]).toEqual([303, path]);
     }
     const to = async (next: string) => {
@@ -286,11 +286,11 @@ describe("a form sent after the sign-in has ended", () => {
     world.clock.now = NOW + HOURS_12;
     const list = '20, Ana "A" Souza\r\n21, <b>Ben</b> & co';
     const before = await world.operated();
-    const asked = await visitor.press(form, "Add all", { "One agent a line: id, name": list });
-    expect([asked.status, asked.heading]).toEqual([401, "Sign in to the console"]);
-    expect(asked.notices).toEqual(["You are no longer signed in"]);
+    const askPage = await visitor.press(form, "Add all", { "One agent a line: id, name": list });
+    expect([askPage.status, askPage.heading]).toEqual([401, "Sign in to the console"]);
+    expect(askPage.notices).toEqual(["You are no longer signed in"]);
     // A wrong token and a change of language keep the fields.
-    const wrong = await visitor.press(asked, "Sign in", { "Admin token": `${ADMIN_TOKEN}x` });
+    const wrong = await visitor.press(askPage, "Sign in", { "Admin token": `${ADMIN_TOKEN}x` });
     const chinese = await visitor.press(wrong, "中文");
     expect([chinese.status, chinese.heading]).toEqual([401, "登录控制台"]);
     const english = await visitor.press(chinese, "English");
@@ -310,9 +310,9 @@ describe("a form sent after the sign-in has ended", () => {
     const form = await visitor.open(`/console/sites/${world.siteId}/apps`);
     world.clock.now = NOW + HOURS_12;
     const fill = { Name: "Moved", appid: "moved-appid", Secret: "a-secret-of-mine" };
-    const asked = await visitor.press(form, "Issue app", fill);
-    for (const text of ["a-secret-of-mine", form.value("form")]) expect(asked.html).not.toContain(text);
-    const back = await visitor.press(asked, "Sign in", { "Admin token": ADMIN_TOKEN });
+    const askPage = await visitor.press(form, "Issue app", fill);
+    for (const text of ["a-secret-of-mine", form.value("form")]) expect(askPage.html).not.toContain(text);
+    const back = await visitor.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
     expect([back.value("Name"), back.value("appid"), back.value("Secret")]).toEqual(["Moved", "moved-appid", ""]);
     expect((await world.operated()).apps).toHaveLength(1);
   });
@@ -331,8 +331,8 @@ describe("a form sent after the sign-in has ended", () => {
     ];
     for (const [path, button, fill] of forms) {
       const out = new ConsoleVisitor(world);
-      const asked = await out.press(await visitor.open(path), button, fill);
-      const back = await out.press(asked, "Sign in", { "Admin token": ADMIN_TOKEN });
+      const askPage = await out.press(await visitor.open(path), button, fill);
+      const back = await out.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
       expect([path, button, back.html.includes(ADMIN_TOKEN)]).toEqual([path, button, false]);
     }
   });
@@ -341,9 +341,9 @@ describe("a form sent after the sign-in has ended", () => {
     const { world, visitor } = await start("main");
     const form = { "Which call is it?": "create_gd", "Body, as it was sent": "{" };
     const out = new ConsoleVisitor(world);
-    const asked = await out.press(await visitor.open("/console/signature-check"), "Check", form);
-    expect(asked.status).toBe(401);
-    const back = await out.press(asked, "Sign in", { "Admin token": ADMIN_TOKEN });
+    const askPage = await out.press(await visitor.open("/console/signature-check"), "Check", form);
+    expect(askPage.status).toBe(401);
+    const back = await out.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
     expect([back.status, back.path]).toEqual([200, "/console/signature-check?draft=1"]);
     expect(back.value("Body, as it was sent")).toBe("{");
     expect(back.text).toContain("Sent now, the server answers 400");
@@ -368,9 +368,9 @@ describe("a form sent after the sign-in has ended", () => {
     const before = await world.operated();
     for (const [page, button, path] of pages) {
       const out = new ConsoleVisitor(world);
-      const asked = await out.press(page, button);
-      expect([button, asked.status]).toEqual([button, 401]);
-      const back = await out.press(asked, "Sign in", { "Admin token": ADMIN_TOKEN });
+      const askPage = await out.press(page, button);
+      expect([button, askPage.status]).toEqual([button, 401]);
+      const back = await out.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
       expect([button, back.status, withParameter(back.path, "done")]).toEqual([button, 200, path]);
       expect(back.notices).toEqual([
         button === "Rotate"

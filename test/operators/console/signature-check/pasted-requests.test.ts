@@ -3,14 +3,19 @@ import { OPERATIONS } from "../../../../src/core/operations/index.ts";
 import { checkAsCaller } from "../../../../src/operators/diagnosis/check-as-caller.ts";
 import { english, say } from "../../../../src/operators/diagnosis/words.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
-import { PASTED_REQUESTS, type PastedRequest, type Right, type Sent } from "../../../support/pasted-requests.ts";
+import {
+  PASTED_REQUESTS,
+  type PastedRequest,
+  type RightRequest,
+  type SentRequest,
+} from "../../../support/pasted-requests.ts";
 import { check } from "../../../support/signature-check.ts";
 import { addBody, type Body, createBody } from "../../../support/signed-bodies.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 let world: World;
 let visitor: ConsoleVisitor;
-let right: Right;
+let right: RightRequest;
 beforeAll(async () => {
   world = await World.create();
   visitor = await ConsoleVisitor.signedIn(world);
@@ -28,7 +33,7 @@ beforeAll(async () => {
  * Whether a form can hold the request. A form cannot hold bytes that are not UTF-8, or absent and empty headers. It takes a
  * signature that begins with the header's name for a line of a log.
  */
-const canBePasted = ({ body, signature = "", headers = {} }: Sent) =>
+const canBePasted = ({ body, signature = "", headers = {} }: SentRequest) =>
   typeof body === "string" &&
   body.isWellFormed() &&
   !/\0/.test(body + signature) &&
@@ -36,15 +41,17 @@ const canBePasted = ({ body, signature = "", headers = {} }: Sent) =>
   headers["content-type"] !== null &&
   Object.values(headers).every((value) => value !== "");
 
-async function send({ operation, body, signature, headers }: Sent) {
-  const given = { "content-type": "application/json", "x-chat-signature": signature ?? null, ...headers };
-  const all = Object.fromEntries(Object.entries(given).filter((each): each is [string, string] => each[1] !== null));
+async function send({ operation, body, signature, headers }: SentRequest) {
+  const sentHeaders = { "content-type": "application/json", "x-chat-signature": signature ?? null, ...headers };
+  const all = Object.fromEntries(
+    Object.entries(sentHeaders).filter((each): each is [string, string] => each[1] !== null),
+  );
   const answer = await world.sendRaw(operation ?? "create_gd", String(body), all);
   return { ...answer, detail: answer.headers.get("x-error-detail") };
 }
 
 /** The sentence that names the cause, from the callers' check of the same request with the right secret. */
-async function causeOf({ operation, body, signature = "", headers = {} }: Sent) {
+async function causeOf({ operation, body, signature = "", headers = {} }: SentRequest) {
   const { steps } = await checkAsCaller({
     operation: OPERATIONS.find(({ wireName }) => wireName === (operation ?? "create_gd")),
     operations: OPERATIONS,

@@ -5,7 +5,7 @@ import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { seedSession } from "../../../support/seed-session.ts";
 import { ACCEPTS, check, checkSigned, type Operation, PARAMETERS } from "../../../support/signature-check.ts";
-import { type Body, hmac, NOW, type Replacements, World } from "../../../support/world.ts";
+import { type Body, hmac, NOW, type ReplacedBindings, World } from "../../../support/world.ts";
 
 interface Case {
   body: string | Body;
@@ -178,7 +178,7 @@ describe("the signature check for a site that does not serve", () => {
   const UNAVAILABLE = "Sent now, the server answers 503 服务暂时不可用";
 
   /** The check's verdict, and the server's answer to the same request from an isolate with these bindings. */
-  async function compare(world: World, visitor: ConsoleVisitor, bindings: Replacements, change: Body = {}) {
+  async function compare(world: World, visitor: ConsoleVisitor, bindings: ReplacedBindings, change: Body = {}) {
     const other = world.anotherIsolate(bindings);
     const said = await checkSigned(world, visitor.through(other), change);
     return { said, sent: await other.create(change) };

@@ -61,10 +61,10 @@ describe("an unknown appid in the signature check", () => {
   it("the signature check recognises an unknown appid as the expected app when that app's secret made the signature", async () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody({ appid: "shop" }));
-    const said = async (secret: string) =>
+    const shownText = async (secret: string) =>
       (await check(visitor, { appid: world.appid, body, signature: await hmac(secret, body) })).lines.App?.text;
-    expect(await said(world.secret)).toContain(`It is the app ${world.appid} of the site`);
-    expect(await said("another")).toContain("There is no app shop here.");
+    expect(await shownText(world.secret)).toContain(`It is the app ${world.appid} of the site`);
+    expect(await shownText("another")).toContain("There is no app shop here.");
   });
 
   it("the signature check does not compare an unknown appid with one that differs in more than two characters", async () => {
@@ -142,11 +142,11 @@ describe("the secrets in the signature check", () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody());
     const signature = await hmac("older", body);
-    const said = async () => (await check(visitor, { body, signature })).lines.Signature?.text;
-    expect(await said()).not.toContain("was rotated");
+    const shownText = async () => (await check(visitor, { body, signature })).lines.Signature?.text;
+    expect(await shownText()).not.toContain("was rotated");
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
     world.clock.now += 200;
-    expect(await said()).toMatch(/The secret was rotated on .*: the sender may still use the one before\./);
+    expect(await shownText()).toMatch(/The secret was rotated on .*: the sender may still use the one before\./);
     // A change of another app is no hint.
     const { appid } = await issue(world);
     const other = JSON.stringify(world.createBody({ appid }));

@@ -72,11 +72,11 @@ describe("the page of the signature check", () => {
     const { world, visitor } = shared;
     const sent = await world.create({}, { "idempotency-key": "order-17" });
     const { chat_id } = sent.envelope.data as { chat_id: number };
-    const said = async (change: Body, idempotencyKey: string) => {
+    const shownText = async (change: Body, idempotencyKey: string) => {
       const body = JSON.stringify(world.createBody(change));
       return check(visitor, { body, signature: await hmac(world.secret, body), idempotencyKey });
     };
-    const repeated = await said({}, "order-17");
+    const repeated = await shownText({}, "order-17");
     expect(repeated.note).toBe(
       `It does nothing again: it answers with session ${chat_id}, which the first call opened.`,
     );
@@ -84,13 +84,13 @@ describe("the page of the signature check", () => {
       state: "Fine",
       text: `A call under this key was accepted: session ${chat_id}. Sent again, it is answered with that session. To the session`,
     });
-    const reused = await said({ content: "Another" }, "order-17");
+    const reused = await shownText({ content: "Another" }, "order-17");
     expect(reused.answer).toBe("Sent now, the server answers 422 参数错误");
     expect(reused.lines["Idempotency-Key"]).toEqual({
       state: "Cause",
       text: expect.stringContaining("Idempotency-Key was used before for a call that meant something else."),
     });
-    const fresh = await said({}, "order-18");
+    const fresh = await shownText({}, "order-18");
     expect(fresh.lines["Idempotency-Key"]?.text).toContain("No call was accepted under this key");
   });
 
@@ -136,14 +136,14 @@ describe("the page of the signature check", () => {
   it("the signature check says what a URL-encoded body gets with either media type", async () => {
     const { world, visitor } = shared;
     const body = `appid=${world.appid}`;
-    const said = async (contentType?: string) =>
+    const shownText = async (contentType?: string) =>
       check(visitor, { body, signature: "", ...(contentType !== undefined && { contentType }) });
-    const { answer, note } = await said();
+    const { answer, note } = await shownText();
     expect([answer, note]).toEqual([
       "Sent now, the server answers 415 参数错误",
       "As application/json it answers 400 参数错误.",
     ]);
-    expect((await said("application/json")).answer).toBe(PARAMETERS);
+    expect((await shownText("application/json")).answer).toBe(PARAMETERS);
   });
 });
 

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { plain } from "../../../support/console-page.ts";
 import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
-import { Counted } from "../../../support/counted.ts";
+import { CountedLimit } from "../../../support/counted.ts";
 import { tablesOf } from "../../../support/read-store.ts";
 import { replacing } from "../../../support/replacing.ts";
 import { seedAgents } from "../../../support/seed-agents.ts";
@@ -42,7 +42,7 @@ describe("the signature check", () => {
   });
 
   it("the signature check changes nothing in any table or in KV, and counts for no limit", async () => {
-    const [writes, limit] = [[] as string[], new Counted(1_000)];
+    const [writes, limit] = [[] as string[], new CountedLimit(1_000)];
     const recording = (kv: KVNamespace) =>
       replacing(kv, {
         put: async (key: string) => void writes.push(`put ${key}`),
@@ -290,25 +290,25 @@ describe("the signature check", () => {
   it("the signature check names the agents that add_kf ignores, with the reasons, and refuses when none is left", async () => {
     const { world, visitor } = shared;
     const id = await world.chatId({ kefu_id: [1, 2] });
-    const said = async (kefu_ids: unknown) => {
+    const shownText = async (kefu_ids: unknown) => {
       const body = JSON.stringify(world.addBody(id, { kefu_ids }));
       const verdict = await check(visitor, { operation: "add_kf", body, signature: await hmac(world.secret, body) });
       return [verdict.answer, verdict.lines["Agents and session"]];
     };
     const agents = "Unknown on this site: 99. Disabled: 4. On the session already: 1, 2.";
     const ignored = "99 unknown, 4 disabled, 1 already on the session, 2 already on the session";
-    expect(await said("1,2,3,4,99")).toEqual([
+    expect(await shownText("1,2,3,4,99")).toEqual([
       ACCEPTS,
       { state: "Fine", text: `These are ignored, the others are added: ${agents} x-ignored-agents: ${ignored}` },
     ]);
-    expect(await said([99, 4, 2, 1])).toEqual([
+    expect(await shownText([99, 4, 2, 1])).toEqual([
       "Sent now, the server answers 409 当前状态不允许操作",
       {
         state: "Cause",
         text: `kefu_ids: There is nobody to add. ${agents} Nothing to repeat when they are on the session already; otherwise look at the site's agents. x-error-detail: kefu_ids: nobody to add: ${ignored}`,
       },
     ]);
-    const [, many] = await said(Array.from({ length: 53 }, (_, i) => 1_000 + i));
+    const [, many] = await shownText(Array.from({ length: 53 }, (_, i) => 1_000 + i));
     expect(many).toEqual({ state: "Cause", text: expect.stringMatching(/ 1052 unknown$/) });
   });
 

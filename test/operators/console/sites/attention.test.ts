@@ -101,8 +101,8 @@ function inFlight() {
       get(target, name) {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== "function") return value;
-        return (...given: unknown[]) => {
-          const result: unknown = value.apply(target, given);
+        return (...args: unknown[]) => {
+          const result: unknown = value.apply(target, args);
           if (name === "prepare" || name === "bind") return watched(result as object);
           if (!(result instanceof Promise)) return result;
           waiting.now += 1;

@@ -49,15 +49,17 @@ describe("an owner who sets how long sessions are kept", () => {
     const { world, visitor, site } = await start([400, 31, 5]);
     const form = await visitor.open(`${site}/settings`);
     expect([form.text.includes(CARD), form.value("Days")]).toEqual([true, ""]);
-    const asked = await visitor.press(form, "Go on…", { Days: "30" });
-    expect([asked.path, asked.heading]).toEqual([`${site}/retention?days=30`, "Keep sessions for 30 days?"]);
-    expect(asked.text).toContain("Now kept for For ever From then on kept for 30 days");
-    expect(asked.text).toContain("Sessions that would go today About 2, from 11 Dec 2025, 08:00 to 16 Dec 2026, 08:00");
-    expect(asked.text).toContain("Estimated from ids, not counted.");
-    expect(asked.link("Cancel")).toBe(`${site}/settings`);
+    const askPage = await visitor.press(form, "Go on…", { Days: "30" });
+    expect([askPage.path, askPage.heading]).toEqual([`${site}/retention?days=30`, "Keep sessions for 30 days?"]);
+    expect(askPage.text).toContain("Now kept for For ever From then on kept for 30 days");
+    expect(askPage.text).toContain(
+      "Sessions that would go today About 2, from 11 Dec 2025, 08:00 to 16 Dec 2026, 08:00",
+    );
+    expect(askPage.text).toContain("Estimated from ids, not counted.");
+    expect(askPage.link("Cancel")).toBe(`${site}/settings`);
     expect(await stored(world)).toEqual({ days: [null, null], audit: [] });
 
-    const done = await visitor.press(asked, "Change it now", { [AGAIN]: "30" });
+    const done = await visitor.press(askPage, "Change it now", { [AGAIN]: "30" });
     expect([done.notices, done.value("Days")]).toEqual([["How long sessions are kept was changed."], "30"]);
     expect(done.text).toContain(
       "Sessions older than 30 days that are still to go: about 2. The oldest is from 11 Dec 2025, 08:00.",
@@ -76,9 +78,9 @@ describe("an owner who sets how long sessions are kept", () => {
   it("a retention is not changed unless the same number of days is typed twice", async () => {
     const { world, visitor, site } = await start([400]);
     for (const typed of ["", "31"]) {
-      const asked = await visitor.open(`${site}/retention?days=30`);
-      const page = await visitor.press(asked, "Change it now", { [AGAIN]: typed });
-      expect([page.status, page.error(AGAIN), page.heading]).toEqual([400, "Must be 30, as above", asked.heading]);
+      const askPage = await visitor.open(`${site}/retention?days=30`);
+      const page = await visitor.press(askPage, "Change it now", { [AGAIN]: typed });
+      expect([page.status, page.error(AGAIN), page.heading]).toEqual([400, "Must be 30, as above", askPage.heading]);
     }
     expect(await stored(world)).toEqual({ days: [null, null], audit: [] });
   });
@@ -90,10 +92,10 @@ describe("an owner who sets how long sessions are kept", () => {
       ["90", "Keep sessions for 90 days?", 90],
       ["", "Keep sessions for ever?", null],
     ] as const) {
-      const asked = await visitor.press(await visitor.open(`${site}/settings`), "Go on…", { Days: typed });
-      expect([asked.heading, asked.text.includes("Nothing is deleted by this:")]).toEqual([heading, true]);
-      expect(asked.text).not.toContain(AGAIN);
-      expect((await visitor.press(asked, "Change it now")).notices).toEqual([
+      const askPage = await visitor.press(await visitor.open(`${site}/settings`), "Go on…", { Days: typed });
+      expect([askPage.heading, askPage.text.includes("Nothing is deleted by this:")]).toEqual([heading, true]);
+      expect(askPage.text).not.toContain(AGAIN);
+      expect((await visitor.press(askPage, "Change it now")).notices).toEqual([
         "How long sessions are kept was changed.",
       ]);
       expect((await stored(world)).days).toEqual([days, days]);
@@ -127,9 +129,9 @@ describe("the days that sessions are kept", () => {
       ["3650", "3650 days"],
       ["1", "1 day"],
     ] as const) {
-      const asked = await visitor.open(`${site}/retention?days=${days}`);
-      expect(asked.heading).toBe(`Keep sessions for ${words}?`);
-      await visitor.submit(asked, "Change it now", { [AGAIN]: days });
+      const askPage = await visitor.open(`${site}/retention?days=${days}`);
+      expect(askPage.heading).toBe(`Keep sessions for ${words}?`);
+      await visitor.submit(askPage, "Change it now", { [AGAIN]: days });
       expect((await stored(world)).days).toEqual([Number(days), Number(days)]);
     }
   });
@@ -137,17 +139,17 @@ describe("the days that sessions are kept", () => {
   it("a retention must be typed twice when somebody else lengthened it since the page was shown", async () => {
     const { world, visitor, site } = await start();
     await patchSite(world, { retention_days: 10 });
-    const asked = await visitor.open(`${site}/retention?days=30`);
+    const askPage = await visitor.open(`${site}/retention?days=30`);
     await patchSite(world, { retention_days: null });
-    const page = await visitor.press(asked, "Change it now");
+    const page = await visitor.press(askPage, "Change it now");
     expect([page.status, page.link(AGAIN)]).toEqual([400, "#days_again"]);
     expect((await stored(world)).days).toEqual([null, null]);
   });
 
   it("a change of language shows the question about a retention again, and changes nothing", async () => {
     const { world, visitor, site } = await start();
-    const asked = await visitor.open(`${site}/retention?days=30`);
-    const wrong = await visitor.press(asked, "Change it now", { [AGAIN]: "31" });
+    const askPage = await visitor.open(`${site}/retention?days=30`);
+    const wrong = await visitor.press(askPage, "Change it now", { [AGAIN]: "31" });
     const chinese = await visitor.press(wrong, "中文");
     expect([chinese.status, chinese.heading]).toEqual([200, "会话保留 30 天？"]);
     expect((await stored(world)).audit).toEqual([]);
@@ -157,11 +159,11 @@ describe("the days that sessions are kept", () => {
 
   it("a retention cannot be changed when the site's deletion has begun", async () => {
     const { world, visitor, site } = await start();
-    const asked = await visitor.open(`${site}/retention?days=30`);
+    const askPage = await visitor.open(`${site}/retention?days=30`);
     // The key of the hashes is made once, and only with KV.
     await endSite(await World.create());
     expect((await endSite(world.anotherIsolate({ CREDENTIALS: deafKv() }))).status).toBe(503);
-    const page = await visitor.press(asked, "Change it now", { [AGAIN]: "30" });
+    const page = await visitor.press(askPage, "Change it now", { [AGAIN]: "30" });
     expect([page.status, page.heading]).toEqual([409, "The deletion of this site has begun"]);
     expect((await stored(world)).days).toEqual([null, null]);
   });

@@ -50,21 +50,21 @@ const KV_DOWN = {
 describe("an owner of a closed site", () => {
   it("an owner who deletes a site reads what goes and what stays, types its name, and sees the progress", async () => {
     const { world, visitor, site, name } = await closed();
-    const asked = await visitor.open((await visitor.open(`${site}/settings`)).link("Delete this site…"));
-    expect([asked.path, asked.heading]).toEqual([`${site}/delete`, "Delete this site?"]);
-    for (const said of [
+    const askPage = await visitor.open((await visitor.open(`${site}/settings`)).link("Delete this site…"));
+    expect([askPage.path, askPage.heading]).toEqual([`${site}/delete`, "Delete this site?"]);
+    for (const text of [
       `GET /admin/sites/${world.siteId}/export`,
       "cannot be called off",
       "for 31 days",
       "audit log",
       "D1's Time Travel, for 30 days",
     ]) {
-      expect(asked.text).toContain(said);
+      expect(askPage.text).toContain(text);
     }
-    expect(asked.link("Cancel")).toBe(`${site}/settings`);
+    expect(askPage.link("Cancel")).toBe(`${site}/settings`);
     expect(await deletionOf(world)).toEqual({ directory: "closed", ofHome: null, ofDirectory: null });
 
-    const begun = await visitor.press(asked, "Delete this site now", { [NAME]: name });
+    const begun = await visitor.press(askPage, "Delete this site now", { [NAME]: name });
     expect([begun.status, begun.path, begun.heading, begun.notices]).toEqual([
       200,
       site,
@@ -116,8 +116,8 @@ describe("the form that deletes a site", () => {
     const { world, visitor, site, name } = await closed();
     const before = [await world.stored(), await world.operated()];
     for (const wrong of ["", name.toUpperCase()]) {
-      const asked = await visitor.open(`${site}/delete`);
-      const page = await visitor.press(asked, "Delete this site now", { [NAME]: wrong });
+      const askPage = await visitor.open(`${site}/delete`);
+      const page = await visitor.press(askPage, "Delete this site now", { [NAME]: wrong });
       expect([page.status, page.error(NAME), page.value(NAME)]).toEqual([400, "Must be the name of this site", wrong]);
     }
     expect([await world.stored(), await world.operated()]).toEqual(before);
@@ -125,10 +125,10 @@ describe("the form that deletes a site", () => {
 
   it("the form that deletes a site is not shown for an open site, and a site opened since is refused", async () => {
     const { world, visitor, site, name } = await closed();
-    const asked = await visitor.open(`${site}/delete`);
+    const askPage = await visitor.open(`${site}/delete`);
     await patchSite(world, { status: "open" });
     const before = [await world.stored(), await world.operated()];
-    const refused = await visitor.press(asked, "Delete this site now", { [NAME]: name });
+    const refused = await visitor.press(askPage, "Delete this site now", { [NAME]: name });
     expect([refused.status, refused.heading]).toEqual([409, "This site is open"]);
     expect(refused.text).toContain("Close it first, in its settings. Nothing was deleted.");
     expect((await visitor.open(`${site}/settings`)).text).not.toContain("Delete this site…");
@@ -193,9 +193,9 @@ describe("a deletion that KV or the directory does not take", () => {
 
   it("a deletion of a site in the console is 503 while a home is closed, and the page says why", async () => {
     const { world, visitor, site, name } = await closed();
-    const asked = await visitor.open(`${site}/delete`);
+    const askPage = await visitor.open(`${site}/delete`);
     const other = visitor.through(world.anotherIsolate(closing("apac")));
-    const page = await other.press(asked, "Delete this site now", { [NAME]: name });
+    const page = await other.press(askPage, "Delete this site now", { [NAME]: name });
     expect([page.status, page.heading]).toEqual([503, "A home is closed, so this cannot be done now"]);
     expect(await deletionOf(world)).toEqual({ directory: "closed", ofHome: null, ofDirectory: null });
   });

@@ -48,13 +48,13 @@ describe("the settings of a site", () => {
 
   it("the settings close a site after a page that says what callers get, and open it again", async () => {
     const { world, visitor, site } = await start();
-    const asked = await visitor.open((await visitor.open(`${site}/settings`)).link("Close this site…"));
-    expect(asked.heading).toBe("Close this site?");
-    expect(asked.text).toContain("503 with Retry-After: 30.");
-    expect(asked.link("Cancel")).toBe(`${site}/settings`);
+    const askPage = await visitor.open((await visitor.open(`${site}/settings`)).link("Close this site…"));
+    expect(askPage.heading).toBe("Close this site?");
+    expect(askPage.text).toContain("503 with Retry-After: 30.");
+    expect(askPage.link("Cancel")).toBe(`${site}/settings`);
     expect((await world.create()).status).toBe(200);
 
-    const closed = await visitor.press(asked, "Close now");
+    const closed = await visitor.press(askPage, "Close now");
     expect(closed.notices).toEqual(["The site was closed.", "This site is closed"]);
     const refused = await world.create({ ranstr: "kept" });
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
@@ -71,23 +71,23 @@ describe("the settings of a site", () => {
     expect((await world.create({ ranstr: "kept" })).status).toBe(200);
     expect((await siteOf(world)).audit.map(([action]) => action)).toEqual(["site.closed", "site.opened"]);
     const log = await visitor.open(`${site}/audit`);
-    for (const said of ["Site closed", "Site opened"]) expect(log.text).toContain(said);
+    for (const text of ["Site closed", "Site opened"]) expect(log.text).toContain(text);
   });
 
   it("the settings of a site set the next chat_id after a page that shows the jump, and never to an id that was given", async () => {
     const { world, visitor, site } = await start();
     expect(await world.chatId()).toBe(1);
     const form = await visitor.open(`${site}/settings`);
-    const asked = await visitor.press(form, "Set the chat_id…", { "Next chat_id": "5000" });
-    expect([asked.heading, (await siteOf(world)).audit]).toEqual(["Go on at chat_id 5000?", []]);
-    expect(asked.text).toContain(
+    const askPage = await visitor.press(form, "Set the chat_id…", { "Next chat_id": "5000" });
+    expect([askPage.heading, (await siteOf(world)).audit]).toEqual(["Go on at chat_id 5000?", []]);
+    expect(askPage.text).toContain(
       "Without this, the next session gets 2 With this, it gets 5000 Numbers that are never given 4,998",
     );
-    expect(asked.link("Cancel")).toBe(`${site}/settings`);
+    expect(askPage.link("Cancel")).toBe(`${site}/settings`);
     // Sessions that are opened meanwhile do not change the question.
     expect(await world.chatId()).toBe(2);
     for (const again of [1, 2]) {
-      const page = await visitor.press(asked, "Set the chat_id");
+      const page = await visitor.press(askPage, "Set the chat_id");
       expect([again, page.notices]).toEqual([again, ["The next chat_id was set."]]);
     }
     expect(await world.chatId()).toBe(5000);
@@ -105,11 +105,11 @@ describe("the settings of a site", () => {
 
   it("the settings of a site ask again for the chat_id when somebody else has set it meanwhile", async () => {
     const { world, visitor, site } = await start();
-    const said = "Somebody else changed it meanwhile. Nothing was changed now: look at it once more.";
-    const asked = await visitor.open(`${site}/first-chat-id?first_chat_id=500`);
+    const text = "Somebody else changed it meanwhile. Nothing was changed now: look at it once more.";
+    const askPage = await visitor.open(`${site}/first-chat-id?first_chat_id=500`);
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { first_chat_id: 300 });
-    const once = await visitor.press(asked, "Set the chat_id");
-    expect([once.notices, once.heading]).toEqual([[said], "Go on at chat_id 500?"]);
+    const once = await visitor.press(askPage, "Set the chat_id");
+    expect([once.notices, once.heading]).toEqual([[text], "Go on at chat_id 500?"]);
     expect(once.text).toContain("the next session gets 300 With this, it gets 500 Numbers that are never given 200");
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { first_chat_id: 900 });
     const low = await visitor.press(once, "Set the chat_id");

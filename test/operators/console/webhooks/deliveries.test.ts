@@ -108,11 +108,11 @@ describe("the deliveries of a webhook", () => {
     await fillDeliveries(webhook, cases.length);
     await setAll(started, "attempts = 2, last_error = 'no answer in 15 s'");
     for (const [at, [columns]] of cases.entries()) await setAll(started, columns, `seq = ${at + 1}`);
-    const said = async () => (await visitor.open(path)).rows.map((row) => row[2]).reverse();
+    const shownText = async () => (await visitor.open(path)).rows.map((row) => row[2]).reverse();
     const expected = (next: string) => `No answer within 15 s attempt 2 of 8 · ${next}`;
-    expect(await said()).toEqual(cases.map(([, next]) => expected(next)));
+    expect(await shownText()).toEqual(cases.map(([, next]) => expected(next)));
     await setWebhook(webhook, `failing_since = ${NOW - 60}`);
-    expect(await said()).toEqual(cases.map(([, next, whileFailing = next]) => expected(whileFailing)));
+    expect(await shownText()).toEqual(cases.map(([, next, whileFailing = next]) => expected(whileFailing)));
   });
 
   it("a failed delivery shows the reason in the reader's language", async () => {
@@ -143,10 +143,10 @@ describe("the deliveries of a webhook", () => {
     await fillDeliveries(webhook, cases.length);
     await setAll(started, "status = 'failed', next_attempt_at = NULL");
     for (const [at, [columns]] of cases.entries()) await setAll(started, columns, `seq = ${at + 1}`);
-    const said = async (language: string) =>
+    const shownText = async (language: string) =>
       (await visitor.open(path, { "accept-language": language })).rows.map((row) => row[2]).reverse();
-    expect(await said("en")).toEqual(cases.map(([, english]) => english));
-    expect(await said("zh-CN")).toEqual(cases.map(([, , chinese]) => chinese));
+    expect(await shownText("en")).toEqual(cases.map(([, english]) => english));
+    expect(await shownText("zh-CN")).toEqual(cases.map(([, , chinese]) => chinese));
   });
 
   it("the deliveries of a webhook have a tab for each status, with counts of pending and failed ones", async () => {

@@ -98,11 +98,11 @@ describe("the health of a webhook", () => {
   });
 
   it("the health of a webhook says that the newest delivery took long, unless it fails", async () => {
-    const said = "Its newest delivery took over 10 s.";
+    const text = "Its newest delivery took over 10 s.";
     const none = async () => {};
-    expect((await open(none, { slow: 1 })).page.text).toContain(said);
-    expect((await open(none, { slow: 0 })).page.text).not.toContain(said);
-    expect((await open(none, { slow: 1, failing_since: NOW - 9 })).page.text).not.toContain(said);
+    expect((await open(none, { slow: 1 })).page.text).toContain(text);
+    expect((await open(none, { slow: 0 })).page.text).not.toContain(text);
+    expect((await open(none, { slow: 1, failing_since: NOW - 9 })).page.text).not.toContain(text);
   });
 
   it("the health of a webhook counts later attempts, also for older events", async () => {

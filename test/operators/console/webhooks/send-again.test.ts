@@ -195,8 +195,8 @@ describe("sending events again", () => {
     const { visitor, path, world, webhook } = started;
     await world.chatId();
     world.clock.now = NOW + 60;
-    const asked = await visitor.open(`${path}/disable`);
-    await visitor.submit(asked, "Disable");
+    const askPage = await visitor.open(`${path}/disable`);
+    await visitor.submit(askPage, "Disable");
     world.clock.now = NOW + 7_200;
     await world.chatId();
     world.clock.now = NOW + 9_000;

@@ -120,8 +120,8 @@ describe("a webhook", () => {
     const { id } = await newWebhook(world, { url: "https://ex\u0430mple.com/\u202egpj.exe" });
     const [row] = (await visitor.open(`${site}/webhooks`)).rows;
     expect(row?.[0]).toBe("xn--exmple-4nf.com /%E2%80%AEgpj.exe");
-    const asked = await visitor.open(`${site}/webhooks/${id}/delete`);
-    expect(asked.text).toContain("https://xn--exmple-4nf.com/%E2%80%AEgpj.exe");
+    const askPage = await visitor.open(`${site}/webhooks/${id}/delete`);
+    expect(askPage.text).toContain("https://xn--exmple-4nf.com/%E2%80%AEgpj.exe");
   });
 
   it("the console disables a webhook after a page about its pending deliveries, and enables it again", async () => {
@@ -129,11 +129,11 @@ describe("a webhook", () => {
     const { id } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
     await world.chatId();
-    const asked = await visitor.open((await visitor.open(path)).link("Disable…"));
-    expect(asked.heading).toBe("Disable this webhook?");
-    expect(asked.text).toContain("What was pending fails, and can be redelivered once it is enabled.");
-    expect(asked.link("Cancel")).toBe(path);
-    const page = await visitor.press(asked, "Disable");
+    const askPage = await visitor.open((await visitor.open(path)).link("Disable…"));
+    expect(askPage.heading).toBe("Disable this webhook?");
+    expect(askPage.text).toContain("What was pending fails, and can be redelivered once it is enabled.");
+    expect(askPage.link("Cancel")).toBe(path);
+    const page = await visitor.press(askPage, "Disable");
     expect([page.path.split("?")[0], page.notices]).toEqual([
       path,
       ["Saved.", "Disabled by an operator. On 15 Jan 2027, 08:00."],
@@ -175,12 +175,12 @@ describe("a webhook", () => {
     await setDeliveries(webhook, `status = 'failed', last_status = 410, last_error = '${words}'`);
     const page = await visitor.open(`${site}/webhooks/${id}`);
     expect(page.notices).toEqual([`${english} On 15 Jan 2027, 07:00.`]);
-    const said = "Disabled by the Worker The receiver answered 410 · last tried 1 hr ago";
-    expect(page.text).toContain(`${said} It said: <b>gone</b>`);
+    const text = "Disabled by the Worker The receiver answered 410 · last tried 1 hr ago";
+    expect(page.text).toContain(`${text} It said: <b>gone</b>`);
     expect(page.html).toContain('<q class="long">&lt;b&gt;gone&lt;/b&gt; \u202e</q>');
     expect((await visitor.open(`${site}/webhooks`)).rows[0]?.[1]).toBe("Disabled by the Worker");
     await env.DB.prepare("DELETE FROM deliveries WHERE webhook_id = ?").bind(id).run();
-    expect((await visitor.open(`${site}/webhooks/${id}`)).text).toContain(said);
+    expect((await visitor.open(`${site}/webhooks/${id}`)).text).toContain(text);
     expect((await visitor.press(page, "中文")).notices).toEqual([`${chinese} 时间：2027年1月15日 07:00。`]);
   });
 
@@ -253,11 +253,11 @@ describe("a webhook", () => {
     const { id } = await newWebhook(world);
     await world.chatId();
     const path = `${site}/webhooks/${id}`;
-    const asked = await visitor.open((await visitor.open(path)).link("Delete…"));
-    expect(asked.heading).toBe("Delete this webhook?");
+    const askPage = await visitor.open((await visitor.open(path)).link("Delete…"));
+    expect(askPage.heading).toBe("Delete this webhook?");
     expect((await storedOf(world)).webhooks).toHaveLength(1);
     for (const _ of [1, 2]) {
-      const page = await visitor.press(asked, "Delete");
+      const page = await visitor.press(askPage, "Delete");
       expect([page.path.split("?")[0], page.notices]).toEqual([`${site}/webhooks`, ["Deleted."]]);
     }
     expect(await storedOf(world)).toMatchObject({ webhooks: [], audit: ["webhook.deleted"] });
@@ -272,8 +272,8 @@ describe("a webhook", () => {
     for (const end of [...pages, "/deliveries/1", "?event=1"]) {
       expect((await visitor.open(`${site}/webhooks/${id}${end}`)).status).toBe(404);
     }
-    const asked = await visitor.open(`/console/sites/${other.siteId}/webhooks/${id}/delete`);
-    const { body } = asked.submission("Delete");
+    const askPage = await visitor.open(`/console/sites/${other.siteId}/webhooks/${id}/delete`);
+    const { body } = askPage.submission("Delete");
     const fields = Object.fromEntries(new URLSearchParams(body));
     for (const action of ["delete", "disable", "enable", "ping", "redeliver", "send-again"]) {
       expect((await visitor.post(`${site}/webhooks/${id}/${action}`, fields)).status).toBe(404);
@@ -308,10 +308,10 @@ describe("the secret of a webhook", () => {
     const path = `${site}/webhooks/${id}`;
     expect((await visitor.open(`${path}/end-overlap`)).path).toBe(path);
     await visitor.submit(await visitor.open(`${path}/settings`), "Rotate", { Overlap: "86400" });
-    const asked = await visitor.open((await visitor.open(path)).link("The old secret stops now…"));
-    expect(asked.text).toContain("A receiver that knows only a stopped secret refuses deliveries");
+    const askPage = await visitor.open((await visitor.open(path)).link("The old secret stops now…"));
+    expect(askPage.text).toContain("A receiver that knows only a stopped secret refuses deliveries");
     expect((await storedOf(world)).audit).toEqual(["webhook.rotated"]);
-    const ended = await visitor.press(asked, "The old secret stops now");
+    const ended = await visitor.press(askPage, "The old secret stops now");
     expect([ended.path.split("?")[0], ended.notices]).toEqual([path, ["The old secret has stopped."]]);
     expect((await storedOf(world)).audit).toEqual(["webhook.rotated", "webhook.overlap_ended"]);
     expect((await visitor.open(path)).text).not.toContain("Two secrets work now");
@@ -325,13 +325,13 @@ describe("the events of a site", () => {
     await newWebhook(world);
     const settings = await visitor.open(`${site}/settings`);
     expect(settings.text).toContain("While they are off, calls leave none, not even for later.");
-    const asked = await visitor.open(settings.link("Turn events off…"));
-    expect([asked.heading, (await storedOf(world)).events]).toEqual(["Turn the events of this site off?", 1]);
-    expect(asked.text).toContain("Webhooks that get nothing new 1 ");
-    expect(asked.text).toContain(
+    const askPage = await visitor.open(settings.link("Turn events off…"));
+    expect([askPage.heading, (await storedOf(world)).events]).toEqual(["Turn the events of this site off?", 1]);
+    expect(askPage.text).toContain("Webhooks that get nothing new 1 ");
+    expect(askPage.text).toContain(
       "Calls that came in between left no events: none can be sent again or pulled for them.",
     );
-    const [off, twice] = [await visitor.press(asked, "Turn off now"), await visitor.press(asked, "Turn off now")];
+    const [off, twice] = [await visitor.press(askPage, "Turn off now"), await visitor.press(askPage, "Turn off now")];
     expect(twice.notices).toEqual(off.notices);
     expect([off.path.split("?")[0], off.notices, (await storedOf(world)).events]).toEqual([
       `${site}/settings`,
@@ -349,15 +349,15 @@ describe("the events of a site", () => {
     expect((await visitor.open(`${site}/webhooks`)).notices).toEqual([]);
     expect((await storedOf(world)).audit).toEqual(["site.events_off", "site.events_on"]);
     const log = await visitor.open(`${site}/audit`);
-    for (const said of ["Events turned off", "Events turned on"]) expect(log.text).toContain(said);
+    for (const text of ["Events turned off", "Events turned on"]) expect(log.text).toContain(text);
   });
 
   it("events of a site that somebody else turned off meanwhile stay off, and the page says so", async () => {
     const { world, visitor, site } = await begin();
     await newWebhook(world);
-    const asked = await visitor.open(`${site}/events/off`);
+    const askPage = await visitor.open(`${site}/events/off`);
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { events: false });
-    const page = await visitor.press(asked, "Turn off now");
+    const page = await visitor.press(askPage, "Turn off now");
     expect(page.notices).toEqual(["The events had been turned off before. Nothing was changed now."]);
     expect((await storedOf(world)).audit).toEqual(["site.events_off"]);
     expect((await visitor.open(`${site}/events/off`)).path).toBe(`${site}/settings`);

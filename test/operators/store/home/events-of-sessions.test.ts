@@ -38,14 +38,14 @@ const insert = (into: string, values: number, rows: unknown[][]) => {
 async function write(siteId: number, happenings: Happening[], pruned: number): Promise<number[]> {
   const sessions: { id: number; who: string; agents: number; at: number }[] = [];
   const joined: unknown[][] = [];
-  const told: unknown[][] = [];
+  const reports: unknown[][] = [];
   const events: { seq: number; who: string | undefined }[] = [];
   let [id, seq, now, isOn] = [0, 0, 100_000, true];
   const tell = (type: string, session: (typeof sessions)[number] | undefined, at: number, data: object) => {
     if (!isOn) return;
     seq++;
     events.push({ seq, who: session?.who });
-    told.push([siteId, seq, `evt_${siteId}_${seq}`, type, session?.id ?? null, at, JSON.stringify(data)]);
+    reports.push([siteId, seq, `evt_${siteId}_${seq}`, type, session?.id ?? null, at, JSON.stringify(data)]);
   };
   const join = (session: (typeof sessions)[number], at: number) =>
     joined.push([siteId, session.id, ++session.agents + 1, 1, at]);
@@ -87,7 +87,7 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
     insert(
       "events",
       7,
-      told.filter(([, seq]) => Number(seq) >= oldest),
+      reports.filter(([, seq]) => Number(seq) >= oldest),
     ),
   ]);
   return events.filter(({ seq, who }) => who === "x" && seq >= oldest).map((each) => each.seq);
@@ -119,16 +119,16 @@ describe("the events of a customer's sessions", () => {
         fc.nat(50),
         async (happenings, pruned) => {
           const expected = await write(++siteId, happenings, pruned);
-          const found: number[] = [];
+          const findings: number[] = [];
           let after = 0;
           for (;;) {
             const chosen = { siteId, externalId: "x", after, until: Number.MAX_SAFE_INTEGER, limit: 20 };
             const { chatIds, seqs } = await findEvents(env.DB, chosen, TYPES);
-            found.push(...seqs);
+            findings.push(...seqs);
             if (chatIds.length < 20) break;
             after = chatIds.at(-1) ?? 0;
           }
-          expect(found.toSorted((a, b) => a - b)).toEqual(expected);
+          expect(findings.toSorted((a, b) => a - b)).toEqual(expected);
         },
       ),
       { numRuns: 60 },

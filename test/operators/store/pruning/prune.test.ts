@@ -541,13 +541,13 @@ describe("runs of the pruner on Workers Free", () => {
 
   /** Homes of one invocation. All except `main` are one database, so that each has all rows of the others. */
   function invocation(allowed: number, failing?: string) {
-    let left = allowed;
+    let triesLeft = allowed;
     const asked = new Map<string, number>();
     const through = (home: string, real: D1Database) =>
       watched(undefined, real, (statements) => {
         asked.set(home, (asked.get(home) ?? 0) + statements);
-        left -= statements;
-        if (left < 0) throw new Error("Too many API requests by single worker invocation.");
+        triesLeft -= statements;
+        if (triesLeft < 0) throw new Error("Too many API requests by single worker invocation.");
         if (home === failing) throw new Error("D1_ERROR: Network connection lost.");
       }).db;
     const homes = new Map(HOMES.map((home) => [home, through(home, home === "main" ? env.DB : env.HOME_APAC)]));
@@ -651,11 +651,11 @@ describe("the scheduled handler", () => {
     await expect(runAt(NOW, db)).rejects.toThrow(/^not pruned: main\./);
     const all = { ...NONE, nonces: 1, idempotency_keys: 1, console_sessions: 1, console_forms: 1 };
     // A home without this table sends no metrics of itself.
-    const told = {
+    const expected = {
       pruned: { main: { ...all, [table]: 0 }, apac: NONE_APAC },
       not_pruned: { main: { [table]: fault, usage: fault } },
     };
-    expect(lines(error)).toEqual([{ job: "prune", outcome: "failed", ...told, ms: expect.any(Number) }]);
+    expect(lines(error)).toEqual([{ job: "prune", outcome: "failed", ...expected, ms: expect.any(Number) }]);
     await runAt(NOW);
     for (const each of FOUR) expect(await left(each)).toEqual([]);
   });

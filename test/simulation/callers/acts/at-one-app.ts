@@ -2,7 +2,7 @@ import { keepCall, nthWrite } from "../../erasure/acts/kept-calls.ts";
 import { Operator } from "../../operators/acts/operator.ts";
 import type { KnownApp } from "../../world/company.ts";
 import { pause } from "../../world/day.ts";
-import { type Happening, type OnItsWay, oneAtATime } from "../../world/moments.ts";
+import { type MomentEvent, type OnItsWay, oneAtATime } from "../../world/moments.ts";
 import type { World } from "../../world/world.ts";
 
 /**
@@ -28,7 +28,7 @@ export async function meetAtOneApp(world: World): Promise<void> {
 async function issueAndRelease([one, other]: [Operator, Operator], siteId: number): Promise<void> {
   const { world, chance } = one;
   const appid = `kept-${chance.uuid()}`;
-  const isReserved = (at: Happening) =>
+  const isReserved = (at: MomentEvent) =>
     at.kind === "commits" && at.changes.some(({ table, after }) => table === "app_routes" && after?.appid === appid);
   const reserved = world.moments.when((at) => isReserved(at) || undefined, 5_000);
   const issued = one.call("POST", `/sites/${siteId}/apps`, { name: "Shop", appid });
@@ -42,12 +42,12 @@ async function rotateAndEnd([one, other]: [Operator, Operator], app: KnownApp): 
   const { world, chance } = one;
   await one.rotate(app, 600);
   const rotate = () => one.rotate(app, 600, chance.one(["current", "current", "previous"]));
-  const kept = await keepCall(world, nthWrite("POST", `/apps/${app.appid}/rotate`, 1, "there"), rotate);
-  if (kept === undefined) return;
+  const keptCall = await keepCall(world, nthWrite("POST", `/apps/${app.appid}/rotate`, 1, "there"), rotate);
+  if (keptCall === undefined) return;
   world.count("moment: rotation while the overlap is ended");
   await change(other, app);
-  kept.letGo();
-  await kept.sent;
+  keptCall.letGo();
+  await keptCall.sent;
 }
 
 /** One operator re-seals secrets. Another changes them when they are sealed anew and not stored yet. */
@@ -58,12 +58,12 @@ export async function resealAtAChange(world: World, apps: KnownApp[]): Promise<v
     method === "batch" &&
     call.wire.path === "/admin/reseal" &&
     apps.some(({ site }) => site.home === home);
-  const kept = await keepCall(world, isStoring, () => operator.call("POST", "/reseal"));
-  if (kept === undefined) return;
+  const keptCall = await keepCall(world, isStoring, () => operator.call("POST", "/reseal"));
+  if (keptCall === undefined) return;
   world.count("moment: secret changed while it is re-sealed");
   await Promise.all(apps.map((app) => change(operator, app)));
-  kept.letGo();
-  await kept.sent;
+  keptCall.letGo();
+  await keptCall.sent;
 }
 
 const change = (operator: Operator, app: KnownApp): Promise<void> =>

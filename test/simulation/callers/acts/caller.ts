@@ -3,7 +3,7 @@ import type { Chance } from "../../machine/chance.ts";
 import { drawJoin } from "../../operations/add-agents.ts";
 import createSession from "../../operations/create-session.ts";
 import { MODELS } from "../../operations/index.ts";
-import type { Asker, Fields, OperationModel } from "../../operations/shared/model.ts";
+import type { Fields, OperationModel, RequestSender } from "../../operations/shared/model.ts";
 import type { KnownApp } from "../../world/company.ts";
 import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
@@ -155,7 +155,7 @@ export class Caller {
     return this.#send(operation, fields, key);
   }
 
-  #asker(): Asker {
+  #asker(): RequestSender {
     const { site } = this.#app;
     const others = this.#world.company.sites.filter((each) => each !== site);
     const foreignChatIds = others.flatMap(({ chatIds }) => chatIds);

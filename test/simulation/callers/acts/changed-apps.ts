@@ -1,6 +1,6 @@
 import type { Call } from "../../world/call.ts";
 import { type KnownApp, LOST_SECRET } from "../../world/company.ts";
-import type { Happening } from "../../world/moments.ts";
+import type { MomentEvent } from "../../world/moments.ts";
 import type { World } from "../../world/world.ts";
 import { SimpleCaller } from "./signed.ts";
 
@@ -37,12 +37,12 @@ export function callAtChanges(world: World): void {
   async function meet(app: KnownApp, change: Call): Promise<void> {
     const [caller, forger] = [new SimpleCaller(world, chance.fork()), new SimpleCaller(world, chance.fork())];
     const old = newest(app);
-    const isOfApps = (at: Happening) =>
+    const isOfApps = (at: MomentEvent) =>
       at.kind === "commits" &&
       at.call === change &&
       at.changes.some(({ table }) => table === "apps" || table === "home_sites");
     const stored = world.moments.when((at) => isOfApps(at) || undefined, CALL_MS);
-    const isLast = (at: Happening) => (at.kind === "answers" || at.kind === "ends") && at.call === change;
+    const isLast = (at: MomentEvent) => (at.kind === "answers" || at.kind === "ends") && at.call === change;
     const answered = world.moments.when((at) => isLast(at) || undefined, CALL_MS);
     void caller.sendEverywhere(app, old);
     if (chance.happens(0.5)) void forger.sendEverywhere(app, "forged");

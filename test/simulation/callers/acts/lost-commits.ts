@@ -1,7 +1,7 @@
 import { Operator } from "../../operators/acts/operator.ts";
 import type { Call } from "../../world/call.ts";
 import type { KnownApp } from "../../world/company.ts";
-import type { Happening } from "../../world/moments.ts";
+import type { MomentEvent } from "../../world/moments.ts";
 import type { World } from "../../world/world.ts";
 import { Caller } from "./caller.ts";
 
@@ -19,7 +19,7 @@ function appOf({ company }: World, { role, wire }: Call): KnownApp | undefined {
 }
 
 /** The signed call that has used up its ranstr now. */
-const doneIn = (at: Happening): Call | undefined =>
+const doneIn = (at: MomentEvent): Call | undefined =>
   at.kind === "commits" && at.changes.some(({ table, before }) => table === "nonces" && before === null)
     ? at.call
     : undefined;

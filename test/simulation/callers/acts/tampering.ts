@@ -4,13 +4,13 @@ import type { World } from "../../world/world.ts";
 import { type Attacker, newSession, secretOf } from "./attacker.ts";
 import { SimpleCaller, signed } from "./signed.ts";
 
-type Stored = Record<string, unknown>;
+type StoredRecord = Record<string, unknown>;
 
 /** `other` is another app's record, `old` an earlier record of the namespace. */
-type Given = { other: Stored; old: Stored; world: World; chance: Chance };
+type TamperingInput = { other: StoredRecord; old: StoredRecord; world: World; chance: Chance };
 
 /** Changes of an app's record in KV. */
-const CHANGES: Record<string, (record: Stored, given: Given) => unknown> = {
+const CHANGES: Record<string, (record: StoredRecord, given: TamperingInput) => unknown> = {
   "another app's": (_, { other }) => other,
   "another app's, with this appid": (record, { other }) => ({ ...other, appid: record.appid }),
   "another site": (record, { other }) => ({ ...record, siteId: other.siteId }),
@@ -44,7 +44,7 @@ function worstHome({ cloud }: World): string | undefined {
 export async function tampering(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   /** Every record that KV ever held, by appid. */
-  const known = new Map<string, Stored[]>();
+  const known = new Map<string, StoredRecord[]>();
   const owner = new SimpleCaller(world, chance.fork());
   while (!world.closing) {
     await attacker.pause(500, 6_000);
@@ -64,7 +64,7 @@ export async function tampering(attacker: Attacker): Promise<void> {
   }
 }
 
-function remember({ company, cloud }: World, known: Map<string, Stored[]>): void {
+function remember({ company, cloud }: World, known: Map<string, StoredRecord[]>): void {
   for (const { appid } of company.apps) {
     const stored = cloud.credentials.get(`app:${appid}`)?.value;
     const records = known.get(appid) ?? [];
@@ -74,15 +74,15 @@ function remember({ company, cloud }: World, known: Map<string, Stored[]>): void
 }
 
 /** Changes the record of an app in KV, and drops it from the caches of most edges and some isolates. */
-function tamperWith({ world, chance }: Attacker, appid: string, known: Map<string, Stored[]>): void {
+function tamperWith({ world, chance }: Attacker, appid: string, known: Map<string, StoredRecord[]>): void {
   const { credentials, credentialCaches, isolates } = world.cloud;
-  const records = known.get(appid) as Stored[];
+  const records = known.get(appid) as StoredRecord[];
   const key = `app:${appid}`;
   const any = chance.one([...TAMPERINGS, "another home"]);
   const kind = worstHome(world) === undefined ? any : "another home";
-  const record = records.at(-1) as Stored;
+  const record = records.at(-1) as StoredRecord;
   const old = chance.one(records);
-  const other = known.get(chance.one([...known.keys()]))?.at(-1) as Stored;
+  const other = known.get(chance.one([...known.keys()]))?.at(-1) as StoredRecord;
   const changed = CHANGES[kind]?.(record, { other, old, world, chance });
   world.count(`KV record tampered: ${kind}`);
   world.say(() => [appid, `KV holds ${kind} for it: ${JSON.stringify(changed)}`]);
@@ -98,9 +98,9 @@ function tamperWith({ world, chance }: Attacker, appid: string, known: Map<strin
 }
 
 /** Parses a record from KV; undefined when it is damaged. */
-function read(text: string): Stored | undefined {
+function read(text: string): StoredRecord | undefined {
   try {
-    const record = JSON.parse(text) as Stored;
+    const record = JSON.parse(text) as StoredRecord;
     return typeof record === "object" && record !== null && typeof record.version === "string" ? record : undefined;
   } catch {
     return undefined;

@@ -1,5 +1,5 @@
 import type { Violate } from "../../checker/violate.ts";
-import type { Row, Change as StoredChange } from "../../platform/database.ts";
+import type { Row, RowChange as StoredChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 
 /** @param isAlone whether there is no previous secret */

@@ -4,7 +4,7 @@ import type { OperationModel } from "../../operations/shared/model.ts";
 import type { WireRequest } from "../../world/call.ts";
 
 /** The content of a signed call. All calls here have a valid form; tests of the fields check the other forms. */
-export interface Reading {
+export interface ContractReading {
   operation: OperationModel;
   appid: string;
   timestamp: number;
@@ -16,16 +16,16 @@ export interface Reading {
   signature: string;
 }
 
-export function read({ path, headers, body }: WireRequest): Reading {
+export function read({ path, headers, body }: WireRequest): ContractReading {
   const operation = modelAt(path);
   if (operation === undefined) throw new Error(`no operation has the path ${path}`);
   const fields = JSON.parse(body) as { appid: string; timestamp: number; ranstr: string };
   const { appid, timestamp, ranstr } = fields;
-  const asked = operation.read(fields as never);
+  const operationInput = operation.read(fields as never);
   // docs/retrying.md, "When two requests mean the same".
-  const fingerprint = JSON.stringify(asked);
+  const fingerprint = JSON.stringify(operationInput);
   const { "idempotency-key": key = null, "x-chat-signature": signature = "" } = headers;
-  return { operation, appid, timestamp, ranstr, asked, fingerprint, key, signature };
+  return { operation, appid, timestamp, ranstr, asked: operationInput, fingerprint, key, signature };
 }
 
 /** Section 5: HMAC-SHA256 of the body as sent, in hex, upper or lower case. */

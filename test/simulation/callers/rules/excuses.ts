@@ -21,20 +21,20 @@ const TURN_RETRY_SECONDS = 1;
 const TOLD_BEFORE_THE_BATCH = ["stale", "site_closed"] as const;
 
 /** Other parts of the checker that know why a call may be refused. */
-type Rules = { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit; stalledHomes: StalledHomes };
+type ExcuseRules = { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit; stalledHomes: StalledHomes };
 
 /** Answers that no verdict explains although the contract allows them. */
 export class Excuses {
   readonly #model: Model;
   readonly #calls: ReadonlyMap<Call, WatchedCall>;
-  readonly #rules: Rules;
+  readonly #rules: ExcuseRules;
   /** When an isolate last answered that a signature failed, by isolate, app and address. */
   readonly #unsigned = new Map<string, number>();
   /** Apps whose record in KV was tampered with. */
   readonly #tampered = new Set<string>();
 
   /** @param calls every signed call so far */
-  constructor(model: Model, calls: ReadonlyMap<Call, WatchedCall>, rules: Rules) {
+  constructor(model: Model, calls: ReadonlyMap<Call, WatchedCall>, rules: ExcuseRules) {
     this.#model = model;
     this.#calls = calls;
     this.#rules = rules;

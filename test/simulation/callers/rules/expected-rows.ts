@@ -3,17 +3,17 @@ import type { App, HomeModel } from "../../checker/home-model.ts";
 import { eventRows } from "../../deliveries/rules/expected-event.ts";
 import { KEY_SECONDS, NONCE_SECONDS } from "../../erasure/rules/periods.ts";
 import type { ExpectedRow } from "../../operations/shared/model.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { SignedCall } from "./signatures.ts";
-import type { Writing } from "./verdicts.ts";
+import type { WritingVerdict } from "./verdicts.ts";
 
 /** All rows that a request with this verdict writes. The expected event is made from the rows in `changes`. */
 export function expectedRows(
   home: HomeModel,
   app: App,
   { call, reading }: SignedCall,
-  verdict: Writing,
-  changes: readonly Change[],
+  verdict: WritingVerdict,
+  changes: readonly RowChange[],
 ): ExpectedRow[] {
   const { clock } = call;
   const { siteId: site_id, appid } = app;
@@ -35,7 +35,7 @@ export function expectedRows(
 }
 
 /** How the written rows differ from the expected ones; undefined when they are equal. */
-export function difference(changes: readonly Change[], expected: readonly ExpectedRow[]): string | undefined {
+export function difference(changes: readonly RowChange[], expected: readonly ExpectedRow[]): string | undefined {
   const missing = [...expected];
   for (const change of changes) {
     const fits = missing.findIndex(({ table, after, json }) => {

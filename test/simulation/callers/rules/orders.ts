@@ -2,7 +2,7 @@ import type { App } from "../../checker/home-model.ts";
 import type { Model } from "../../checker/model.ts";
 import type { Violate } from "../../checker/violate.ts";
 import { KEY_SECONDS } from "../../erasure/rules/periods.ts";
-import type { Change } from "../../platform/database.ts";
+import type { RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 
 /** The largest difference between the clocks of two isolates. */
@@ -24,7 +24,7 @@ export class Orders {
    * Checks a session that a call has opened. An honest caller's order is in the first message. The caller gives an
    * order to the client once, or again under the same key.
    */
-  opens(home: string, { siteId }: App, call: Call, sessionId: number, changes: readonly Change[]): void {
+  opens(home: string, { siteId }: App, call: Call, sessionId: number, changes: readonly RowChange[]): void {
     const id = `${home}/${siteId}/${sessionId}`;
     if (this.#model.givenIds.has(id)) {
       this.#violate("no chat id is given twice", `${call.name} opened ${id} again`, [call.name, id]);

@@ -1,11 +1,11 @@
 import type { App } from "../../checker/home-model.ts";
 import type { Model } from "../../checker/model.ts";
 import type { Call } from "../../world/call.ts";
-import { isSignedWith, type Reading } from "./contract.ts";
+import { type ContractReading, isSignedWith } from "./contract.ts";
 
 export interface SignedCall {
   call: Call;
-  reading: Reading;
+  reading: ContractReading;
   /** For each version of a secret, whether it signed the call. Computed on demand. */
   signedBy: Map<string, boolean>;
 }

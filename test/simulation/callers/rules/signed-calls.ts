@@ -2,7 +2,7 @@ import { type Model, usedName } from "../../checker/model.ts";
 import type { Violate } from "../../checker/violate.ts";
 import { WHOLE_LIMIT_MS } from "../../erasure/rules/periods.ts";
 import type { Scheduler } from "../../machine/scheduler.ts";
-import type { Change } from "../../platform/database.ts";
+import type { RowChange } from "../../platform/database.ts";
 import type { StalledHomes } from "../../weather/stalled-homes.ts";
 import type { Answer, Call } from "../../world/call.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
@@ -76,7 +76,7 @@ export class SignedCalls {
   }
 
   /** @param home the name of the home that has committed */
-  checkWritten(home: string, call: Call, changes: readonly Change[]): void {
+  checkWritten(home: string, call: Call, changes: readonly RowChange[]): void {
     const watched = this.#calls.get(call) as WatchedCall;
     const result = checkWritten(this.#model, this.#violate, home, watched, changes);
     if (result === undefined) return;

@@ -1,11 +1,11 @@
 import type { App } from "../../checker/home-model.ts";
 import type { Model } from "../../checker/model.ts";
 import type { Violate } from "../../checker/violate.ts";
-import type { Change } from "../../platform/database.ts";
+import type { RowChange } from "../../platform/database.ts";
 import { formMismatch, NO_ANSWER } from "./answers.ts";
 import { difference, expectedRows } from "./expected-rows.ts";
 import { isSignedBy } from "./signatures.ts";
-import { aboutOf, isWriting, type Verdict, verdictsAt, type WatchedCall, type Writing } from "./verdicts.ts";
+import { aboutOf, isWriting, type Verdict, verdictsAt, type WatchedCall, type WritingVerdict } from "./verdicts.ts";
 
 /** The rule that a request breaks when it writes although it has this verdict. */
 const RULES: Partial<Record<Verdict["kind"], string>> = {
@@ -26,8 +26,8 @@ export function checkWritten(
   violate: Violate,
   homeName: string,
   watched: WatchedCall,
-  changes: readonly Change[],
-): { app: App; verdict: Writing } | undefined {
+  changes: readonly RowChange[],
+): { app: App; verdict: WritingVerdict } | undefined {
   const { call, committed } = watched;
   const broken = (rule: string, what: string): undefined => {
     violate(rule, `${call.name}${what}`, aboutOf(watched));

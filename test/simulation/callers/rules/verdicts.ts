@@ -7,31 +7,31 @@ import type { Settings } from "../../world/cloud/settings.ts";
 import { isInForce, type SignedCall, wasOnceInForce } from "./signatures.ts";
 
 /** Refusals that write nothing, not even the ranstr. */
-type Untouched = "home_closed" | "unsigned" | "stale" | "used" | "site_closed" | "seal_unknown";
+type UntouchedReason = "home_closed" | "unsigned" | "stale" | "used" | "site_closed" | "seal_unknown";
 
 /** The contract's result of a request, for what is stored at one moment. */
 export type Verdict =
-  | { kind: Untouched }
+  | { kind: UntouchedReason }
   /** This verdict and those below use up the ranstr. */
   /** A rule of the operation refuses the call, or it is `key_reused`. */
   | { kind: "refused"; reason: string }
   | { kind: "repeated"; sessionId: number }
   | { kind: "accepted"; sessionId: number; ignored: string[] };
 
-export type Writing = Extract<Verdict, { kind: "refused" | "repeated" | "accepted" }>;
+export type WritingVerdict = Extract<Verdict, { kind: "refused" | "repeated" | "accepted" }>;
 
 /** A signed call, watched from its arrival on. */
 export interface WatchedCall extends SignedCall {
   /** The verdicts that were right at some moment since the call's arrival, by their text. */
   possible: Map<string, Verdict>;
   /** The call's verdict when it wrote, the agents who joined, and the session if it existed before. */
-  committed: { verdict: Writing; joined: readonly unknown[]; session: Session | undefined } | undefined;
+  committed: { verdict: WritingVerdict; joined: readonly unknown[]; session: Session | undefined } | undefined;
 }
 
 /** The names under which lines of the trace mention the call. */
 export const aboutOf = ({ call, reading }: SignedCall): string[] => [call.name, reading.appid];
 
-export const isWriting = (verdict: Verdict): verdict is Writing =>
+export const isWriting = (verdict: Verdict): verdict is WritingVerdict =>
   verdict.kind === "refused" || verdict.kind === "repeated" || verdict.kind === "accepted";
 
 /** How long after its opening a site may still look closed to calls in flight and to isolates that believe so. */

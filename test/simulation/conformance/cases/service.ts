@@ -41,7 +41,7 @@ const SESSION = {
   metadata: { order: "20260617-0042" },
 };
 
-type Change = {
+type RequestChange = {
   ranstr?: string;
   owner?: string;
   attempt?: number;
@@ -53,13 +53,13 @@ type Change = {
 
 /** Sends a signed call's batch. @param kind the outcome that it must have: both sides could agree on a wrong outcome */
 const send =
-  (kind: Outcome["kind"], operation: Operation, fields: object, change: Change) => async (db: D1Database) => {
-    const asked = operation.read(fields as Record<string, unknown>);
-    if (!asked.ok) throw new Error(`the fields are refused: ${JSON.stringify(asked)}`);
+  (kind: Outcome["kind"], operation: Operation, fields: object, change: RequestChange) => async (db: D1Database) => {
+    const operationInput = operation.read(fields as Record<string, unknown>);
+    if (!operationInput.ok) throw new Error(`the fields are refused: ${JSON.stringify(operationInput)}`);
     const { ranstr = "r1", key = null, now = NOW, owner = `owner of ${ranstr}`, secretVersion = APP.version } = change;
     // A fake toHex, because node has the real one only with a flag.
     const fake = { bytes: () => ({ toHex: () => owner }) };
-    const claimed = { operationInput: asked.value, ranstr, idempotencyKey: null };
+    const claimed = { operationInput: operationInput.value, ranstr, idempotencyKey: null };
     const claim = await claimOf(
       fake as never,
       { ...APP, secretVersion, events: change.events ?? true },
@@ -67,8 +67,8 @@ const send =
       owner,
       now,
     );
-    const request = { ...claim, key, fingerprint: key === null ? "" : JSON.stringify(asked.value.input) };
-    const batch = operation.batch(db, request, asked.value, change.attempt ?? 1);
+    const request = { ...claim, key, fingerprint: key === null ? "" : JSON.stringify(operationInput.value.input) };
+    const batch = operation.batch(db, request, operationInput.value, change.attempt ?? 1);
     let results: D1Result[] = [];
     const watched = replacing(db, {
       batch: async (statements: D1PreparedStatement[]) => {
@@ -81,7 +81,7 @@ const send =
     return { results: results.map(seen), outcome };
   };
 
-const create = (kind: Outcome["kind"], change: Change = {}, fields: object = {}) =>
+const create = (kind: Outcome["kind"], change: RequestChange = {}, fields: object = {}) =>
   send(kind, createSession, { ...SESSION, ...fields }, change);
 const add = (kind: Outcome["kind"], kefu_ids: number[], ranstr: string) =>
   send(kind, addAgents, { chat_id: 1, kefu_ids }, { ranstr });

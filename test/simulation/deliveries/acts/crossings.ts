@@ -1,5 +1,5 @@
 import { Operator } from "../../operators/acts/operator.ts";
-import type { Change } from "../../platform/database.ts";
+import type { RowChange } from "../../platform/database.ts";
 import type { KnownWebhook } from "../../world/company.ts";
 import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
@@ -35,7 +35,7 @@ async function workerFirst(operator: Operator, webhook: KnownWebhook): Promise<v
   const done = new WebhookKeeper(operator).change(webhook);
   const call = await arrives;
   if (call !== undefined) call.held = { to, milliseconds: HELD_MS };
-  const isDisabled = ({ table, after }: Change) =>
+  const isDisabled = ({ table, after }: RowChange) =>
     table === "webhooks" && after?.id === webhook.id && after.status === "disabled";
   const disabled = await world.moments.when(
     (each) => (each.kind === "commits" && each.call === post.call && each.changes.some(isDisabled)) || undefined,

@@ -2,7 +2,7 @@ import type { Chance } from "../../machine/chance.ts";
 import { notSimulated } from "../../not-simulated.ts";
 import type { Weather } from "../../weather/weather.ts";
 import type { Call } from "../../world/call.ts";
-import { type Air, callNow, setOut, strikes } from "../../world/cloud/air.ts";
+import { callNow, type NetworkState, setOut, strikes } from "../../world/cloud/air.ts";
 import type { Reply } from "./moods.ts";
 import { type MISSES, Post, type PostInit } from "./post.ts";
 import { Receiver } from "./receiver.ts";
@@ -10,12 +10,12 @@ import { Receiver } from "./receiver.ts";
 /** The network that the isolates' global fetch reaches. */
 export class Internet {
   readonly receivers = new Map<string, Receiver>();
-  readonly #air: Air;
+  readonly #air: NetworkState;
   readonly #weather: Weather;
   readonly #inFlight = new Set<Post>();
   #posts = 0;
 
-  constructor(air: Air, weather: Weather) {
+  constructor(air: NetworkState, weather: Weather) {
     this.#air = air;
     this.#weather = weather;
   }

@@ -1,5 +1,5 @@
 import { Operator } from "../../operators/acts/operator.ts";
-import type { Change } from "../../platform/database.ts";
+import type { RowChange } from "../../platform/database.ts";
 import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 import { WebhookKeeper } from "./operator-webhooks.ts";
@@ -25,7 +25,7 @@ export async function silenceSites(world: World): Promise<void> {
     );
     // One more webhook must not turn the site's events on again.
     if (chance.happens(0.7) && site.webhooks.length < 6) await keeper.add(site);
-    const opens = ({ table, before, after }: Change) =>
+    const opens = ({ table, before, after }: RowChange) =>
       table === "sessions" && before === null && after?.site_id === site.siteId;
     const opened = await world.moments.when(
       (each) => (each.kind === "commits" && each.home.name === site.home && each.changes.some(opens)) || undefined,

@@ -1,6 +1,6 @@
 import type { Model } from "../../checker/model.ts";
-import type { Broken, Violate } from "../../checker/violate.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { BrokenRule, Violate } from "../../checker/violate.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import type { Post } from "../acts/post.ts";
 import { type Attempt, clockOf, isAt, isSuccess, SKEW_SECONDS } from "./attempt.ts";
@@ -9,8 +9,8 @@ import { Liveness } from "./liveness.ts";
 import { isOutbox, keyOf } from "./outbox-model.ts";
 import { wrongPlaces } from "./places.ts";
 import { wrongLeftover, wrongResult } from "./results.ts";
-import { DISABLED_EVENT, Telling } from "./told-events.ts";
-import { PLACES, Waiting, wrongOrder } from "./turns.ts";
+import { DISABLED_EVENT, ToldEvents } from "./told-events.ts";
+import { PLACES, WaitingTurns, wrongOrder } from "./turns.ts";
 import { disabledIn, missedHealth, stuckIn, wrongHealth, wrongLeft, wrongOwnAudit } from "./webhook-health.ts";
 import { wrongPost } from "./wire.ts";
 
@@ -23,7 +23,7 @@ export class Deliveries {
   readonly #byPost = new Map<Post, Attempt>();
   /** The call that made each lease. */
   readonly #holders = new Map<string, Call>();
-  readonly #waiting = new Waiting();
+  readonly #waiting = new WaitingTurns();
 
   constructor(model: Model, violate: Violate) {
     this.#model = model;
@@ -35,7 +35,7 @@ export class Deliveries {
     this.#waiting.arrives(this.#model, call);
   }
 
-  #report(call: Call, about: string, broken: Broken): void {
+  #report(call: Call, about: string, broken: BrokenRule): void {
     if (broken !== undefined) this.#violate(broken[0], `${call.name} ${about}: ${broken[1]}`, [call.name]);
   }
 
@@ -47,14 +47,14 @@ export class Deliveries {
   checkWritten(
     home: string,
     call: Call,
-    changes: readonly Change[],
-    apply: (change: Change) => void,
+    changes: readonly RowChange[],
+    apply: (change: RowChange) => void,
     now: number,
   ): void {
     const written: Attempt[] = [];
     const model = this.#model.home(home);
     const { outbox } = model;
-    const telling = new Telling(model);
+    const telling = new ToldEvents(model);
     // An isolate whose clock is slow may not see that a delivery has been due for a day.
     const stuck = stuckIn(outbox, clockOf(call) - SKEW_SECONDS);
     for (const change of changes) {
@@ -67,7 +67,7 @@ export class Deliveries {
       apply(change);
       for (const webhook of disabledIn([change])) telling.mustTell(DISABLED_EVENT, webhook);
     }
-    const report = (broken: Broken) => this.#report(call, `at ${home}`, broken);
+    const report = (broken: BrokenRule) => this.#report(call, `at ${home}`, broken);
     report(telling.missed());
     report(wrongOwnAudit(changes));
     const leases = changes.filter((change) => change.table === "deliveries" && isLease(change));
@@ -86,9 +86,9 @@ export class Deliveries {
   #wrong(
     home: string,
     call: Call,
-    change: Change,
-    { written, telling, now }: { written: Attempt[]; telling: Telling; now: number },
-  ): Broken {
+    change: RowChange,
+    { written, telling, now }: { written: Attempt[]; telling: ToldEvents; now: number },
+  ): BrokenRule {
     const { table, before, after } = change;
     const { outbox } = this.#model.home(home);
     if (call.settings.closedHomes.includes(home)) return ["a closed home is not written to", ""];
@@ -122,7 +122,7 @@ export class Deliveries {
     return wrongResult(change, mine, attempts, data !== null);
   }
 
-  #lease(home: string, call: Call, change: Change, now: number): Broken {
+  #lease(home: string, call: Call, change: RowChange, now: number): BrokenRule {
     const model = this.#model.home(home);
     const { outbox } = model;
     const wrong = wrongLease(model, call, change) ?? this.liveness.wrongBegin(model, change, now);
@@ -155,7 +155,7 @@ export class Deliveries {
   }
 
   /** Notes a change of a webhook: an attempt that is not posted yet may use the old or the new state. */
-  webhookChanges(home: string, { after }: Change): void {
+  webhookChanges(home: string, { after }: RowChange): void {
     if (after === null) return;
     this.liveness.webhookChanges(home, after);
     const key = `${after.site_id}/${after.id}/`;

@@ -1,6 +1,6 @@
 import type { Model } from "../../checker/model.ts";
 import type { Violate } from "../../checker/violate.ts";
-import type { Change } from "../../platform/database.ts";
+import type { RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 
 const EVENT_ID = /^evt_[0-9a-f]{32}$/;
@@ -17,7 +17,7 @@ export class GivenEvents {
   }
 
   /** Checks a changed row of `events`. Other rules say which call may write it. */
-  changes(home: string, call: Call | undefined, { before, after }: Change): void {
+  changes(home: string, call: Call | undefined, { before, after }: RowChange): void {
     const by = call?.name ?? "a hand";
     const { site_id, seq, id } = after ?? before ?? {};
     const key = `${site_id}/${seq}`;

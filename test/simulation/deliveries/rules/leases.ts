@@ -1,7 +1,7 @@
 import type { HomeModel } from "../../checker/home-model.ts";
 import { misses } from "../../checker/row-changes.ts";
-import type { Broken } from "../../checker/violate.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { BrokenRule } from "../../checker/violate.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { clockOf } from "./attempt.ts";
 import type { OutboxModel } from "./outbox-model.ts";
@@ -15,11 +15,11 @@ export const FIRST_IN_LINE = 0;
 const MOST_IN_FLIGHT = 20;
 export const MOST_IN_FLIGHT_FAILING = 3;
 
-export const isLease = ({ before, after }: Change): boolean =>
+export const isLease = ({ before, after }: RowChange): boolean =>
   before !== null && after !== null && Number(after.attempts) > Number(before.attempts);
 
 /** Checks a lease: docs/architecture.md, "Events". */
-export function wrongLease(home: HomeModel, call: Call, change: Change): Broken {
+export function wrongLease(home: HomeModel, call: Call, change: RowChange): BrokenRule {
   const before = change.before as Row;
   const after = change.after as Row;
   const at = Number(after.next_attempt_at) - LEASE_SECONDS;

@@ -1,8 +1,8 @@
 import type { HomeModel } from "../../checker/home-model.ts";
 import type { Model } from "../../checker/model.ts";
-import type { Broken } from "../../checker/violate.ts";
+import type { BrokenRule } from "../../checker/violate.ts";
 import { DISABLED } from "../../operators/rules/webhook-writes.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { clockOf, SKEW_SECONDS } from "./attempt.ts";
 import { FIRST_IN_LINE, LEASE_SECONDS } from "./leases.ts";
@@ -31,7 +31,7 @@ const ROUNDED_SECONDS = 2;
 const LONGEST_MESSAGE_SECONDS = 43_200;
 
 /** The notification of the queue about a delivery's next attempt. */
-interface Told {
+interface ToldDelivery {
   /** Unix seconds by the clock of the isolate that computed it. */
   dueAt: number;
   /** False when the notification may have no effect: it was sent during faults, or its run came too early. */
@@ -44,7 +44,7 @@ export class Liveness {
   /** Unix seconds by the platform's clock from which nothing fails any more. */
   #calmSince = Number.POSITIVE_INFINITY;
   /** The last notification about each delivery. */
-  readonly #told = new Map<string, Told>();
+  readonly #told = new Map<string, ToldDelivery>();
   /** When each ping became due, by delivery, in Unix seconds by the platform's clock. */
   readonly #pinged = new Map<string, number>();
   /** The most seconds by which a run's clock was ahead of the platform's. Its messages arrive so much too early. */
@@ -101,12 +101,12 @@ export class Liveness {
   fails({ name, outbox }: HomeModel, call: Call, delivery: Row, now: number): void {
     const dueAt = Number(delivery.next_attempt_at);
     if (dueAt - clockOf(call) > LONGEST_MESSAGE_SECONDS) return;
-    const told = { dueAt, isSure: now > this.#calmSince, ahead: dueOf(outbox, delivery, dueAt) };
-    this.#told.set(`${name}/${keyOf("deliveries", delivery)}`, told);
+    const expected = { dueAt, isSure: now > this.#calmSince, ahead: dueOf(outbox, delivery, dueAt) };
+    this.#told.set(`${name}/${keyOf("deliveries", delivery)}`, expected);
   }
 
   /** Notes a change of a delivery. @param now Unix seconds */
-  changes(home: string, { before, after }: Change, now: number): void {
+  changes(home: string, { before, after }: RowChange, now: number): void {
     // A run that finds nothing due for its message does not notify the queue of later attempts.
     if (before?.status === "pending" && (after === null || after.status === "skipped")) {
       for (const told of this.#toldOf(`${home}/${before.site_id}/${before.webhook_id}`)) told.isSure = false;
@@ -116,7 +116,7 @@ export class Liveness {
   }
 
   /** Checks that an attempt does not begin too late. @param now Unix seconds */
-  wrongBegin({ name, outbox }: HomeModel, { before, after }: Change, now: number): Broken {
+  wrongBegin({ name, outbox }: HomeModel, { before, after }: RowChange, now: number): BrokenRule {
     if (before === null || after === null) return undefined;
     const key = `${name}/${keyOf("deliveries", after)}`;
     const webhook = `${name}/${after.site_id}/${after.webhook_id}`;
@@ -140,7 +140,7 @@ export class Liveness {
   }
 
   /** The notifications about a webhook's deliveries. */
-  #toldOf(webhook: string): Told[] {
+  #toldOf(webhook: string): ToldDelivery[] {
     return [...this.#told].filter(([key]) => key.startsWith(`${webhook}/`)).map(([, told]) => told);
   }
 
@@ -149,7 +149,7 @@ export class Liveness {
    *
    * @param now Unix seconds
    */
-  wrongEnd({ name, outbox }: HomeModel, now: number): Broken {
+  wrongEnd({ name, outbox }: HomeModel, now: number): BrokenRule {
     if (this.#closedHomes.includes(name)) return undefined;
     for (const delivery of outbox.deliveries.values()) {
       const { status, attempts, next_attempt_at } = delivery;

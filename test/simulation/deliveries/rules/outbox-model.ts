@@ -1,4 +1,4 @@
-import type { Change, Row } from "../../platform/database.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 
 /** The events, webhooks and deliveries of one home. */
 export class OutboxModel {
@@ -9,7 +9,7 @@ export class OutboxModel {
   /** Deliveries, by site, webhook and seq. */
   readonly deliveries = new Map<string, Row>();
 
-  apply({ table, before, after }: Change): void {
+  apply({ table, before, after }: RowChange): void {
     const row = (after ?? before) as Row;
     const rows = table === "events" ? this.events : table === "webhooks" ? this.webhooks : this.deliveries;
     if (after === null) rows.delete(keyOf(table, row));

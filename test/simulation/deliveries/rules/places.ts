@@ -1,4 +1,4 @@
-import type { Broken } from "../../checker/violate.ts";
+import type { BrokenRule } from "../../checker/violate.ts";
 import type { Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { type Attempt, isPing, isSuccess } from "./attempt.ts";
@@ -12,7 +12,7 @@ const webhookOf = (key: string): string => key.split("/").slice(0, 2).join("/");
 const siteOf = ({ key }: Attempt): string => String(key.split("/")[0]);
 
 /** The attempts of a run in one home. */
-interface Turn {
+interface LeaseTurn {
   earlier: readonly Attempt[];
   begun: readonly Attempt[];
   /** The deliveries of sound webhooks that could begin when the run began and are still due, by webhook. */
@@ -26,13 +26,13 @@ function placesOf(call: Call): number {
   return Math.floor(PLACES / Math.max(1, open.length));
 }
 
-export function wrongPlaces(outbox: OutboxModel, home: string, call: Call, turn: Turn): Broken {
+export function wrongPlaces(outbox: OutboxModel, home: string, call: Call, turn: LeaseTurn): BrokenRule {
   // After a lost answer of D1, a run begins attempts seconds after it has leased them, and does not see later changes.
   if (turn.begun.length === 0 || call.faults.length > 0) return undefined;
   return wrongSuspects(outbox, call, turn) ?? wrongHalf(outbox, home, call, turn);
 }
 
-function wrongSuspects(outbox: OutboxModel, call: Call, { earlier, begun }: Turn): Broken {
+function wrongSuspects(outbox: OutboxModel, call: Call, { earlier, begun }: LeaseTurn): BrokenRule {
   const held = [...earlier.filter(({ post, endedMs }) => post !== undefined && endedMs === undefined), ...begun];
   // An attempt whose webhook was suspect no longer counts when another attempt has succeeded since.
   const isTheirs = ({ key, webhooks: [then] }: Attempt) =>
@@ -46,7 +46,7 @@ function wrongSuspects(outbox: OutboxModel, call: Call, { earlier, begun }: Turn
   ];
 }
 
-function wrongHalf(outbox: OutboxModel, home: string, call: Call, { earlier, begun, due }: Turn): Broken {
+function wrongHalf(outbox: OutboxModel, home: string, call: Call, { earlier, begun, due }: LeaseTurn): BrokenRule {
   // The run shares its places when it sends its batch to D1. It does not know which attempts end after that.
   const decidedAt = call.trips.findLast(({ to }) => to === `${home} batch`)?.at ?? 0;
   const isOpen = ({ endedMs }: Attempt) => endedMs === undefined || endedMs > decidedAt;

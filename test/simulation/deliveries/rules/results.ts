@@ -1,8 +1,8 @@
 import { misses } from "../../checker/row-changes.ts";
 import { hasKeyOf } from "../../checker/seals.ts";
-import type { Broken } from "../../checker/violate.ts";
+import type { BrokenRule } from "../../checker/violate.ts";
 import { DISABLED } from "../../operators/rules/webhook-writes.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import { type Attempt, clockOf, isPing, isSuccess, statusOf } from "./attempt.ts";
 import { FIRST_IN_LINE } from "./leases.ts";
 import { MOST_ATTEMPTS, nextBounds } from "./schedule.ts";
@@ -15,11 +15,11 @@ import { MOST_ATTEMPTS, nextBounds } from "./schedule.ts";
  * @param hasData whether the event has its data; without it, the receiver's words must not be stored
  */
 export function wrongResult(
-  change: Change,
+  change: RowChange,
   own: Attempt | undefined,
   attempts: readonly Attempt[],
   hasData: boolean,
-): Broken {
+): BrokenRule {
   const before = change.before as Row;
   const after = change.after as Row;
   if (after.status === "delivered") return wrongSuccess(before, after, attempts);
@@ -47,7 +47,7 @@ export function wrongResult(
   return wrongNext(before, after, own, own.endedAt);
 }
 
-function wrongSuccess(before: Row, after: Row, attempts: readonly Attempt[]): Broken {
+function wrongSuccess(before: Row, after: Row, attempts: readonly Attempt[]): BrokenRule {
   const heard = attempts.some((each) => isSuccess(each) && statusOf(each) === after.last_status);
   if (heard) return wrongEnd(before, after, { last_error: null });
   return [
@@ -63,7 +63,7 @@ const isRefused = ({ webhooks, call }: Attempt): boolean =>
   );
 
 /** Whether a failed delivery ends or gets a next attempt, and at which time. */
-function wrongNext(before: Row, after: Row, own: Attempt, endedAt: number): Broken {
+function wrongNext(before: Row, after: Row, own: Attempt, endedAt: number): BrokenRule {
   const { call, number } = own;
   if (Number(before.attempts) < number) return wrongAgain(before, after, own, endedAt);
   if (after.status === "failed") {
@@ -83,7 +83,7 @@ function wrongNext(before: Row, after: Row, own: Attempt, endedAt: number): Brok
 }
 
 /** Checks a failure whose delivery was sent again during the attempt: the next attempt is the first of eight. */
-function wrongAgain(before: Row, after: Row, own: Attempt, endedAt: number): Broken {
+function wrongAgain(before: Row, after: Row, own: Attempt, endedAt: number): BrokenRule {
   const rule = "a delivery that was sent again during an attempt gets eight new attempts when that attempt fails";
   const next = Number(after.next_attempt_at);
   if (after.status !== "pending" || after.attempts !== 0) return [rule, `${after.status} after ${after.attempts}`];
@@ -104,13 +104,13 @@ const saidBy = ({ last_status = null, last_error = null, duration_ms = null }: R
 });
 
 /** Checks a failure that leaves its delivery pending. */
-function wrongRest(before: Row, after: Row): Broken {
+function wrongRest(before: Row, after: Row): BrokenRule {
   const wrong = misses(after, { ...before, ...saidBy(after), next_attempt_at: after.next_attempt_at ?? null });
   return wrong === undefined ? undefined : [REST, wrong];
 }
 
 /** Why a change is not the end of a delivery with these columns; undefined when it is. */
-function wrongEnd(before: Row, after: Row, columns: Row): Broken {
+function wrongEnd(before: Row, after: Row, columns: Row): BrokenRule {
   const { status = "" } = after;
   const wrong = misses(after, { ...before, ...saidBy(after), status, next_attempt_at: null, ...columns });
   return wrong === undefined ? undefined : [REST, wrong];
@@ -120,7 +120,7 @@ function wrongEnd(before: Row, after: Row, columns: Row): Broken {
  * Why a change is not the failure of a delivery whose webhook was disabled. It must keep the columns about earlier
  * attempts.
  */
-export function wrongLeftover({ before, after }: Change, webhook: Row | undefined): string | undefined {
+export function wrongLeftover({ before, after }: RowChange, webhook: Row | undefined): string | undefined {
   if (webhook?.status !== "disabled") return "its webhook is not disabled";
   if (before?.status !== "pending") return `it was ${before?.status}`;
   const { last_error } = before;

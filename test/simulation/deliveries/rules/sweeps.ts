@@ -1,11 +1,11 @@
 import type { Model } from "../../checker/model.ts";
 import { becomes } from "../../checker/row-changes.ts";
-import type { Broken, Violate } from "../../checker/violate.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { BrokenRule, Violate } from "../../checker/violate.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { clockOf, SKEW_SECONDS } from "./attempt.ts";
 import { isOutbox } from "./outbox-model.ts";
-import { FAILING_EVENT, Telling } from "./told-events.ts";
+import { FAILING_EVENT, ToldEvents } from "./told-events.ts";
 
 /** What the sweep tells other webhooks about failing ones: docs/operating.md, "Webhooks". */
 
@@ -29,13 +29,13 @@ export class Sweeps {
   checkWritten(
     home: string,
     call: Call,
-    changes: readonly Change[],
-    apply: (change: Change) => void,
-    others: (change: Change) => void,
+    changes: readonly RowChange[],
+    apply: (change: RowChange) => void,
+    others: (change: RowChange) => void,
   ): void {
-    const telling = new Telling(this.#model.home(home));
+    const telling = new ToldEvents(this.#model.home(home));
     const from = Math.min(call.clock, clockOf(call)) - SKEW_SECONDS;
-    const report = (broken: Broken) => {
+    const report = (broken: BrokenRule) => {
       if (broken !== undefined) this.#violate(broken[0], `${call.name}: ${broken[1]}`, [call.name]);
     };
     for (const change of changes) {
@@ -54,7 +54,7 @@ export class Sweeps {
   }
 }
 
-function wrongNote(home: string, call: Call, change: Change): string | undefined {
+function wrongNote(home: string, call: Call, change: RowChange): string | undefined {
   const { before, after } = change;
   if (before === null || after === null) return "it adds or removes a webhook";
   if (call.settings.closedHomes.includes(home)) return `${home} is closed`;

@@ -1,7 +1,7 @@
 import type { HomeModel } from "../../checker/home-model.ts";
 import { misses } from "../../checker/row-changes.ts";
-import type { Broken } from "../../checker/violate.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { BrokenRule } from "../../checker/violate.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import { deliveryRow, nextSeq } from "./expected-event.ts";
 import { wants } from "./outbox-model.ts";
 
@@ -13,7 +13,7 @@ export const FAILING_EVENT = "webhook.failing";
 const RULE = "a site's other webhooks get one event for each webhook that is disabled by the Worker or fails";
 
 /** Follows the rows of one transaction of the Worker in their order. */
-export class Telling {
+export class ToldEvents {
   readonly #home: HomeModel;
   /** The webhooks for which the transaction must write an event, by their keys. */
   readonly #due = new Map<string, { type: string; webhook: Row }>();
@@ -30,12 +30,12 @@ export class Telling {
   }
 
   /** Checks an inserted row of `events` or `deliveries`. @param now the earliest and latest time by the call's clock */
-  wrong({ table, before, after }: Change, now: { from: number; to: number }): Broken {
+  wrong({ table, before, after }: RowChange, now: { from: number; to: number }): BrokenRule {
     if (before !== null || after === null) return [RULE, "it changed an existing row"];
     return table === "events" ? this.#wrongEvent(after, now) : this.#wrongDelivery(after);
   }
 
-  #wrongEvent(event: Row, now: { from: number; to: number }): Broken {
+  #wrongEvent(event: Row, now: { from: number; to: number }): BrokenRule {
     const json = JSON.parse(String(event.data)) as { webhook_id?: string };
     const key = `${event.site_id}/${json.webhook_id}`;
     const due = this.#due.get(key);
@@ -53,7 +53,7 @@ export class Telling {
     return undefined;
   }
 
-  #wrongDelivery(delivery: Row): Broken {
+  #wrongDelivery(delivery: Row): BrokenRule {
     const told = this.#told.find(({ event }) => event.site_id === delivery.site_id && event.seq === delivery.seq);
     if (told === undefined) return [RULE, "the delivery is of another event"];
     const id = String(delivery.webhook_id);
@@ -63,7 +63,7 @@ export class Telling {
   }
 
   /** Which event or delivery the transaction should have written and did not. */
-  missed(): Broken {
+  missed(): BrokenRule {
     const untold = [...this.#due.values()].find(({ webhook }) => this.#areOn(Number(webhook.site_id)));
     if (untold !== undefined) return [RULE, `nobody is told of ${untold.webhook.id}: ${untold.type}`];
     const left = this.#told.find((each) => each.left.size > 0);

@@ -1,6 +1,6 @@
 import type { Model } from "../../checker/model.ts";
-import type { Broken } from "../../checker/violate.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { BrokenRule } from "../../checker/violate.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { isInFlight, isOfPing, LEASE_SECONDS, placesLeft } from "./leases.ts";
 import { keyOf, type OutboxModel } from "./outbox-model.ts";
@@ -10,19 +10,19 @@ import { keyOf, type OutboxModel } from "./outbox-model.ts";
 /** The attempts that one run may have in flight. */
 export const PLACES = 6;
 
-interface Message {
+interface QueueMessage {
   home: string;
   site: number;
   webhook: string;
 }
 
-export const messagesOf = ({ wire }: Call): Message[] => JSON.parse(wire.body) as Message[];
+export const messagesOf = ({ wire }: Call): QueueMessage[] => JSON.parse(wire.body) as QueueMessage[];
 
 /**
  * @param outbox the home's outbox after one transaction
  * @param leases the leases of that transaction
  */
-export function wrongOrder(outbox: OutboxModel, leases: readonly Change[]): Broken {
+export function wrongOrder(outbox: OutboxModel, leases: readonly RowChange[]): BrokenRule {
   for (const [key, its] of Map.groupBy(leases, ({ after }) => `${after?.site_id}/${after?.webhook_id}`)) {
     const webhook = outbox.webhooks.get(key);
     // While a webhook fails, one place is reserved for deliveries without an attempt.
@@ -44,7 +44,7 @@ export function wrongOrder(outbox: OutboxModel, leases: readonly Change[]): Brok
 export const isSuspect = (webhook: Row | undefined): boolean => webhook?.failing_since !== null || webhook.slow !== 0;
 
 /** The due deliveries of a sound webhook to which an attempt may begin now. */
-export function dueNow(outbox: OutboxModel, { site, webhook: id }: Message, now: number): Row[] {
+export function dueNow(outbox: OutboxModel, { site, webhook: id }: QueueMessage, now: number): Row[] {
   const webhook = outbox.webhooks.get(`${site}/${id}`);
   if (webhook?.status !== "enabled" || isSuspect(webhook)) return [];
   const all = outbox.deliveriesOf(webhook).filter(({ status }) => status === "pending");
@@ -55,7 +55,7 @@ export function dueNow(outbox: OutboxModel, { site, webhook: id }: Message, now:
 }
 
 /** The deliveries of sound webhooks that were due when a run of the consumer began, and may have waited since. */
-export class Waiting {
+export class WaitingTurns {
   /** The due deliveries, by run, and then by home and webhook. */
   readonly #due = new Map<Call, Map<string, readonly Row[]>>();
 

@@ -1,7 +1,7 @@
 import { misses } from "../../checker/row-changes.ts";
-import type { Broken } from "../../checker/violate.ts";
+import type { BrokenRule } from "../../checker/violate.ts";
 import { MOST_AT_ONCE } from "../../operators/rules/whole-changes.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { type Attempt, clockOf, isAt, isPing, isSuccess, SKEW_SECONDS, statusOf } from "./attempt.ts";
 import { keyOf, type OutboxModel } from "./outbox-model.ts";
@@ -27,7 +27,12 @@ const tellsOf =
     attempt.post !== undefined && !isPing(attempt) && isAt(attempt.post, webhook);
 
 /** @param attempts the call's attempts at this webhook */
-export function wrongHealth(call: Call, outbox: OutboxModel, change: Change, attempts: readonly Attempt[]): Broken {
+export function wrongHealth(
+  call: Call,
+  outbox: OutboxModel,
+  change: RowChange,
+  attempts: readonly Attempt[],
+): BrokenRule {
   const before = change.before as Row;
   const { after } = change;
   if (after === null || change.before === null) return ["the Worker makes and removes no webhook by itself", ""];
@@ -64,7 +69,7 @@ const mayBe = (slow: number, { post, endedMs }: Attempt): boolean => {
   return slow === 1 ? took > SLOW_MS - 1 : took < SLOW_MS + 1;
 };
 
-function wrongSince(call: Call, before: Row, since: number, failed: readonly Attempt[]): Broken {
+function wrongSince(call: Call, before: Row, since: number, failed: readonly Attempt[]): BrokenRule {
   const rule = "failing_since is the first failure since the last success";
   if (before.failing_since !== null) return [rule, `it was ${before.failing_since}`];
   const isThen = failed.some(({ endedAt = 0 }) => endedAt <= since);
@@ -72,7 +77,7 @@ function wrongSince(call: Call, before: Row, since: number, failed: readonly Att
 }
 
 /** @param after the webhook as the Worker disabled it */
-function wrongDisabling(call: Call, outbox: OutboxModel, after: Row, failed: readonly Attempt[]): Broken {
+function wrongDisabling(call: Call, outbox: OutboxModel, after: Row, failed: readonly Attempt[]): BrokenRule {
   const { status, disabled_reason, failing_since } = after;
   const now = clockOf(call);
   const isGone = disabled_reason === "gone" && failed.some((each) => statusOf(each) === 410);
@@ -97,7 +102,7 @@ export const stuckIn = ({ deliveries }: OutboxModel, now: number): Set<string> =
  * Which delivery stays pending although a transaction disables its webhook. One transaction ends only
  * {@link MOST_AT_ONCE}.
  */
-export function wrongLeft(outbox: OutboxModel, changes: readonly Change[]): Broken {
+export function wrongLeft(outbox: OutboxModel, changes: readonly RowChange[]): BrokenRule {
   for (const { site_id = 0, id = "" } of disabledIn(changes)) {
     const its = changes.filter(({ table, after }) => table === "deliveries" && after?.webhook_id === id);
     const isFull = its.filter(({ after }) => after?.status === "failed").length >= MOST_AT_ONCE;
@@ -120,7 +125,7 @@ export function missedHealth(
   outbox: OutboxModel,
   now: Row,
   { written, stuck }: { written: readonly Attempt[]; stuck: ReadonlySet<string> },
-): Broken {
+): BrokenRule {
   const telling = written.filter(tellsOf(now));
   if (telling.length === 0) return undefined;
   if (telling.some((each) => statusOf(each) === 410) && now.status === "enabled") {
@@ -147,7 +152,7 @@ export function missedHealth(
 }
 
 /** Checks the audit rows of a transaction of the Worker itself. */
-export function wrongOwnAudit(changes: readonly Change[]): Broken {
+export function wrongOwnAudit(changes: readonly RowChange[]): BrokenRule {
   const rows = changes.flatMap(({ table, after }) => (table === "audit_log" && after !== null ? [after] : []));
   const said = rows.map(({ actor, action, site_id, subject }) => `${actor} ${action} ${site_id} ${subject}`);
   const disabled = disabledIn(changes);
@@ -157,7 +162,7 @@ export function wrongOwnAudit(changes: readonly Change[]): Broken {
 }
 
 /** The rows of the webhooks that a transaction has disabled. */
-export const disabledIn = (changes: readonly Change[]): Row[] =>
+export const disabledIn = (changes: readonly RowChange[]): Row[] =>
   changes.flatMap(({ table, before, after }) =>
     table === "webhooks" && before?.status === "enabled" && after?.status === "disabled" ? [after] : [],
   );

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Broken } from "../../checker/violate.ts";
+import type { BrokenRule } from "../../checker/violate.ts";
 import type { Row } from "../../platform/database.ts";
 import type { Post } from "../acts/post.ts";
 import type { Attempt } from "./attempt.ts";
@@ -7,7 +7,7 @@ import type { Attempt } from "./attempt.ts";
 /** The format of posts, implemented a second time from docs/receiving.md and the specification of Standard Webhooks. */
 
 /** @param secrets the secret of every version so far */
-export function wrongPost(attempt: Attempt, post: Post, secrets: ReadonlyMap<string, string>): Broken {
+export function wrongPost(attempt: Attempt, post: Post, secrets: ReadonlyMap<string, string>): BrokenRule {
   const { headers, body } = post;
   const { event } = attempt;
   if (event?.data === null) return ["an erased event is not posted", `${event.id} was, before the attempt began`];

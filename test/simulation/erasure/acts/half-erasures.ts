@@ -4,7 +4,7 @@ import type { KnownSite } from "../../world/company.ts";
 import { PRUNE_CRON, triggerCron } from "../../world/cron.ts";
 import type { OnItsWay } from "../../world/moments.ts";
 import { sessionsOf } from "../rules/erased-rows.ts";
-import { type Kept, keepCall, nthWrite, within } from "./kept-calls.ts";
+import { type KeptCall, keepCall, nthWrite, within } from "./kept-calls.ts";
 
 /** The writes of an erasure: 1 begins it, 2 is its receipt, 3 notes the receipt at the home, 4 is its first step. */
 const WRITES = [1, 2, 3, 3, 4, 4, 4];
@@ -36,7 +36,7 @@ export async function someCustomer(operator: Operator, { siteId }: KnownSite): P
 async function newCustomer(operator: Operator, site: KnownSite): Promise<string> {
   const { world, chance } = operator;
   const sbs = `customer_${Math.ceil(world.scheduler.now)}`;
-  for (let left = chance.integer(1, 2); left > 0; left--) await comeBack(operator, site, sbs);
+  for (let timesLeft = chance.integer(1, 2); timesLeft > 0; timesLeft--) await comeBack(operator, site, sbs);
   return sbs;
 }
 
@@ -57,23 +57,23 @@ export async function eraseHalf(operator: Operator, site: KnownSite): Promise<st
   const sbs = await (chance.happens(0.6) ? newCustomer(operator, site) : someCustomer(operator, site));
   const way = chance.one(["there", "back"] as const);
   const fits = nthWrite("POST", pathOf(site), chance.one(WRITES), way);
-  const kept = await keepErasure(operator, site, sbs, fits);
-  if (kept === undefined) return sbs;
+  const keptCall = await keepErasure(operator, site, sbs, fits);
+  if (keptCall === undefined) return sbs;
   world.count("moment: an erasure is kept at one of its writes");
   const fate = chance.one(["cut off", "cut off", "second try", "late"]);
-  if (fate === "cut off") world.cloud.cutOff(kept.call);
+  if (fate === "cut off") world.cloud.cutOff(keptCall.call);
   if (fate === "second try") await world.sleep(SECOND_TRY_MS);
   if (chance.happens(0.6)) await comeBack(operator, site, sbs);
   if (chance.happens(0.3)) await within(world, triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges)));
   if (chance.happens(0.4)) await new Operator(world).call("POST", pathOf(site), { sbs });
-  kept.letGo();
-  await kept.sent;
+  keptCall.letGo();
+  await keptCall.sent;
   return sbs;
 }
 
 /** Whether a trip is the step of an erasure: before it, the call has read the receipts in the directory. */
 const isStep =
-  (site: KnownSite, others: readonly (Kept | undefined)[]) =>
+  (site: KnownSite, others: readonly (KeptCall | undefined)[]) =>
   (trip: OnItsWay): boolean =>
     trip.way === "there" &&
     batchesUntil(trip, site) > 1 &&
@@ -102,16 +102,16 @@ export async function crossErasures(operator: Operator, site: KnownSite): Promis
 export async function joinAtErasure(operator: Operator, site: KnownSite): Promise<string> {
   const { world, chance } = operator;
   const sbs = await newCustomer(operator, site);
-  const kept = await keepErasure(operator, site, sbs, isStep(site, []));
+  const keptCall = await keepErasure(operator, site, sbs, isStep(site, []));
   const session = sessionsOf(world.checker.model.home(site.home), { siteId: site.siteId, sbs }).at(-1);
   const app = site.apps.find(({ revoked, secrets }) => !revoked && secrets.length > 0);
-  if (kept !== undefined && session !== undefined && app !== undefined) {
+  if (keptCall !== undefined && session !== undefined && app !== undefined) {
     const join = new Caller(world, `join-${chance.integer(1, 1e9)}`, app).join(Number(session.row.id));
     const counted = join.then((isDone) => isDone && world.count("moment: agents join a session at its erasure"));
     await within(world, counted);
   }
-  kept?.letGo();
-  await kept?.sent;
+  keptCall?.letGo();
+  await keptCall?.sent;
   return sbs;
 }
 
@@ -122,9 +122,9 @@ export async function eraseWhileClosing(operator: Operator, sites: readonly Know
   const site = chance.one(sites);
   const sbs = await newCustomer(operator, site);
   const fits = nthWrite("POST", pathOf(site), chance.one(WRITES), "there");
-  const kept = await keepErasure(operator, site, sbs, fits);
-  if (kept !== undefined) world.count("moment: an erasure is kept while its home closes");
-  return () => kept?.letGo();
+  const keptCall = await keepErasure(operator, site, sbs, fits);
+  if (keptCall !== undefined) world.count("moment: an erasure is kept while its home closes");
+  return () => keptCall?.letGo();
 }
 
 /**
@@ -143,9 +143,9 @@ export async function eraseAroundPoint(
     const sbs = await newCustomer(operator, site);
     // The receipt is written and the home knows that, but nothing is deleted yet.
     const fits = (trip: OnItsWay) => trip.way === "back" && batchesUntil(trip, site) === 2;
-    const kept = chance.happens(0.8) ? await keepErasure(operator, site, sbs, fits) : undefined;
-    if (kept !== undefined) world.cloud.cutOff(kept.call);
-    kept?.letGo();
+    const keptCall = chance.happens(0.8) ? await keepErasure(operator, site, sbs, fits) : undefined;
+    if (keptCall !== undefined) world.cloud.cutOff(keptCall.call);
+    keptCall?.letGo();
     if (chance.happens(0.9)) await comeBack(operator, site, sbs);
     halves.push({ site, sbs });
   }

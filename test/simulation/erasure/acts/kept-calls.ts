@@ -6,17 +6,21 @@ import type { World } from "../../world/world.ts";
 const PATIENCE_MS = 9_000;
 
 /** A call that is held: a request to a database, or the database's answer, is on its way. */
-export interface Kept {
+export interface KeptCall {
   call: Call;
   letGo: () => void;
   /** Resolves when the call has ended. */
   sent: Promise<unknown>;
 }
 
-type Fits = (trip: OnItsWay) => boolean;
+type IsCallToKeep = (trip: OnItsWay) => boolean;
 
 /** Sends a call and holds the first of its trips to a database that fits. @returns undefined when no trip fits */
-export async function keepCall(world: World, fits: Fits, send: () => Promise<unknown>): Promise<Kept | undefined> {
+export async function keepCall(
+  world: World,
+  fits: IsCallToKeep,
+  send: () => Promise<unknown>,
+): Promise<KeptCall | undefined> {
   let call: Call | undefined;
   const { caught, letGo } = world.moments.keep((trip) => {
     if (call !== undefined || !fits(trip)) return false;
@@ -38,7 +42,7 @@ const isWrite = (to: string) => to.endsWith(" batch") || to.endsWith(" run");
 
 /** Whether a trip is the nth write of an operator's call, on its way to the database or back. */
 export const nthWrite =
-  (method: string, path: string, nth: number, way: OnItsWay["way"]): Fits =>
+  (method: string, path: string, nth: number, way: OnItsWay["way"]): IsCallToKeep =>
   (trip) =>
     trip.way === way &&
     trip.call.wire.method === method &&

@@ -81,7 +81,7 @@ export class SiteKeeper {
   /** Runs the cron job a few times soon. A run of the world may end before its regular time. */
   async #letPrune(): Promise<void> {
     const { world, chance } = this.operator;
-    for (let left = chance.integer(0, 3); left > 0 && !world.closing; left--) {
+    for (let timesLeft = chance.integer(0, 3); timesLeft > 0 && !world.closing; timesLeft--) {
       await world.sleep(chance.between(0, 7_000));
       if (!world.closing) await triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges));
     }
@@ -123,17 +123,17 @@ export class SiteKeeper {
     const other = new Operator(world);
     const end = () => other.call("DELETE", path, { name });
     const [nth, way] = chance.one<(typeof HALVES)[number]>(HALVES);
-    const kept = await keepCall(world, nthWrite("DELETE", path, nth, way), end);
-    if (kept === undefined) return;
+    const keptCall = await keepCall(world, nthWrite("DELETE", path, nth, way), end);
+    if (keptCall === undefined) return;
     world.count("moment: the end of a site is kept at one of its writes");
-    if (chance.happens(0.7)) world.cloud.cutOff(kept.call);
+    if (chance.happens(0.7)) world.cloud.cutOff(keptCall.call);
     const prune = () => within(world, triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges)));
     if (chance.happens(0.8)) await prune();
     const change = chance.one([{ status: "open" }, { name: `${name}.` }, { retention_days: 1 }]);
     if (chance.happens(0.5)) await other.call("PATCH", path, change);
     if (chance.happens(0.3)) await Promise.all([end(), end()]);
-    kept.letGo();
-    await kept.sent;
+    keptCall.letGo();
+    await keptCall.sent;
     if (chance.happens(0.5)) await prune();
   }
 

@@ -1,23 +1,23 @@
 import type { HomeModel, Session } from "../../checker/home-model.ts";
 import { becomes } from "../../checker/row-changes.ts";
-import type { Written } from "../../operators/rules/intents.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { WrittenInHome } from "../../operators/rules/intents.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 
 /** The rows of one erasing transaction: which rows it may change, and which it must not leave. */
 
-interface Taken {
+interface TakenSessions {
   siteId: number;
   /** The ids of the sessions that the transaction deletes. */
   taken: ReadonlySet<number>;
 }
 
-interface Erasing extends Taken {
+interface ErasingCall extends TakenSessions {
   sbs: string | undefined;
   /** The ids of the sessions that the transaction's event names. */
   told: readonly number[];
 }
 
-export type Changes = readonly Written[];
+export type WrittenRows = readonly WrittenInHome[];
 
 export const sessionsAt = (home: HomeModel, siteId: number): Session[] =>
   [...home.sessions.values()].filter(({ row }) => row.site_id === siteId);
@@ -29,18 +29,18 @@ export const sessionsOf = (home: HomeModel, { siteId, sbs }: { siteId: number; s
     .sort((a, b) => Number(a.row.id) - Number(b.row.id));
 
 /** How many messages and participants of these sessions a transaction leaves. */
-export function partsLeft(home: HomeModel, changes: readonly Change[], { siteId, taken }: Taken): number {
+export function partsLeft(home: HomeModel, changes: readonly RowChange[], { siteId, taken }: TakenSessions): number {
   const sessions = [...taken].map((id) => home.sessions.get(`${siteId}/${id}`));
   const parts = sessions.reduce((sum, each) => sum + (each?.messages.length ?? 0) + (each?.participants.size ?? 0), 0);
   return parts - goneOf(changes, "messages").length - goneOf(changes, "participants").length;
 }
 
 /** The rows of a table that a transaction deletes. */
-export const goneOf = (changes: readonly Change[], table: string): Row[] =>
+export const goneOf = (changes: readonly RowChange[], table: string): Row[] =>
   changes.flatMap((each) => (each.table === table && each.after === null && each.before !== null ? [each.before] : []));
 
 /** The event that a transaction writes for receivers, with the sessions that it names. */
-export function toldBy(changes: Changes): { event: Row | undefined; chatIds: number[] } {
+export function toldBy(changes: WrittenRows): { event: Row | undefined; chatIds: number[] } {
   const event = changes.find(({ table, before }) => table === "events" && before === null)?.after ?? undefined;
   const { chat_ids: chatIds = [] } = JSON.parse(String(event?.data ?? "{}")) as { chat_ids?: number[] };
   return { event, chatIds };
@@ -51,7 +51,7 @@ export const isPruned = ({ outbox }: HomeModel, delivery: Row): boolean =>
   outbox.eventOf(delivery) === undefined && Number(delivery.seq) < outbox.newestSeq(Number(delivery.site_id));
 
 /** @returns the first change that an erasure must not make */
-export function wrongChange(home: HomeModel, changes: Changes, erasing: Erasing): string | undefined {
+export function wrongChange(home: HomeModel, changes: WrittenRows, erasing: ErasingCall): string | undefined {
   for (const change of changes) {
     const wrong = wrongOne(home, change, changes, erasing);
     if (wrong !== undefined) return `${wrong}: ${JSON.stringify(change)}`;
@@ -59,7 +59,12 @@ export function wrongChange(home: HomeModel, changes: Changes, erasing: Erasing)
   return undefined;
 }
 
-function wrongOne(home: HomeModel, change: Written, changes: Changes, erasing: Erasing): string | undefined {
+function wrongOne(
+  home: HomeModel,
+  change: WrittenInHome,
+  changes: WrittenRows,
+  erasing: ErasingCall,
+): string | undefined {
   const { table, before, after } = change;
   const { siteId, sbs, taken, told } = erasing;
   const row = (after ?? before) as Row;
@@ -81,9 +86,11 @@ function wrongOne(home: HomeModel, change: Written, changes: Changes, erasing: E
         ? undefined
         : "it does not belong to an erased session";
     case "customers": {
-      const left = sessionsOf(home, { siteId, sbs: sbs ?? "" }).filter((each) => !taken.has(Number(each.row.id)));
+      const sessionsLeft = sessionsOf(home, { siteId, sbs: sbs ?? "" }).filter(
+        (each) => !taken.has(Number(each.row.id)),
+      );
       if (row.external_id !== sbs) return "it is another customer";
-      return (after === null) === (left.length === 0)
+      return (after === null) === (sessionsLeft.length === 0)
         ? undefined
         : "the customer is deleted with the last session, and not before";
     }
@@ -114,7 +121,7 @@ function wrongOne(home: HomeModel, change: Written, changes: Changes, erasing: E
 }
 
 /** @returns what a transaction leaves of the sessions that it deletes */
-export function leftBehind(home: HomeModel, changes: Changes, { siteId, taken }: Erasing): string | undefined {
+export function leftBehind(home: HomeModel, changes: WrittenRows, { siteId, taken }: ErasingCall): string | undefined {
   if (taken.size === 0) return undefined;
   const parts = partsLeft(home, changes, { siteId, taken });
   if (parts !== 0) return `${parts} messages and participants are left`;

@@ -10,7 +10,7 @@ import { sessionsOf } from "./erased-rows.ts";
  * them.
  */
 
-interface Places {
+interface TextPlaces {
   homes: Iterable<Home>;
   kv: readonly KvTruth[];
   /** Homes that are under restore, or whose receipts were lost. */
@@ -35,7 +35,7 @@ export function backAgain(model: Model, home: string): string | undefined {
 }
 
 /** @returns which erased customer is found, and where */
-export function foundAgain(model: Model, { homes, kv, except }: Places): string | undefined {
+export function foundAgain(model: Model, { homes, kv, except }: TextPlaces): string | undefined {
   for (const home of model.homes.keys()) {
     const back = except.has(home) ? undefined : backAgain(model, home);
     if (back !== undefined) return back;
@@ -75,7 +75,7 @@ export function foundAgain(model: Model, { homes, kv, except }: Places): string 
 }
 
 /** @returns which ended site is found, and where */
-export function endedAgain(model: Model, { homes, except }: Omit<Places, "kv">): string | undefined {
+export function endedAgain(model: Model, { homes, except }: Omit<TextPlaces, "kv">): string | undefined {
   const all = [...homes];
   for (const [name, { id, isTold }] of model.ends) {
     const [home = "", site] = name.split("/");

@@ -1,14 +1,14 @@
 import type { Model } from "../../checker/model.ts";
 import type { Operation } from "../../operators/rules/intents.ts";
 import type { Row } from "../../platform/database.ts";
-import { type Changes, goneOf, leftBehind, sessionsAt, sessionsOf, toldBy, wrongChange } from "./erased-rows.ts";
+import { goneOf, leftBehind, sessionsAt, sessionsOf, toldBy, type WrittenRows, wrongChange } from "./erased-rows.ts";
 
 /**
  * Erasing a customer: docs/operating.md, "One customer's data". An erasing transaction deletes sessions of a begun
  * erasure with all that belongs to them, and nothing else.
  */
 
-export interface Begun {
+export interface BegunErasure {
   id: string;
   home: string;
   siteId: number;
@@ -32,17 +32,17 @@ export interface Begun {
   ends: number;
 }
 
-const auditOf = (changes: Changes): Row[] =>
+const auditOf = (changes: WrittenRows): Row[] =>
   changes.flatMap((each) => (each.table === "audit_log" && each.after !== null ? [each.after] : []));
 
 /** Whether a transaction of a settling erases. Other transactions of a settling skip ids. */
-export const isErasing = (changes: Changes): boolean =>
+export const isErasing = (changes: WrittenRows): boolean =>
   changes.some(({ table }) =>
     ["customers", "sessions", "messages", "participants", "events", "deliveries"].includes(table),
   ) || auditOf(changes).some(({ action }) => action === "customer.erased");
 
 /** The customer whose data a transaction erases, by the intent, a session or the audit log. */
-function whose(model: Model, { intent }: Operation, changes: Changes): string | undefined {
+function whose(model: Model, { intent }: Operation, changes: WrittenRows): string | undefined {
   if (intent.kind === "eraseCustomer") return intent.sbs;
   const [session] = goneOf(changes, "sessions");
   if (session !== undefined) return String(session.customer_external_id);
@@ -50,7 +50,7 @@ function whose(model: Model, { intent }: Operation, changes: Changes): string | 
 }
 
 /** @returns why a transaction of an erasure is wrong. The model has not applied it yet */
-export function wrongErasing(model: Model, operation: Operation, changes: Changes): string | undefined {
+export function wrongErasing(model: Model, operation: Operation, changes: WrittenRows): string | undefined {
   const [{ home: name = "" } = {}] = changes;
   const audited = auditOf(changes);
   const begins = audited.find(({ action }) => action === "customer.erasure_begun");
@@ -113,7 +113,12 @@ function unlisted(model: Model, home: string, siteId: number, taken: ReadonlySet
 /**
  * Checks the end of an erasure: it writes an audit row, and no session of the customer up to its highest id is left.
  */
-function wrongEnd(model: Model, theirs: readonly Begun[], changes: Changes, row: Row | undefined): string | undefined {
+function wrongEnd(
+  model: Model,
+  theirs: readonly BegunErasure[],
+  changes: WrittenRows,
+  row: Row | undefined,
+): string | undefined {
   const isGone = changes.some((each) => each.table === "customers" && each.after === null);
   if (row === undefined) return isGone ? "the customer is deleted without a row in the audit log" : undefined;
   const erasure = theirs.find(({ id }) => id === row.subject);
@@ -123,15 +128,15 @@ function wrongEnd(model: Model, theirs: readonly Begun[], changes: Changes, row:
   // A restore may have undone the erasure or its later restart, and KV may have lost its receipt.
   const known = erasure.isRestored ? model.knownUntil(erasure.home, erasure.siteId, erasure.id) : erasure.until;
   const isLeft = (each: Row) => Number(each.id) <= Math.min(known, erasure.until) && !gone.has(each.id ?? null);
-  const left = sessionsOf(home, erasure).find((each) => isLeft(each.row));
-  if (left !== undefined) return `session ${left.row.id} is left`;
+  const sessionsLeft = sessionsOf(home, erasure).find((each) => isLeft(each.row));
+  if (sessionsLeft !== undefined) return `session ${sessionsLeft.row.id} is left`;
   const { sessions } = JSON.parse(String(row.details)) as { sessions: number };
   const went = erasure.erased + gone.size;
   return went === sessions || erasure.isRestored ? undefined : `it says ${sessions} sessions, and ${went} went`;
 }
 
 /** Notes a transaction of an erasure after it was checked. */
-export function noteErasing(model: Model, operation: Operation, changes: Changes): void {
+export function noteErasing(model: Model, operation: Operation, changes: WrittenRows): void {
   const [{ home = "" } = {}] = changes;
   const { intent } = operation;
   for (const row of auditOf(changes)) {

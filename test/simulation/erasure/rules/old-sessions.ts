@@ -1,7 +1,7 @@
 import type { HomeModel, Session } from "../../checker/home-model.ts";
 import { becomes } from "../../checker/row-changes.ts";
-import type { Broken } from "../../checker/violate.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { BrokenRule } from "../../checker/violate.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { goneOf, partsLeft, sessionsAt } from "./erased-rows.ts";
 import { keptUntil } from "./pruning.ts";
@@ -24,10 +24,10 @@ export const isEnding = (home: HomeModel, siteId: number): boolean => {
 };
 
 /** Checks the deletion of a site's oldest sessions. */
-export function wrongSessions(home: HomeModel, siteId: number, call: Call, changes: readonly Change[]): Broken {
+export function wrongSessions(home: HomeModel, siteId: number, call: Call, changes: readonly RowChange[]): BrokenRule {
   const gone = goneOf(changes, "sessions");
   const ids = new Set(gone.map(({ id }) => Number(id)));
-  const left = sessionsAt(home, siteId).filter(({ row }) => !ids.has(Number(row.id)));
+  const sessionsLeft = sessionsAt(home, siteId).filter(({ row }) => !ids.has(Number(row.id)));
   if (!isEnding(home, siteId)) {
     const days = home.sites.get(siteId)?.row.retention_days ?? null;
     if (days === null) return ["a site that keeps its sessions for ever loses none", `site ${siteId}: ${[...ids]}`];
@@ -36,16 +36,16 @@ export function wrongSessions(home: HomeModel, siteId: number, call: Call, chang
   }
   return (
     wrongParts(home, siteId, ids, changes) ??
-    wrongCustomers(left, gone, changes) ??
-    wrongFloors(home, siteId, left, ids, changes)
+    wrongCustomers(sessionsLeft, gone, changes) ??
+    wrongFloors(home, siteId, sessionsLeft, ids, changes)
   );
 }
 
 /** Whether a transaction deletes only events without data, whose sessions were erased after the cron job found them. */
-export function isLeftOfErased(home: HomeModel, call: Call, changes: readonly Change[]): boolean {
+export function isLeftOfErased(home: HomeModel, call: Call, changes: readonly RowChange[]): boolean {
   const events = goneOf(changes, "events");
   const isKept = (row: Row) => keptUntil(row, call.settings) > call.clock;
-  const isPart = ({ table, after }: Change) =>
+  const isPart = ({ table, after }: RowChange) =>
     (["events", "deliveries"].includes(table) && after === null) || (table === "home_sites" && after !== null);
   return (
     events.some(isKept) &&
@@ -54,13 +54,18 @@ export function isLeftOfErased(home: HomeModel, call: Call, changes: readonly Ch
   );
 }
 
-export function wrongLeftOfErased(home: HomeModel, siteId: number, changes: readonly Change[]): Broken {
-  const left = sessionsAt(home, siteId);
-  return wrongParts(home, siteId, new Set(), changes) ?? wrongFloors(home, siteId, left, new Set(), changes);
+export function wrongLeftOfErased(home: HomeModel, siteId: number, changes: readonly RowChange[]): BrokenRule {
+  const sessionsLeft = sessionsAt(home, siteId);
+  return wrongParts(home, siteId, new Set(), changes) ?? wrongFloors(home, siteId, sessionsLeft, new Set(), changes);
 }
 
 /** Checks the deleted messages, participants, events and deliveries. */
-function wrongParts(home: HomeModel, siteId: number, ids: ReadonlySet<number>, changes: readonly Change[]): Broken {
+function wrongParts(
+  home: HomeModel,
+  siteId: number,
+  ids: ReadonlySet<number>,
+  changes: readonly RowChange[],
+): BrokenRule {
   const rule = "a session is deleted with all that belongs to it, and nothing else is deleted";
   const parts = [...goneOf(changes, "messages"), ...goneOf(changes, "participants")];
   const strange = parts.find(({ session_id }) => !ids.has(Number(session_id)));
@@ -82,12 +87,12 @@ function wrongParts(home: HomeModel, siteId: number, ids: ReadonlySet<number>, c
     return [rule, `${deliveries.length} of ${due.length} deliveries go`];
   }
   const places = ["sessions", "messages", "participants", "events", "deliveries", "customers"];
-  const isOther = ({ table, after }: Change) => !places.includes(table) || after !== null;
+  const isOther = ({ table, after }: RowChange) => !places.includes(table) || after !== null;
   const other = changes.find((change) => change.table !== "home_sites" && isOther(change));
   return other && [rule, JSON.stringify(other)];
 }
 
-function wrongCustomers(left: readonly Session[], gone: readonly Row[], changes: readonly Change[]): Broken {
+function wrongCustomers(left: readonly Session[], gone: readonly Row[], changes: readonly RowChange[]): BrokenRule {
   const rule = "a customer is deleted with the customer's last session";
   const back = new Set(left.map(({ row }) => row.customer_external_id));
   const customers = goneOf(changes, "customers").map(({ external_id }) => external_id);
@@ -103,8 +108,8 @@ function wrongFloors(
   siteId: number,
   left: readonly Session[],
   ids: ReadonlySet<number>,
-  changes: readonly Change[],
-): Broken {
+  changes: readonly RowChange[],
+): BrokenRule {
   const rule = "no chat id and no seq is given again after the newest session is deleted";
   let row = home.sites.get(siteId)?.row;
   for (const change of changes) {

@@ -4,7 +4,7 @@ import { misses } from "../../checker/row-changes.ts";
 import type { Violate } from "../../checker/violate.ts";
 import type { OutboxModel } from "../../deliveries/rules/outbox-model.ts";
 import { wrongLeftover } from "../../deliveries/rules/results.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import type { Settings } from "../../world/cloud/settings.ts";
 
@@ -32,7 +32,7 @@ export class Pruning {
   }
 
   /** @param all the changes of the transaction */
-  checkWritten(home: string, call: Call, changes: Change[], all: readonly Change[]): void {
+  checkWritten(home: string, call: Call, changes: RowChange[], all: readonly RowChange[]): void {
     for (const change of changes) {
       const wrong = wrongRemoval(this.#model.home(home), call, change, all);
       if (wrong === undefined) continue;
@@ -45,8 +45,9 @@ export class Pruning {
   isPruned({ settings, clock }: Call, underRestore: ReadonlySet<string>): void {
     for (const home of this.#model.homes.values()) {
       if (settings.closedHomes.includes(home.name) || underRestore.has(home.name)) continue;
-      const left = leftIn(home, { settings, clock: clock - APART_SECONDS });
-      if (left !== undefined) this.#violate("no expired row stays", `${home.name}: ${JSON.stringify(left)}`, []);
+      const rowsLeft = leftIn(home, { settings, clock: clock - APART_SECONDS });
+      if (rowsLeft !== undefined)
+        this.#violate("no expired row stays", `${home.name}: ${JSON.stringify(rowsLeft)}`, []);
     }
   }
 }
@@ -78,8 +79,8 @@ const isHeldUp = (outbox: OutboxModel, { site_id = null, webhook_id = null, seq 
 function wrongRemoval(
   home: HomeModel,
   { clock, settings }: Call,
-  change: Change,
-  all: readonly Change[],
+  change: RowChange,
+  all: readonly RowChange[],
 ): string | undefined {
   const { table, before, after } = change;
   const { outbox } = home;
@@ -108,7 +109,7 @@ function wrongRemoval(
 }
 
 /** Whether the event of a delivery is removed by these changes. */
-const isPruned = ({ site_id, seq }: Row, all: readonly Change[]): boolean =>
+const isPruned = ({ site_id, seq }: Row, all: readonly RowChange[]): boolean =>
   all.some(
     ({ table, before, after }) =>
       table === "events" && after === null && before?.site_id === site_id && before?.seq === seq,

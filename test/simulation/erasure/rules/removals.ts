@@ -1,7 +1,7 @@
 import type { HomeModel } from "../../checker/home-model.ts";
 import type { Model } from "../../checker/model.ts";
-import type { Broken, Violate } from "../../checker/violate.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { BrokenRule, Violate } from "../../checker/violate.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { goneOf } from "./erased-rows.ts";
 import { isEnding, isLeftOfErased, isOld, wrongLeftOfErased, wrongSessions } from "./old-sessions.ts";
@@ -50,7 +50,7 @@ function leftOf({ outbox, ...home }: HomeModel, siteId: number): string | undefi
   return undefined;
 }
 
-const rowOf = ({ before, after }: Change): Row => (after ?? before) as Row;
+const rowOf = ({ before, after }: RowChange): Row => (after ?? before) as Row;
 
 export class Removals {
   readonly #model: Model;
@@ -75,11 +75,11 @@ export class Removals {
    *
    * @returns whether it is about old sessions or a site that ends; other rules check all other transactions
    */
-  checkWritten(name: string, call: Call, changes: readonly Change[]): boolean {
+  checkWritten(name: string, call: Call, changes: readonly RowChange[]): boolean {
     const home = this.#model.home(name);
     // One transaction may delete expired rows of several sites.
-    const siteId = rowOf(changes[0] as Change).site_id;
-    const isOfEnd = (change: Change) =>
+    const siteId = rowOf(changes[0] as RowChange).site_id;
+    const isOfEnd = (change: RowChange) =>
       change.after === null && rowOf(change).site_id === siteId && isEnding(home, Number(siteId));
     const isOurs = changes.some(({ table }) => OURS.includes(table)) || changes.every(isOfEnd);
     if (!isOurs && !isLeftOfErased(home, call, changes)) return false;
@@ -93,11 +93,11 @@ export class Removals {
     return true;
   }
 
-  #wrong(home: HomeModel, call: Call, changes: readonly Change[]): Broken {
+  #wrong(home: HomeModel, call: Call, changes: readonly RowChange[]): BrokenRule {
     if (call.settings.closedHomes.includes(home.name)) return ["a closed home is not written to", ""];
     const has = (table: string) => changes.some((each) => each.table === table);
     if (has("sites") || has("site_deletions") || has("app_routes")) return this.#wrongDirectory(home, call, changes);
-    const siteId = Number(rowOf(changes[0] as Change).site_id);
+    const siteId = Number(rowOf(changes[0] as RowChange).site_id);
     const another = changes.find((each) => rowOf(each).site_id !== siteId);
     if (another !== undefined)
       return [
@@ -113,7 +113,7 @@ export class Removals {
   }
 
   /** Checks a transaction that notes the end of a site, or frees its appids. */
-  #wrongDirectory(home: HomeModel, call: Call, changes: readonly Change[]): Broken {
+  #wrongDirectory(home: HomeModel, call: Call, changes: readonly RowChange[]): BrokenRule {
     const rule = "a site has ended when nothing is left of it, and then the directory knows";
     const freed = changes.find(({ table, after }) => after === null && (table === "sites" || table === "app_routes"));
     if (freed !== undefined) {
@@ -127,9 +127,9 @@ export class Removals {
       const row = rowOf(change);
       const siteId = Number(change.table === "sites" ? row.id : row.site_id);
       const at = this.#model.directory.get(siteId)?.home ?? String(row.home);
-      const left = leftOf(this.#model.home(at), siteId);
+      const rowsLeft = leftOf(this.#model.home(at), siteId);
       if (this.#model.home(at).sites.has(siteId)) return [rule, `${at} has site ${siteId}`];
-      if (left !== undefined) return [rule, `${at}: ${left}`];
+      if (rowsLeft !== undefined) return [rule, `${at}: ${rowsLeft}`];
       const isUntold = home.name !== "main" && this.#model.directory.get(siteId)?.status !== "deleted";
       if (isUntold && this.#model.directory.has(siteId)) return [rule, `the directory does not know of ${siteId}`];
     }
@@ -157,12 +157,12 @@ export class Removals {
 }
 
 /** Whether a home notes that the directory and KV know of a site's end, perhaps for a second time. */
-const isKeeping = ({ table, before, after }: Change): boolean =>
+const isKeeping = ({ table, before, after }: RowChange): boolean =>
   table === "site_deletions" && before !== null && after !== null && after.kept_at !== null && after.done_at === null;
 
 /** Checks a transaction that continues an interrupted end of a site: it deletes apps and webhooks. */
-function wrongStop(model: Model, home: HomeModel, changes: readonly Change[]): Broken {
-  const siteId = Number(rowOf(changes[0] as Change).site_id);
+function wrongStop(model: Model, home: HomeModel, changes: readonly RowChange[]): BrokenRule {
+  const siteId = Number(rowOf(changes[0] as RowChange).site_id);
   const unkept = notKept(model, home.name, siteId, String(home.deletions.get(siteId)?.id));
   if (unkept !== undefined) return [ONLY_ENDED, `${unkept}: site ${siteId} of ${home.name}`];
   const other = changes.find(
@@ -172,11 +172,11 @@ function wrongStop(model: Model, home: HomeModel, changes: readonly Change[]): B
 }
 
 /** Checks the deletion of the site's own row. */
-function wrongLast(home: HomeModel, siteId: number, changes: readonly Change[]): Broken {
+function wrongLast(home: HomeModel, siteId: number, changes: readonly RowChange[]): BrokenRule {
   const rule = "the row of a site is deleted last, with a row in the audit log";
   if (!isEnding(home, siteId)) return [rule, `site ${siteId} does not end`];
-  const left = leftOf(home, siteId);
-  if (left !== undefined) return [rule, left];
+  const rowsLeft = leftOf(home, siteId);
+  if (rowsLeft !== undefined) return [rule, rowsLeft];
   const other = changes.find(({ table, after }) => table !== "home_sites" && after?.action !== "site.deleted");
   return changes.length === 2 && other === undefined ? undefined : [rule, JSON.stringify(other ?? "no audit row")];
 }

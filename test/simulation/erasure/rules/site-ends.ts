@@ -1,7 +1,7 @@
 import { hasEnded, type Model } from "../../checker/model.ts";
 import { becomes, inserts } from "../../checker/row-changes.ts";
-import type { OperationOf, Written } from "../../operators/rules/intents.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { OperationOf, WrittenInHome } from "../../operators/rules/intents.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 
 /**
  * The end of a site by `DELETE /sites/{id}`, and its end again in a restored home: docs/operating.md, "Deleting a
@@ -22,7 +22,7 @@ export function notKept(model: Model, home: string, siteId: number, id: string):
 export function wrongSiteEnd(
   model: Model,
   { call, intent }: OperationOf<"deleteSite">,
-  change: Written,
+  change: WrittenInHome,
 ): string | undefined {
   const { siteId, name } = intent;
   const { table, before, after } = change;
@@ -73,18 +73,22 @@ export function wrongSiteEndAnswer(
 }
 
 /** Whether a change deletes an app or a webhook. */
-export const isStopped = ({ table, after }: Change): boolean =>
+export const isStopped = ({ table, after }: RowChange): boolean =>
   (table === "apps" || table === "webhooks") && after === null;
 
 /** Whether a change by a call that settles a home ends a site. */
-export function isOfEnd(change: Written): boolean {
+export function isOfEnd(change: WrittenInHome): boolean {
   const { table, before, after } = change;
   if (table === "site_deletions" || isStopped(change)) return true;
   return table === "sites" && hasEnded({ status: String(after?.status) }) && before?.status !== after?.status;
 }
 
 /** Checks a change by a call that settles a restored home and ends its sites again. @returns what is wrong */
-export function wrongEndAgain(model: Model, { intent }: OperationOf<"restored">, change: Written): string | undefined {
+export function wrongEndAgain(
+  model: Model,
+  { intent }: OperationOf<"restored">,
+  change: WrittenInHome,
+): string | undefined {
   const { table, before, after } = change;
   const row = (after ?? before) as Row;
   const siteId = Number(table === "sites" ? row.id : row.site_id);

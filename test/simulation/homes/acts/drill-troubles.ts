@@ -2,7 +2,7 @@ import { actOnWebhooks } from "../../deliveries/acts/webhook-day.ts";
 import { SiteKeeper } from "../../erasure/acts/site-keeper.ts";
 import type { Chance } from "../../machine/chance.ts";
 import type { Operator } from "../../operators/acts/operator.ts";
-import type { Change } from "../../platform/database.ts";
+import type { RowChange } from "../../platform/database.ts";
 import type { Home } from "../../world/cloud/home.ts";
 import type { KnownApp, KnownSite } from "../../world/company.ts";
 import type { World } from "../../world/world.ts";
@@ -27,7 +27,7 @@ export const DAY_BEFORE = {
 const closedBefore = new WeakSet<KnownSite>();
 
 /** What a change in {@link CHANGES} may need. */
-interface Day {
+interface DrillDay {
   operator: Operator;
   chance: Chance;
   home: string;
@@ -36,7 +36,7 @@ interface Day {
   app: KnownApp | undefined;
 }
 
-const CHANGES: Record<keyof typeof DAY_BEFORE, (day: Day) => unknown> = {
+const CHANGES: Record<keyof typeof DAY_BEFORE, (day: DrillDay) => unknown> = {
   issue: ({ operator, site }) => operator.issueApp(site),
   found: ({ operator, chance, home, site }) => foundUnheard(operator, chance.happens(0.7) ? home : site.home),
   rotate: ({ operator, chance, app }) => app && operator.rotate(app, chance.one([0, 600])),
@@ -58,7 +58,7 @@ const CHANGES: Record<keyof typeof DAY_BEFORE, (day: Day) => unknown> = {
 /** Makes a site of which neither KV nor the operator learns, because its isolate ends as soon as the site is open. */
 async function foundUnheard(operator: Operator, home: string): Promise<void> {
   const { world } = operator;
-  const isOpen = ({ table, after }: Change) => table === "sites" && after?.status === "open";
+  const isOpen = ({ table, after }: RowChange) => table === "sites" && after?.status === "open";
   const made = world.moments.when((at) =>
     at.kind === "commits" && at.call === operator.latest && at.changes.some(isOpen) ? at.call : undefined,
   );

@@ -40,7 +40,7 @@ export async function restoreDrill(operator: Operator, chance: Chance, home: Hom
     eraseAroundPoint(operator, toErase, (...erased) => eraseWhole(operator, ...erased)),
   );
   const points = [keep()];
-  for (let left = isKeptElsewhere(world, home) ? chance.integer(1, 3) : 1; left > 0; left--) {
+  for (let timesLeft = isKeptElsewhere(world, home) ? chance.integer(1, 3) : 1; timesLeft > 0; timesLeft--) {
     await beAwake(world, chance.between(300, 2_500));
     await inQuiet(world, async () => {
       await liveOn(operator, chance, home.name);

@@ -1,4 +1,4 @@
-import type { Change } from "../../platform/database.ts";
+import type { RowChange } from "../../platform/database.ts";
 
 /** The columns below which no id and no seq is given, by table. */
 const FLOORS: Record<string, string[]> = {
@@ -7,7 +7,7 @@ const FLOORS: Record<string, string[]> = {
 };
 
 /** docs/decisions.md, "the ids after a second restore": every change of a site keeps its floors or raises them. */
-export function loweredFloor({ table, before, after }: Change): string | undefined {
+export function loweredFloor({ table, before, after }: RowChange): string | undefined {
   // An unfinished site of another home loses its row to the site that has the same id.
   if (before === null || after === null || before.home !== after.home) return undefined;
   const column = FLOORS[table]?.find((name) => Number(after[name]) < Number(before[name]));

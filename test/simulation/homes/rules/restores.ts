@@ -5,14 +5,14 @@ import { nextSeq } from "../../deliveries/rules/expected-event.ts";
 import { backAgain } from "../../erasure/rules/erased.ts";
 import { NONCE_SECONDS } from "../../erasure/rules/periods.ts";
 import { isOfEnd, wrongEndAgain } from "../../erasure/rules/site-ends.ts";
-import type { OperationOf, Written } from "../../operators/rules/intents.ts";
+import type { OperationOf, WrittenInHome } from "../../operators/rules/intents.ts";
 
 /**
  * How a restored home is reconciled (on the wire: settled), `POST /homes/{home}/restored`: docs/operating.md,
  * "Restoring a home".
  */
 
-type Restoring = OperationOf<"restored">;
+type RestoreOperation = OperationOf<"restored">;
 
 /** The service's answer. */
 export interface RestoredAnswer {
@@ -29,7 +29,11 @@ export interface RestoredAnswer {
 const SKEW_SECONDS = 20;
 
 /** Checks a write of a reconciliation. Directory and home get each other's missing rows, and each site skips ids. */
-export function wrongRestoredWrite(model: Model, operation: Restoring, change: Written): string | undefined {
+export function wrongRestoredWrite(
+  model: Model,
+  operation: RestoreOperation,
+  change: WrittenInHome,
+): string | undefined {
   const { intent } = operation;
   const { before, after } = change;
   if (isOfEnd(change)) return wrongEndAgain(model, operation, change);
@@ -54,10 +58,13 @@ export function wrongRestoredWrite(model: Model, operation: Restoring, change: W
 }
 
 /** Whether a call has already skipped ids: the batch that inserts the reconciliation does that. */
-const hasSkipped = ({ intent, changes }: Restoring): boolean =>
+const hasSkipped = ({ intent, changes }: RestoreOperation): boolean =>
   changes.some((change) => change.home === intent.home && isReconciling(change, intent.home));
 
-function wrongReconciliationRow({ home, reconciliationId }: Restoring["intent"], change: Written): string | undefined {
+function wrongReconciliationRow(
+  { home, reconciliationId }: RestoreOperation["intent"],
+  change: WrittenInHome,
+): string | undefined {
   const { before, after } = change;
   if (reconciliationId !== undefined && after?.id !== reconciliationId) return "it belongs to another reconciliation";
   if (before !== null) return misses(after, { ...before, site_id_floor: after?.site_id_floor ?? 0 });
@@ -67,13 +74,13 @@ function wrongReconciliationRow({ home, reconciliationId }: Restoring["intent"],
 }
 
 /** Checks the floors that the directory stores for another home than `main`. They only rise: see floors.ts. */
-function wrongKeptFloors({ before, after }: Written, home: string): string | undefined {
+function wrongKeptFloors({ before, after }: WrittenInHome, home: string): string | undefined {
   if (before?.home !== home) return "the site is not of this home";
   const { first_chat_id = 0, event_seq_floor = 0 } = after ?? {};
   return misses(after, { ...before, first_chat_id, event_seq_floor });
 }
 
-function wrongRestoredSite(model: Model, operation: Restoring, change: Written): string | undefined {
+function wrongRestoredSite(model: Model, operation: RestoreOperation, change: WrittenInHome): string | undefined {
   const { home, lift } = operation.intent;
   const { before, after } = change;
   const siteId = Number(after?.site_id);
@@ -106,7 +113,7 @@ function wrongRestoredSite(model: Model, operation: Restoring, change: Written):
 }
 
 /** Why the answer of a reconciliation is not what is stored; undefined when it is. */
-export function wrongRestoredAnswer(model: Model, operation: Restoring, body: object): string | undefined {
+export function wrongRestoredAnswer(model: Model, operation: RestoreOperation, body: object): string | undefined {
   const { intent, highest } = operation;
   const answer = body as RestoredAnswer;
   const home = model.home(intent.home);

@@ -7,7 +7,7 @@ import type { KnownSite } from "../../world/company.ts";
 export type Fields = Record<string, unknown>;
 
 /** A caller and its knowledge, from which it makes the fields of a call. */
-export interface Asker {
+export interface RequestSender {
   chance: Chance;
   site: KnownSite;
   /** Sessions of other sites, which the caller must not reach. */
@@ -21,7 +21,7 @@ export interface Refusal {
   status: number;
   msg: string;
   /** Fields that break the rule; undefined while the caller knows no such session. */
-  ask(asker: Asker): Fields | undefined;
+  ask(asker: RequestSender): Fields | undefined;
   /** SQL for one site and one session, after which the rule refuses the session: for states that no call makes. */
   byHand?: string;
 }
@@ -33,16 +33,16 @@ export interface ExpectedRow {
   json?: object;
 }
 
-export type Written = Pick<ExpectedRow, "table" | "after">;
+export type WrittenRow = Pick<ExpectedRow, "table" | "after">;
 
-interface Accepted {
+interface AcceptedCall {
   sessionId: number;
   /** Requested agents that are left out, each with its reason: "777 unknown". */
   ignored?: string[];
 }
 
 /** The home in which a call is decided and written, and the time. */
-interface Moment {
+interface RequestMoment {
   home: HomeModel;
   app: App;
   /** The isolate's clock, in Unix seconds. */
@@ -60,7 +60,7 @@ export interface OperationModel<Asked extends object = object> {
   /** The last part of its path. */
   wireName: string;
   /** Fields of a call that may be accepted. `appid`, `timestamp` and `ranstr` are added later. */
-  ask(asker: Asker): Fields;
+  ask(asker: RequestSender): Fields;
   /**
    * The meaning of a body. Bodies with the same meaning are the same request under one Idempotency-Key:
    * docs/retrying.md, "When two requests mean the same". Bodies of a wrong form are never sent here.
@@ -69,11 +69,11 @@ export interface OperationModel<Asked extends object = object> {
   /** In the order in which the rules are checked. */
   refusals: Record<string, Refusal>;
   /** The result of a call by the stored state: the name of a refusal, or the effect. */
-  decide(moment: Omit<Moment, "clock">, asked: Asked): string | Accepted;
+  decide(moment: Omit<RequestMoment, "clock">, asked: Asked): string | AcceptedCall;
   /** The rows of an accepted call, without its ranstr, its key and its event. */
-  rows(moment: Moment, asked: Asked, accepted: Accepted): ExpectedRow[];
+  rows(moment: RequestMoment, asked: Asked, accepted: AcceptedCall): ExpectedRow[];
   /** The event of an accepted call. `data` lacks `seq` and `appid`; `written` are the rows that the call has stored. */
-  event: { type: string; data(moment: Moment, asked: Asked, written: Written[]): object };
+  event: { type: string; data(moment: RequestMoment, asked: Asked, written: WrittenRow[]): object };
   /** `data` of the answer. */
   answer(sessionId: number): unknown;
   /** Tells the caller what the answer of an accepted call contains. */

@@ -8,11 +8,11 @@ import type { World } from "../../world/world.ts";
 import { Operator } from "./operator.ts";
 
 /** A call of the admin API: its method, its path and its body. */
-type Asked = [method: string, path: string, body?: object];
+type OperatorRequest = [method: string, path: string, body?: object];
 
 interface Crossing {
   /** The call whose transaction or answer is held. */
-  first: Asked;
+  first: OperatorRequest;
   /** The change of another operator meanwhile. `answer` is the first call's, from a further try of it. */
   second: (operator: Operator, answer: Answer | undefined) => Promise<Answer | undefined>;
   /** Work after the crossing, so that the run can go on. */
@@ -125,12 +125,12 @@ async function webhook({ chance }: Operator, { webhooks }: KnownSite): Promise<C
 
 async function newWebhook(_: Operator, { siteId }: KnownSite): Promise<Crossing> {
   const path = `/sites/${siteId}/webhooks`;
-  const first: Asked = ["POST", path, { url: `https://hooks-${siteId}.example.com/in/hook-token-1` }];
+  const first: OperatorRequest = ["POST", path, { url: `https://hooks-${siteId}.example.com/in/hook-token-1` }];
   return { first, isAfter: true, second: (operator, answer) => remove(operator, path, answer) };
 }
 
 async function token(): Promise<Crossing> {
-  const first: Asked = ["POST", "/tokens", { name: "Nightly", role: "viewer" }];
+  const first: OperatorRequest = ["POST", "/tokens", { name: "Nightly", role: "viewer" }];
   return { first, isAfter: true, second: (operator, answer) => remove(operator, "/tokens", answer) };
 }
 
@@ -149,11 +149,11 @@ async function secret(operator: Operator, { apps, webhooks }: KnownSite): Promis
   const isOfWebhook = hook !== undefined && (app === undefined || chance.happens(0.5));
   const path = isOfWebhook ? pathOf(hook) : `/apps/${app?.appid}`;
   if (!isOfWebhook && app === undefined) return undefined;
-  const rotate = (body: object): Asked => ["POST", `${path}/rotate`, body];
-  const end: Asked = ["POST", `${path}/end-overlap`, {}];
+  const rotate = (body: object): OperatorRequest => ["POST", `${path}/rotate`, body];
+  const end: OperatorRequest = ["POST", `${path}/end-overlap`, {}];
   await operator.insist(...rotate({ overlap_seconds: 600, ends: "previous" }));
   const again = rotate({ overlap_seconds: 600, ends: "previous" });
-  const [first, second] = chance.one<[Asked, Asked]>([
+  const [first, second] = chance.one<[OperatorRequest, OperatorRequest]>([
     [end, again],
     [rotate({ ends: "current" }), end],
     [rotate({ ends: "current" }), again],
@@ -197,7 +197,7 @@ async function firstWebhook(operator: Operator, { home }: KnownSite): Promise<Cr
   const siteId = await spareSite(operator, home);
   if (siteId === undefined) return undefined;
   const url = `https://hooks-${siteId}.example.com/in/hook-token-1`;
-  const first: Asked = ["PATCH", `/sites/${siteId}`, { name: "Spare" }];
+  const first: OperatorRequest = ["PATCH", `/sites/${siteId}`, { name: "Spare" }];
   return { first, way: "there", second: (another) => another.insist("POST", `/sites/${siteId}/webhooks`, { url }) };
 }
 

@@ -3,7 +3,7 @@ import type { Operator } from "./operator.ts";
 
 /** How operators rotate the secrets of apps and of webhooks. */
 
-interface Asked {
+interface RotationBody {
   overlap_seconds: number;
   expected_version?: string | undefined;
 }
@@ -17,19 +17,19 @@ interface Asked {
 export async function rotateAt(
   operator: Operator,
   path: string,
-  asked: Asked,
+  command: RotationBody,
   given?: string,
 ): Promise<Answer | undefined> {
   const { chance, world } = operator;
   const ends = given ?? chance.one([undefined, undefined, "previous", "current"]);
-  const answer = await operator.insist("POST", `${path}/rotate`, { ...asked, ...(ends && { ends }) });
+  const answer = await operator.insist("POST", `${path}/rotate`, { ...command, ...(ends && { ends }) });
   if (answer?.status !== 409 || chance.happens(0.3)) return answer;
   if (answer.body.includes("An overlap runs")) {
     world.count("rotation that said which secret ends");
-    const body = { ...asked, ends: chance.one(["previous", "current"]) };
+    const body = { ...command, ends: chance.one(["previous", "current"]) };
     return operator.insist("POST", `${path}/rotate`, body);
   }
-  return answer.body.includes("No overlap runs") ? operator.insist("POST", `${path}/rotate`, asked) : answer;
+  return answer.body.includes("No overlap runs") ? operator.insist("POST", `${path}/rotate`, command) : answer;
 }
 
 /** Ends an overlap, sometimes twice, and sometimes only for one version. */

@@ -1,4 +1,4 @@
-import type { Operation, Written } from "./intents.ts";
+import type { Operation, WrittenInHome } from "./intents.ts";
 
 /**
  * docs/operating.md, "The audit log": each change of an operator writes one row in the same transaction. Tests of the
@@ -13,7 +13,7 @@ const SILENT =
   /^(revision|claim|kept_at|done_at|previous_\w+|secret|disabled_\w+|failing_\w+|last_\w+|health_since|slow)$/;
 
 /** Whether a change needs a row in the audit log. */
-function isTold({ table, before, after }: Written): boolean {
+function isTold({ table, before, after }: WrittenInHome): boolean {
   if (table === "home_sites" || table === "agents" || table === "admin_tokens")
     return after !== null && differs(before, after);
   if (table === "apps" || table === "webhooks") {
@@ -25,17 +25,17 @@ function isTold({ table, before, after }: Written): boolean {
   return table === "site_deletions" && before === null && after?.kept_at === null;
 }
 
-const differs = (before: Written["before"], after: object): boolean =>
+const differs = (before: WrittenInHome["before"], after: object): boolean =>
   Object.entries(after).some(([column, value]) => !SILENT.test(column) && before?.[column] !== value);
 
 /** @returns how the audit rows of one transaction differ from its changes */
-export function wrongAudit({ call, intent, changes: earlier, audited }: Operation, changes: readonly Written[]) {
+export function wrongAudit({ call, intent, changes: earlier, audited }: Operation, changes: readonly WrittenInHome[]) {
   const rows = changes.flatMap(({ table, after }) => (table === "audit_log" && after !== null ? [after] : []));
   const strange = rows.find(({ actor, at }) => actor !== "admin-api" || at !== call.clock);
   if (strange !== undefined) return `it says ${JSON.stringify(strange)}`;
   if (WHOLE.includes(intent.kind)) return undefined;
   const isMany = intent.kind === "send" && intent.what === "many";
-  const isSent = (all: readonly Written[]) => all.some(({ table }) => table === "deliveries");
+  const isSent = (all: readonly WrittenInHome[]) => all.some(({ table }) => table === "deliveries");
   // The end of a site needs one row. The deletion of its apps and webhooks needs none.
   const itsOwn = intent.kind === "deleteSite" ? changes.filter(({ table }) => table === "site_deletions") : changes;
   // A second try of sending many events continues with its own row. A second try of sending one event adds no row.

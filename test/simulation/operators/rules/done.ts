@@ -11,13 +11,13 @@ import type { Operation, OperationOf } from "./intents.ts";
  * the change is stored, even if some tries failed.
  */
 
-type Body = Record<string, unknown>;
+type JsonBody = Record<string, unknown>;
 
 /** @returns what a 2xx answer says that is not true */
 export function undone(model: Model, operation: Operation): string | undefined {
   const { call, intent, changes } = operation;
   const text = call.answer?.body ?? "";
-  const body = (text === "" ? {} : JSON.parse(text)) as Body;
+  const body = (text === "" ? {} : JSON.parse(text)) as JsonBody;
   const isMade = (table: string) => changes.some((each) => each.table === table && each.after !== null);
   switch (intent.kind) {
     case "createSite": {
@@ -55,8 +55,10 @@ export function undone(model: Model, operation: Operation): string | undefined {
       const erasure = model.erasures.get(String(body.erasure_id));
       if (body.remaining !== 0) return undefined;
       if (erasure === undefined) return "no such erasure was begun";
-      const left = sessionsOf(model.home(erasure.home), erasure).find(({ row }) => Number(row.id) <= erasure.until);
-      return left && `session ${left.row.id} is left`;
+      const sessionsLeft = sessionsOf(model.home(erasure.home), erasure).find(
+        ({ row }) => Number(row.id) <= erasure.until,
+      );
+      return sessionsLeft && `session ${sessionsLeft.row.id} is left`;
     }
     case "deleteSite":
       return wrongSiteEndAnswer(model, { ...operation, intent }, body);
@@ -88,7 +90,7 @@ function wrongChange(model: Model, { intent, rows, changes }: OperationOf<"chang
   return listed.firstChatId <= Number(asked.chat_id_floor ?? 0) ? "the directory lacks first_chat_id" : undefined;
 }
 
-function wrongIssueApp(model: Model, { intent, changes }: OperationOf<"add">, body: Body): string | undefined {
+function wrongIssueApp(model: Model, { intent, changes }: OperationOf<"add">, body: JsonBody): string | undefined {
   const row = changes.findLast((each) => each.table === "apps")?.after;
   if (row == null) return "it made no app";
   const appid = String(row.appid);
@@ -100,7 +102,7 @@ function wrongIssueApp(model: Model, { intent, changes }: OperationOf<"add">, bo
   return body.secret === stored && stored === (intent.secret ?? stored) ? undefined : "another secret is stored";
 }
 
-function wrongReseal(model: Model, { call, meanwhile }: Operation, body: Body): string | undefined {
+function wrongReseal(model: Model, { call, meanwhile }: Operation, body: JsonBody): string | undefined {
   const { remaining, unopened, homes_down } = body as { remaining: number; unopened: number; homes_down: string[] };
   const { settings } = call;
   const owners = [...model.homes.values()].flatMap((home) =>

@@ -1,4 +1,4 @@
-import type { Change, Row } from "../../platform/database.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 
 /** A row that a call changes, by its table, its site and its own id. */
@@ -34,7 +34,7 @@ export interface Operation<Kind extends Intent = Intent> {
   call: Call;
   intent: Kind;
   /** Its changes so far, in their order. */
-  changes: Written[];
+  changes: WrittenInHome[];
   /** Every state of the row that it changes, since its arrival. */
   rows: Row[];
   /** The actions and subjects of its audit rows so far. */
@@ -52,7 +52,7 @@ export interface Operation<Kind extends Intent = Intent> {
 export type OperationOf<Kind extends Intent["kind"]> = Operation<Extract<Intent, { kind: Kind }>>;
 
 /** A change of a row, with the name of its home. */
-export type Written = Change & { home: string };
+export type WrittenInHome = RowChange & { home: string };
 
 /** The fields of a body, as the simulation's operators send them. */
 export interface Body {

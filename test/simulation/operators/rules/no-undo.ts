@@ -1,6 +1,6 @@
-import type { Change, Row } from "../../platform/database.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import type { Operation, Written } from "./intents.ts";
+import type { Operation, WrittenInHome } from "./intents.ts";
 
 /**
  * docs/decisions.md, "two operators change one thing while D1 loses answers", and "what a rotation is compared with": a
@@ -23,12 +23,12 @@ interface Author {
   at: number;
 }
 
-export const nameOf = (home: string, { table, before, after }: Change): string => {
+export const nameOf = (home: string, { table, before, after }: RowChange): string => {
   const row = (after ?? before) as Row;
   return `${home} ${table} ${row.site_id} ${row.appid ?? row.id}`;
 };
 
-const decisionsOf = (home: string, change: Change): string[] =>
+const decisionsOf = (home: string, change: RowChange): string[] =>
   (DECISIONS[change.table] ?? [])
     .filter((columns) => columns.some((column) => change.before?.[column] !== change.after?.[column]))
     .map((columns) => `${nameOf(home, change)} ${columns}`);
@@ -40,7 +40,7 @@ export class NoUndo {
   readonly #deleted = new Set<string>();
 
   /** Notes a changed row. `call` is undefined for SQL by hand. @param at the turn of its home */
-  changed(home: string, call: Call | undefined, change: Change, at: number): void {
+  changed(home: string, call: Call | undefined, change: RowChange, at: number): void {
     const { table, before, after } = change;
     const name = nameOf(home, change);
     if ((table === "webhooks" && after === null) || (table === "admin_tokens" && after?.deleted_at != null)) {
@@ -60,7 +60,7 @@ export class NoUndo {
   }
 
   /** @returns how a call's change undoes a newer change */
-  undone({ call, intent, changes }: Operation, change: Written): string | undefined {
+  undone({ call, intent, changes }: Operation, change: WrittenInHome): string | undefined {
     const { home, table, before, after } = change;
     const name = nameOf(home, change);
     if (before === null) return this.#deleted.has(name) ? "it was deleted" : undefined;

@@ -2,7 +2,7 @@ import { AppRecords } from "../../callers/rules/app-records.ts";
 import { hasEnded, type Model } from "../../checker/model.ts";
 import type { Violate } from "../../checker/violate.ts";
 import { isErasing, noteErasing, wrongErasing } from "../../erasure/rules/erasures.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { wrongAudit } from "./audit.ts";
 import { undone } from "./done.ts";
@@ -67,7 +67,7 @@ export class Operators {
   }
 
   /** Notes a changed row. `call` is undefined for SQL by hand. @param at the turn of its home */
-  noteChanged(home: string, call: Call | undefined, change: Change, at: number): void {
+  noteChanged(home: string, call: Call | undefined, change: RowChange, at: number): void {
     this.#noUndo.changed(home, call, change, at);
     const { table, before, after } = change;
     for (const operation of this.#open) {
@@ -80,7 +80,7 @@ export class Operators {
     }
   }
 
-  checkWritten(home: string, call: Call, changes: Change[]): void {
+  checkWritten(home: string, call: Call, changes: RowChange[]): void {
     const operation = this.#operations.get(call);
     const located = changes.map((change) => ({ ...change, home }));
     const breaks = (rule: string, what: string) => this.#violate(rule, `${call.name} at ${home}: ${what}`, [call.name]);

@@ -2,7 +2,7 @@ import type { Model } from "../../checker/model.ts";
 import { secretIn } from "../../checker/row-secrets.ts";
 import { keyId, sealedWith } from "../../checker/seals.ts";
 import type { Row } from "../../platform/database.ts";
-import type { Operation, OperationOf, Written } from "./intents.ts";
+import type { Operation, OperationOf, WrittenInHome } from "./intents.ts";
 
 /**
  * Rules for the secrets of apps and webhooks: docs/operating.md, "Rotating a secret once", and "Rotating the master
@@ -10,7 +10,7 @@ import type { Operation, OperationOf, Written } from "./intents.ts";
  */
 
 /** Checks the secrets of a row after a change. Also notes a new secret in the model. */
-export function wrongSecrets(model: Model, operation: Operation, change: Written): string | undefined {
+export function wrongSecrets(model: Model, operation: Operation, change: WrittenInHome): string | undefined {
   const { table, before, after } = change;
   if ((table !== "apps" && table !== "webhooks") || after === null) return undefined;
   const { settings } = operation.call;

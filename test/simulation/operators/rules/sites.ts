@@ -1,6 +1,6 @@
 import type { Model } from "../../checker/model.ts";
 import { becomes } from "../../checker/row-changes.ts";
-import type { OperationOf, Written } from "./intents.ts";
+import type { OperationOf, WrittenInHome } from "./intents.ts";
 import { notAsked } from "./writes.ts";
 
 /** Changes that are made in the directory and in a home, one after the other: docs/decisions.md, "Sites and homes". */
@@ -8,7 +8,7 @@ import { notAsked } from "./writes.ts";
 export function wrongCreateSite(
   model: Model,
   operation: OperationOf<"createSite">,
-  change: Written,
+  change: WrittenInHome,
 ): string | undefined {
   const { name, home, firstChatId } = operation.intent;
   const { table, before, after } = change;
@@ -34,7 +34,11 @@ export function wrongCreateSite(
 /**
  * Checks a change of a site. The home is changed first. The directory gets a copy, but never an older one than it has.
  */
-export function wrongChangeSite(model: Model, operation: OperationOf<"change">, change: Written): string | undefined {
+export function wrongChangeSite(
+  model: Model,
+  operation: OperationOf<"change">,
+  change: WrittenInHome,
+): string | undefined {
   const { intent, changes, rows, disturbed } = operation;
   const siteId = Number(intent.siteId);
   const { before, after } = change;
@@ -69,7 +73,7 @@ export function wrongChangeSite(model: Model, operation: OperationOf<"change">, 
 /**
  * Checks a release: only of a route without an app, after a new revision of the site has stopped calls that issue it.
  */
-export function wrongRelease(model: Model, appid: string, { table, before }: Written): string | undefined {
+export function wrongRelease(model: Model, appid: string, { table, before }: WrittenInHome): string | undefined {
   if (table === "apps") return before?.revoked_at === null ? undefined : "it was revoked before";
   return model.listedApp(appid) === undefined ? undefined : "the site has the app";
 }

@@ -3,7 +3,7 @@ import { becomes, inserts } from "../../checker/row-changes.ts";
 import { deliveryRow } from "../../deliveries/rules/expected-event.ts";
 import { FIRST_IN_LINE, isInFlight } from "../../deliveries/rules/leases.ts";
 import type { Row } from "../../platform/database.ts";
-import type { OperationOf, Written } from "./intents.ts";
+import type { OperationOf, WrittenInHome } from "./intents.ts";
 
 export const DISABLED = "the webhook is disabled";
 
@@ -14,7 +14,7 @@ const SPREAD_SECONDS = 15;
  * A ping, and sending events again: docs/operating.md, "Sending again". Tests of the calls check which events are
  * chosen. These rules check that each is sent once, and that an attempt in flight goes on.
  */
-export function wrongSend(model: Model, operation: OperationOf<"send">, change: Written): string | undefined {
+export function wrongSend(model: Model, operation: OperationOf<"send">, change: WrittenInHome): string | undefined {
   const { call, intent, changes } = operation;
   const { table, before, after } = change;
   const { outbox } = model.home(change.home);

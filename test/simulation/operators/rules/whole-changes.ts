@@ -1,6 +1,6 @@
 import type { Model } from "../../checker/model.ts";
 import { isInFlight } from "../../deliveries/rules/leases.ts";
-import type { Operation, Written } from "./intents.ts";
+import type { Operation, WrittenInHome } from "./intents.ts";
 
 /** What a call about a webhook must do to all its deliveries in one transaction: docs/operating.md, "Webhooks". */
 
@@ -11,7 +11,11 @@ export const MOST_AT_ONCE = 6;
 const LONGEST_LEASE_SECONDS = 120;
 
 /** Which deliveries a transaction of a call fails to change. The model has not applied it yet. */
-export function leftUndone(model: Model, { call, intent }: Operation, changes: readonly Written[]): string | undefined {
+export function leftUndone(
+  model: Model,
+  { call, intent }: Operation,
+  changes: readonly WrittenInHome[],
+): string | undefined {
   const change = changes.find(({ table }) => table === "webhooks");
   const isMeant = intent.kind === "deleteWebhook" || (intent.kind === "change" && intent.table === "webhooks");
   if (!isMeant || change === undefined || change.before === null) return undefined;

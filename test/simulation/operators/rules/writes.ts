@@ -1,9 +1,9 @@
 import type { Model } from "../../checker/model.ts";
-import type { Broken } from "../../checker/violate.ts";
+import type { BrokenRule } from "../../checker/violate.ts";
 import { wrongSiteEnd } from "../../erasure/rules/site-ends.ts";
 import { wrongRestoredWrite } from "../../homes/rules/restores.ts";
 import type { Row } from "../../platform/database.ts";
-import type { Intent, Operation, Written } from "./intents.ts";
+import type { Intent, Operation, WrittenInHome } from "./intents.ts";
 import { wrongSecrets } from "./secrets.ts";
 import { wrongChangeSite, wrongCreateSite, wrongRelease } from "./sites.ts";
 import { wrongSend } from "./webhook-writes.ts";
@@ -45,10 +45,10 @@ const ENDS =
   "only a closed site ends, when its own name is given, and its end is known elsewhere before its rows are deleted";
 const SETTLES = "reconciling a restored home gives back what other databases know, and makes its sites skip ids";
 
-const broken = (rule: string, what: string | undefined): Broken => (what === undefined ? undefined : [rule, what]);
+const broken = (rule: string, what: string | undefined): BrokenRule => (what === undefined ? undefined : [rule, what]);
 
 /** @returns the rule that a change by an operator's call breaks, and how */
-export function wrongWrite(model: Model, operation: Operation, change: Written): Broken {
+export function wrongWrite(model: Model, operation: Operation, change: WrittenInHome): BrokenRule {
   const { intent } = operation;
   switch (intent.kind) {
     case "restored":
@@ -70,7 +70,7 @@ export function wrongWrite(model: Model, operation: Operation, change: Written):
 }
 
 /** Why a row does not belong to the subject of the call. */
-function wrongPlace(model: Model, { intent, disturbed }: Operation, { home, table, before, after }: Written) {
+function wrongPlace(model: Model, { intent, disturbed }: Operation, { home, table, before, after }: WrittenInHome) {
   const row = (after ?? before) as Row;
   const isOfDirectory = OF_DIRECTORY.includes(table);
   if (isOfDirectory && home !== "main") return "a home does not have this table";
@@ -93,7 +93,7 @@ function wrongPlace(model: Model, { intent, disturbed }: Operation, { home, tabl
 }
 
 /** Which part of a change the call may not make. */
-function beyond(may: ("+" | "-" | RegExp)[] | undefined, { before, after }: Written): string | undefined {
+function beyond(may: ("+" | "-" | RegExp)[] | undefined, { before, after }: WrittenInHome): string | undefined {
   if (may === undefined) return "the call may not change this table";
   if (before === null) return may.includes("+") ? undefined : "it inserts a row";
   if (after === null) return may.includes("-") ? undefined : "it deletes a row";
@@ -103,7 +103,7 @@ function beyond(may: ("+" | "-" | RegExp)[] | undefined, { before, after }: Writ
   return column && `it changes ${column}`;
 }
 
-function wrongValues(model: Model, operation: Operation, change: Written): string | undefined {
+function wrongValues(model: Model, operation: Operation, change: WrittenInHome): string | undefined {
   const { intent, changes } = operation;
   const { table, before, after } = change;
   switch (intent.kind) {
@@ -130,7 +130,7 @@ function wrongValues(model: Model, operation: Operation, change: Written): strin
 const NAMED = ["name", "status", "url", "events", "retention_days"];
 
 /** Which column has neither the requested value nor, when none was requested, its earlier value. */
-export function notAsked(asked: Row, { before, after }: Written, base: Row = before ?? {}): string | undefined {
+export function notAsked(asked: Row, { before, after }: WrittenInHome, base: Row = before ?? {}): string | undefined {
   const wanted = { ...base, ...asked };
   const column = NAMED.find((name) => name in base && after?.[name] !== wanted[name]);
   return column && `${column} is ${after?.[column]}, expected ${wanted[column]}`;

@@ -2,20 +2,21 @@ import type { Chance } from "../../machine/chance.ts";
 import { currentTask, type Scheduler } from "../../machine/scheduler.ts";
 import type { Call, Trip } from "../call.ts";
 import type { Moments } from "../moments.ts";
-import type { Witness } from "./witness.ts";
+import type { CloudWitness } from "./witness.ts";
 
 /** What all links between an isolate and its bindings share. */
-export interface Air {
+export interface NetworkState {
   scheduler: Scheduler;
   chance: Chance;
-  witness: Witness;
+  witness: CloudWitness;
   moments: Moments;
   /** While false, no fault happens. */
   isRough: () => boolean;
 }
 
 /** Whether a fault meets a call now. */
-export const strikes = ({ isRough, chance }: Air, share: number): boolean => isRough() && chance.happens(share);
+export const strikes = ({ isRough, chance }: NetworkState, share: number): boolean =>
+  isRough() && chance.happens(share);
 
 /** The call whose work runs now; undefined outside of calls. */
 export const callNow = (): Call | undefined => currentTask<Call>();
@@ -29,7 +30,12 @@ const MOST_TRIPS = { free: 50, paid: 1_000 };
  * @param all the list to note it in
  * @throws Error in the platform's words, when the invocation has made too many
  */
-export function setOut({ scheduler, witness }: Air, call: Call | undefined, to: string, all = call?.trips): Trip {
+export function setOut(
+  { scheduler, witness }: NetworkState,
+  call: Call | undefined,
+  to: string,
+  all = call?.trips,
+): Trip {
   const trip = { to, at: scheduler.now, isOpen: true };
   all?.push(trip);
   if (call !== undefined && call.trips.length > (call.role === "cron" ? MOST_TRIPS.paid : MOST_TRIPS.free)) {
@@ -41,7 +47,13 @@ export function setOut({ scheduler, witness }: Air, call: Call | undefined, to: 
 }
 
 /** Brings an answer back to a call, unless the call has ended by then. */
-export function bringBack({ scheduler }: Air, call: Call | undefined, trip: Trip, travel: number, settle: () => void) {
+export function bringBack(
+  { scheduler }: NetworkState,
+  call: Call | undefined,
+  trip: Trip,
+  travel: number,
+  settle: () => void,
+) {
   scheduler.after(travel, () => {
     if (isHeard(call, trip)) settle();
   });

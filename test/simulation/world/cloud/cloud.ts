@@ -4,7 +4,7 @@ import { KvTruth, type SimulatedKv } from "../../platform/kv.ts";
 import type { QueueTruth } from "../../platform/queue.ts";
 import type { Weather } from "../../weather/weather.ts";
 import type { Answer, Call } from "../call.ts";
-import { type Air, callNow } from "./air.ts";
+import { callNow, type NetworkState } from "./air.ts";
 import { Edge } from "./edge.ts";
 import { Home } from "./home.ts";
 import { Isolate } from "./isolate.ts";
@@ -28,12 +28,12 @@ export class Cloud {
   isolates: Isolate[] = [];
   readonly #image: ProgramImage;
   readonly #weather: Weather;
-  readonly #air: Air;
+  readonly #air: NetworkState;
   readonly #edges = new Map<string, Edge>();
   readonly #lives: Lives;
   #started = 0;
 
-  constructor(image: ProgramImage, weather: Weather, settings: Settings, air: Omit<Air, "isRough">) {
+  constructor(image: ProgramImage, weather: Weather, settings: Settings, air: Omit<NetworkState, "isRough">) {
     this.#image = image;
     this.#weather = weather;
     this.settings = settings;

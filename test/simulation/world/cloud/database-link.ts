@@ -1,6 +1,6 @@
-import type { Carry } from "../../platform/d1.ts";
+import type { CarryCall } from "../../platform/d1.ts";
 import type { Weather } from "../../weather/weather.ts";
-import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
+import { callNow, isHeard, type NetworkState, setOut, strikes } from "./air.ts";
 import { type Home, RESTARTED } from "./home.ts";
 
 /** Milliseconds after which a call of D1 counts as a fault of the platform, because the Worker may have given up. */
@@ -46,7 +46,7 @@ export const DATABASE_FAULTS = [
 const ignore = () => {};
 
 /** The faults that a call of D1 meets, drawn before it sets out. */
-function drawFaults(air: Air, home: Home, { database: weather, disconnected }: Weather, heldMs: number) {
+function drawFaults(air: NetworkState, home: Home, { database: weather, disconnected }: Weather, heldMs: number) {
   const { chance } = air;
   const isSlow = strikes(air, weather.slow);
   const slow =
@@ -71,7 +71,7 @@ function drawFaults(air: Air, home: Home, { database: weather, disconnected }: W
 }
 
 /** How an isolate's calls travel to a home and back. */
-export function databaseLink(air: Air, home: Home, weather: Weather): Carry {
+export function databaseLink(air: NetworkState, home: Home, weather: Weather): CarryCall {
   const { scheduler, chance, witness, moments } = air;
   return async <T>(name: string, work: () => T): Promise<T> => {
     const call = callNow();

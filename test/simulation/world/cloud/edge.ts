@@ -4,7 +4,7 @@ import { SimulatedKv } from "../../platform/kv.ts";
 import { SimulatedQueue } from "../../platform/queue.ts";
 import { SimulatedRateLimit } from "../../platform/rate-limit.ts";
 import type { Weather } from "../../weather/weather.ts";
-import type { Air } from "./air.ts";
+import type { NetworkState } from "./air.ts";
 import type { Cloud } from "./cloud.ts";
 import { databaseLink } from "./database-link.ts";
 import { kvLink } from "./kv-link.ts";
@@ -18,7 +18,7 @@ export class Edge {
   /** Its view of CREDENTIALS; undefined when KV is not bound. */
   readonly credentials: SimulatedKv | undefined;
 
-  constructor({ homes, nonces, credentials, events, journal, now }: Cloud, air: Air, weather: Weather) {
+  constructor({ homes, nonces, credentials, events, journal, now }: Cloud, air: NetworkState, weather: Weather) {
     const { kv, kvBound, limits, queue, journal: journalWeather, journalBound } = weather;
     this.bindings.EVENTS = new SimulatedQueue(events, queueLink(air, "EVENTS", queue));
     if (journalBound) this.bindings.JOURNAL = new SimulatedQueue(journal, queueLink(air, "JOURNAL", journalWeather));

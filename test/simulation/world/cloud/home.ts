@@ -2,7 +2,7 @@ import type { Scheduler } from "../../machine/scheduler.ts";
 import type { Database, Row } from "../../platform/database.ts";
 import type { Call } from "../call.ts";
 import { newDatabase } from "./new-database.ts";
-import type { Witness } from "./witness.ts";
+import type { CloudWitness } from "./witness.ts";
 
 /**
  * How a home treats calls. `slow` takes seconds for each, `refusing` fails at once, `silent` never answers. `stalled`
@@ -33,7 +33,7 @@ export class Home {
   turn = 0;
   #working: Call | undefined;
 
-  constructor(name: string, scheduler: Scheduler, witness: Witness) {
+  constructor(name: string, scheduler: Scheduler, witness: CloudWitness) {
     this.name = name;
     this.database = newDatabase();
     this.#scheduler = scheduler;

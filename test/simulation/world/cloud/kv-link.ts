@@ -1,12 +1,12 @@
-import type { Carry } from "../../platform/d1.ts";
+import type { CarryCall } from "../../platform/d1.ts";
 import type { Weather } from "../../weather/weather.ts";
-import { type Air, bringBack, callNow, setOut, strikes } from "./air.ts";
+import { bringBack, callNow, type NetworkState, setOut, strikes } from "./air.ts";
 
 /** Faults of a call of KV, the gravest first; only a put can be lost. */
 export const KV_FAULTS = ["failed", "silent", "lost", "slow"] as const;
 
 /** How an isolate's calls travel to KV and back. The Worker never depends on KV, so no fault here excuses a failure. */
-export function kvLink(air: Air, name: string, weather: Weather["kv"]): Carry {
+export function kvLink(air: NetworkState, name: string, weather: Weather["kv"]): CarryCall {
   const { scheduler, chance, witness } = air;
   return (method, work) => {
     const call = callNow();

@@ -1,5 +1,5 @@
-import type { Carry } from "../../platform/d1.ts";
-import { type Air, bringBack, callNow, setOut, strikes } from "./air.ts";
+import type { CarryCall } from "../../platform/d1.ts";
+import { bringBack, callNow, type NetworkState, setOut, strikes } from "./air.ts";
 
 /** Share of a limit's calls that fail or get no answer. */
 const FAILURES = 0.01;
@@ -7,7 +7,7 @@ const FAILURES = 0.01;
 export const LIMIT_FAULTS = ["silent", "failed"] as const;
 
 /** How an isolate calls a rate limit of its location: without network, and some calls fail. */
-export function limitLink(air: Air, name: string): Carry {
+export function limitLink(air: NetworkState, name: string): CarryCall {
   const { chance, witness } = air;
   return (method, work) => {
     const call = callNow();

@@ -1,13 +1,13 @@
 import type { Internet } from "../../deliveries/acts/internet.ts";
 import { runAs } from "../../machine/scheduler.ts";
 import type { Call } from "../call.ts";
-import { type Air, strikes } from "./air.ts";
+import { type NetworkState, strikes } from "./air.ts";
 
 /** Milliseconds that work may go on after a handler has returned. */
 const LEFT_OVER_MS = 30_000;
 
 export class Lives {
-  readonly #air: Air;
+  readonly #air: NetworkState;
   readonly #cutOff: number;
   readonly #internet: Internet;
   /** Resolves the wait for a call when the call is ended early. */
@@ -16,7 +16,7 @@ export class Lives {
   readonly #timeUp = new Map<Call, () => void>();
 
   /** @param cutOff share of calls that are cut off at one of their awaits */
-  constructor(air: Air, cutOff: number, internet: Internet) {
+  constructor(air: NetworkState, cutOff: number, internet: Internet) {
     this.#air = air;
     this.#cutOff = cutOff;
     this.#internet = internet;

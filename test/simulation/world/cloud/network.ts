@@ -1,5 +1,5 @@
 import type { Answer, Call } from "../call.ts";
-import { type Air, strikes } from "./air.ts";
+import { type NetworkState, strikes } from "./air.ts";
 
 /** Thrown when the caller gets no answer over the network. */
 export class NetworkError extends Error {
@@ -12,7 +12,7 @@ export class NetworkError extends Error {
  * @throws NetworkError when the caller gets no answer
  */
 export async function overNetwork(
-  air: Air,
+  air: NetworkState,
   losses: number,
   call: Call,
   serve: () => Promise<Answer | undefined>,

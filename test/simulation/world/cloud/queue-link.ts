@@ -1,6 +1,6 @@
-import type { Carry } from "../../platform/d1.ts";
+import type { CarryCall } from "../../platform/d1.ts";
 import type { Weather } from "../../weather/weather.ts";
-import { type Air, bringBack, callNow, setOut, strikes } from "./air.ts";
+import { bringBack, callNow, type NetworkState, setOut, strikes } from "./air.ts";
 
 /** Faults of a call of the queue, the gravest first. */
 export const QUEUE_FAULTS = ["message lost", "answer lost", "slow"] as const;
@@ -9,7 +9,7 @@ export const QUEUE_FAULTS = ["message lost", "answer lost", "slow"] as const;
  * How an isolate's messages travel to a queue. The sweep replaces lost messages about events, and no answer waits for a
  * message. So no fault here excuses a failed call.
  */
-export function queueLink(air: Air, binding: string, weather: Weather["queue" | "journal"]): Carry {
+export function queueLink(air: NetworkState, binding: string, weather: Weather["queue" | "journal"]): CarryCall {
   const { scheduler, chance, witness } = air;
   return (method, work) => {
     const call = callNow();

@@ -4,7 +4,7 @@ import { complete } from "../../not-simulated.ts";
 import { QueueTruth, type SimulatedBatch } from "../../platform/queue.ts";
 import type { Weather } from "../../weather/weather.ts";
 import { Call } from "../call.ts";
-import { type Air, strikes } from "./air.ts";
+import { type NetworkState, strikes } from "./air.ts";
 import type { Cloud } from "./cloud.ts";
 
 const TOML = readFileSync(join(import.meta.dirname, "../../../../wrangler.toml"), "utf8");
@@ -34,18 +34,18 @@ const EVENTS = queueOf("EVENTS");
 export const JOURNAL = queueOf("JOURNAL");
 
 /** The queue of events. The cloud's isolates consume its batches. */
-export const eventsQueue = (cloud: Cloud, air: Air, weather: Weather["queue"]): QueueTruth =>
+export const eventsQueue = (cloud: Cloud, air: NetworkState, weather: Weather["queue"]): QueueTruth =>
   queue(cloud, air, EVENTS, { ...weather, never: 0 });
 
 /**
  * The queue of refused calls. It may lose messages. wrangler.toml says how many of its batches run at the same time.
  */
-export const journalQueue = (cloud: Cloud, air: Air, weather: Weather["journal"]): QueueTruth =>
+export const journalQueue = (cloud: Cloud, air: NetworkState, weather: Weather["journal"]): QueueTruth =>
   queue(cloud, air, JOURNAL, { ...weather, concurrency: JOURNAL.concurrency });
 
 function queue(
   cloud: Cloud,
-  air: Air,
+  air: NetworkState,
   settings: typeof EVENTS,
   weather: Weather["queue"] & Weather["journal"],
 ): QueueTruth {

@@ -1,14 +1,14 @@
 import type { Post } from "../../deliveries/acts/post.ts";
-import type { Change } from "../../platform/database.ts";
+import type { RowChange } from "../../platform/database.ts";
 import type { Call, Trip } from "../call.ts";
 import type { Home } from "./home.ts";
 
 /** Receives everything that happens on the platform. */
-export interface Witness {
+export interface CloudWitness {
   /** A call reached an isolate. */
   arrives(call: Call): void;
   /** A transaction has changed rows; `call` is undefined for SQL by hand. */
-  commits(home: Home, call: Call | undefined, changes: Change[]): void;
+  commits(home: Home, call: Call | undefined, changes: RowChange[]): void;
   /** The Worker has answered. The answer may still be lost on its way. */
   answers(call: Call): void;
   /** The call will never be answered: its isolate died, or it was cut off. */

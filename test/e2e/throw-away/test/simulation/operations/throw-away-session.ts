@@ -1,21 +1,21 @@
 import {
-  type Asker,
   type Fields,
   noteRefused,
   type OperationModel,
+  type RequestSender,
 } from "../../../../../simulation/operations/shared/model.ts";
 import type { Row } from "../../../../../simulation/platform/database.ts";
 
-interface Asked {
+interface AskedFields {
   chatId: number;
 }
 
-const ask = ({ chance, site }: Asker): Fields => ({
+const ask = ({ chance, site }: RequestSender): Fields => ({
   chat_id: site.chatIds.length === 0 ? 77_000_000 : chance.one(site.chatIds),
 });
 
 /** The model of the operation that tries the recipe, in a copy of the tree. */
-const model: OperationModel<Asked> = {
+const model: OperationModel<AskedFields> = {
   name: "throw_away_session",
   wireName: "throw_away_gd",
 
