@@ -25,17 +25,7 @@ import { backOff, TryTimedOut, throwIfAborted, withinLimit } from "./within-limi
 export { AgentSessionError, type AgentSessionErrorCode, type AgentSessionErrorContext } from "./agent-session-error.ts";
 export type { ApiPromise, WithResponse } from "./api-promise.ts";
 export type { AddedAgents, NewSession } from "./arguments.ts";
-export type {
-  EventOf,
-  Ping,
-  SessionAgentsAdded,
-  SessionCreated,
-  SessionErased,
-  UnknownEvent,
-  WebhookDisabled,
-  WebhookEvent,
-  WebhookFailing,
-} from "./event.ts";
+export type * from "./event.ts";
 export { EventVerificationError, type EventVerificationErrorCode } from "./event-verification-error.ts";
 export type { OperationName } from "./operations.ts";
 export type { CallOptions, ClientOptions, SendOptions } from "./options.ts";

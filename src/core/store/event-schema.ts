@@ -16,6 +16,11 @@ export const WEBHOOK_FAILING = "webhook.failing";
 /** Sessions were erased with all data of their customer. */
 export const SESSION_ERASED = "session.erased";
 
+/** The events that no signed call leaves and that webhooks can ask for. src/tools/openapi/event-webhooks.ts documents them. */
+export const OWN_EVENT_TYPES = [SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING] as const;
+
+export type OwnEventType = (typeof OWN_EVENT_TYPES)[number];
+
 /** The events of each site: one row for each accepted call, written in the call's own batch. Pings are events too. */
 export const events = sqliteTable(
   "events",

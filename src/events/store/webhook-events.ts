@@ -1,6 +1,6 @@
 import { type Column, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
-import { deliveries, events, WEBHOOK_FAILING, webhooks } from "../../core/store/event-schema.ts";
+import { deliveries, events, type OwnEventType, WEBHOOK_FAILING, webhooks } from "../../core/store/event-schema.ts";
 import { eventData, nextEvent } from "../../core/store/outbox.ts";
 import { homeSites } from "../../core/store/schema.ts";
 import { insertInto, type Statement, statement } from "../../core/store/statement.ts";
@@ -45,7 +45,7 @@ export const ownDeliveries = (v: Omit<EventValues, "eventId">, where: SQL = sql`
 // Events about a webhook, for the other webhooks of its site. They hold no text of a customer or a receiver.
 
 type NewsOfWebhook = {
-  type: string;
+  type: OwnEventType;
   siteId: number;
   /** The webhook that the event is about. */
   webhookId: string;

@@ -3,7 +3,7 @@ import { seal } from "../../core/credentials/sealed-secret.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { text } from "../../core/fields.ts";
 import { SESSION_EVENT_TYPES } from "../../core/operations/index.ts";
-import { SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING, WEBHOOK_STATUSES } from "../../core/store/event-schema.ts";
+import { OWN_EVENT_TYPES, WEBHOOK_STATUSES } from "../../core/store/event-schema.ts";
 import { rootOf } from "../../core/store/run-batch.ts";
 import { newWebhookSecret } from "../../events/secret.ts";
 import { MOST_ENDED, makeDue } from "../../events/store/pending-deliveries.ts";
@@ -27,12 +27,7 @@ export { FAILURE_CAUSES, PING, WEBHOOK_STATUSES } from "../../core/store/event-s
 export { MOST_COUNTED, type Webhook } from "../store/home/read-webhooks.ts";
 
 /** The types of events that a webhook can choose. Every webhook gets a `ping`. */
-export const EVENT_TYPES: readonly string[] = [
-  ...SESSION_EVENT_TYPES,
-  SESSION_ERASED,
-  WEBHOOK_DISABLED,
-  WEBHOOK_FAILING,
-];
+export const EVENT_TYPES: readonly string[] = [...SESSION_EVENT_TYPES, ...OWN_EVENT_TYPES];
 
 const MOST_TYPES = 100;
 const TYPES_RULE = `must be a list of 1 to ${MOST_TYPES} types of events`;

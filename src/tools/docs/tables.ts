@@ -1,6 +1,7 @@
 import { describeViolations } from "../../core/describe-violations.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
-import { DOCUMENTED } from "../../core/operations/index.ts";
+import { DOCUMENTED, OPERATIONS } from "../../core/operations/index.ts";
+import { eventName } from "../../operators/admin/events/event.ts";
 import { FAILURES } from "../openapi/failures.ts";
 import { adminTable } from "./admin-table.ts";
 import { meaningOf, VIOLATION_EXAMPLES } from "./details.ts";
@@ -54,6 +55,8 @@ function madeBy(name: string, input: TableInput): string {
       return detailsTable(input);
     case "admin":
       return adminTable(input.openapi);
+    case "events":
+      return eventsTable(input);
     case "callers":
       return `${programsTable(CALLERS, input)}\n${["create-session.sh", "create-session.py"].map((file) => codeBlock(file, input)).join("\n")}`;
     case "caller-rules":
@@ -127,6 +130,19 @@ function detailsTable({ texts }: TableInput): string {
     violations.map((violation) => [`\`${describeViolations([violation])}\``, meaningOf(texts, violation)]),
   );
   return markdownTable(["`x-error-detail`", t("meaning")], rows);
+}
+
+/** The events that webhooks get, one a row, each with the fields of its data. */
+function eventsTable({ texts: { t }, openapi }: TableInput): string {
+  const events = callsOf(openapi).filter(({ kind }) => kind === "event");
+  const rows = events.map(({ name, summary, description = "" }) => {
+    const operation = OPERATIONS.find(({ eventType }) => eventType === name);
+    const when = operation ? t("`{0}` was accepted.", operation.wireName) : t(summary) + t(".");
+    const { properties = {} } = openapi.components.schemas[`${eventName(name)}Data`] ?? {};
+    const fields = Object.keys(properties).filter((field) => field !== "seq" && field !== "appid");
+    return [`\`${name}\``, when + t(" ") + t(description), fields.map((field) => `\`${field}\``).join(t(", "))];
+  });
+  return markdownTable(["`type`", t("when"), t("`data`, in addition to `seq` and `appid`")], rows);
 }
 
 const rulesList = (rules: Record<string, string>, { texts: { t } }: TableInput) =>
