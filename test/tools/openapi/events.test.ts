@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { SESSION_EVENT_TYPES } from "../../../src/core/operations/index.ts";
+import { OWN_EVENT_TYPES, type OwnEventType, PING } from "../../../src/core/store/event-schema.ts";
 import { EVENT_TYPES } from "../../../src/operators/services/webhooks.ts";
 import { openApiDocument } from "../../../src/tools/openapi/document.ts";
 import type { JsonSchema } from "../../../src/tools/openapi/json-schema.ts";
@@ -6,7 +8,7 @@ import { call } from "../../support/admin-calls.ts";
 import { DeliveringWorker } from "../../support/deliveries.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { SIGNED_ROUTES } from "../../support/signed-routes.ts";
-import { added } from "../../support/webhook-store.ts";
+import { added, eventStore, keepingQueue } from "../../support/webhook-store.ts";
 import { World } from "../../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -31,39 +33,70 @@ const dataOf = (type: string) => {
   return named(named(schema).properties?.data ?? {});
 };
 
+function isAsDocumented(type: string, data: object): void {
+  expect([type, Object.keys(data)]).toEqual([type, fieldsOf(dataOf(type))]);
+  expect(dataOf(type)).toMatchObject({ required: Object.keys(data), additionalProperties: false });
+}
+
+/** Makes a webhook of a site with one session fail. */
+async function fail(world: World, worker: DeliveringWorker, status: number): Promise<void> {
+  const webhook = await newWebhook(world);
+  await world.chatId();
+  worker.receiver = () => new Response(null, { status });
+  await worker.deliver(webhook);
+}
+
+/** What brings about each event that no signed call leaves. */
+const CAUSES: Record<OwnEventType, (world: World, worker: DeliveringWorker) => Promise<unknown>> = {
+  "session.erased": async (world) => {
+    await world.chatId({ sbs: "x" });
+    return call(world, "POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs: "x" });
+  },
+  "webhook.disabled": (world, worker) => fail(world, worker, 410),
+  "webhook.failing": async (world, worker) => {
+    await fail(world, worker, 500);
+    worker.clock.now += 300;
+    await worker.scheduled("* * * * *");
+  },
+};
+
+describe("an event that no signed call leaves", () => {
+  it.each(OWN_EVENT_TYPES)(
+    "has the documented fields, and goes at once to the webhooks that ask for it: %s",
+    async (type) => {
+      const { sent, EVENTS } = keepingQueue();
+      const world = await World.create({ EVENTS }, "apac");
+      const asking = await newWebhook(world, { events: JSON.stringify([type]) });
+      await newWebhook(world, { events: JSON.stringify(["session.agents_added"]) });
+      const worker = new DeliveringWorker();
+      await CAUSES[type](world, worker);
+      const { events, deliveries } = await eventStore(world);
+      const own = events.filter((event) => event.type === type);
+      expect(own).toHaveLength(1);
+      for (const { data } of own) isAsDocumented(type, JSON.parse(String(data)));
+      const due = deliveries.filter(({ seq }) => seq === own[0]?.seq);
+      expect(due).toMatchObject([{ webhook_id: asking.id, status: "pending", attempts: 0 }]);
+      expect([...sent, ...worker.notices].map(({ webhook }) => webhook)).toContain(asking.id);
+    },
+  );
+});
+
 describe("the webhooks of openapi.json", () => {
   it("the webhooks of openapi.json are all types that a webhook can get, and the ping", () => {
     expect(Object.keys(webhooks)).toEqual([...EVENT_TYPES, "ping"]);
   });
 
-  it("the webhooks of openapi.json have the fields of real events, in order", async () => {
+  it("the webhooks of openapi.json have the fields of the events of calls and of the ping, in order", async () => {
     const world = await World.create();
     const { id } = await added(world);
-    const [gone, failing] = [await newWebhook(world), await newWebhook(world)];
     for (const { operation, acceptable } of SIGNED_ROUTES) {
       expect((await world.send(operation, await acceptable(world))).status).toBe(200);
     }
-    const listed = async (after: number) => {
-      const { body } = await call(world, "GET", `/admin/sites/${world.siteId}/events?after=${after}`);
-      return (body as { items: { seq: number; type: string; data: Record<string, unknown> }[] }).items;
-    };
-    const called = await listed(0);
-    const sbs = called.map(({ data }) => (data.customer as { sbs: string } | undefined)?.sbs)[0];
-    const erased = await call(world, "POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs });
-    expect(erased.status).toBe(200);
-    const worker = new DeliveringWorker();
-    worker.receiver = ({ url }) => new Response(null, { status: url === gone.url ? 410 : 500 });
-    await worker.deliver(gone);
-    await worker.deliver(failing);
-    worker.clock.now += 300;
-    await worker.scheduled("* * * * *");
     await call(world, "POST", `/admin/sites/${world.siteId}/webhooks/${id}/ping`);
-    const items = [...called, ...(await listed(called.at(-1)?.seq ?? 0))];
-    expect(items.map(({ type }) => type)).toEqual(Object.keys(webhooks));
-    for (const { type, data } of items) {
-      expect([type, Object.keys(data)]).toEqual([type, fieldsOf(dataOf(type))]);
-      expect(dataOf(type)).toMatchObject({ required: Object.keys(data), additionalProperties: false });
-    }
+    const { body } = await call(world, "GET", `/admin/sites/${world.siteId}/events?after=0`);
+    const { items } = body as { items: { type: string; data: object }[] };
+    expect(items.map(({ type }) => type)).toEqual([...SESSION_EVENT_TYPES, PING]);
+    for (const { type, data } of items) isAsDocumented(type, data);
   });
 
   it("the webhooks of openapi.json describe a new session in the words of the admin API", () => {
