@@ -1,9 +1,10 @@
 import { type Column, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
+import { literal } from "../../core/store/claim.ts";
 import { deliveries, events, type OwnEventType, WEBHOOK_FAILING, webhooks } from "../../core/store/event-schema.ts";
 import { eventData, nextEvent } from "../../core/store/outbox.ts";
 import { homeSites } from "../../core/store/schema.ts";
-import { insertInto, type Statement, statement } from "../../core/store/statement.ts";
+import { type Bindable, insertInto, type Placeholders, type Statement, statement } from "../../core/store/statement.ts";
 
 /** Events that the service writes on its own, not for a signed call. On a site without events these statements write nothing. */
 
@@ -11,7 +12,7 @@ import { insertInto, type Statement, statement } from "../../core/store/statemen
 type EventValues = { siteId: SQL; eventId: SQL; type: SQL; now: SQL };
 
 /** Inserts the event if `where` holds. @param from further tables that `data` and `where` use; it ends with CROSS JOIN */
-export const ownEvent = (
+const ownEvent = (
   v: EventValues,
   data: Record<string, SQL | Column>,
   where: SQL,
@@ -29,7 +30,7 @@ export const takesEvent = ({ siteId, type }: Pick<EventValues, "siteId" | "type"
  * Inserts the event's deliveries, due now, to the webhooks that take it and meet `where`. Must come right after {@link ownEvent}: it
  * uses changes(), and the event is then the newest of the site.
  */
-export const ownDeliveries = (v: Omit<EventValues, "eventId">, where: SQL = sql`true`): SQL => sql`${insertInto(
+const ownDeliveries = (v: Omit<EventValues, "eventId">, where: SQL = sql`true`): SQL => sql`${insertInto(
   deliveries,
   deliveries.siteId,
   deliveries.webhookId,
@@ -41,6 +42,31 @@ export const ownDeliveries = (v: Omit<EventValues, "eventId">, where: SQL = sql`
 )}
     SELECT ${webhooks.siteId}, ${webhooks.id}, (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), 'pending', 0, ${v.now}, ${v.now}
     FROM ${webhooks} WHERE ${takesEvent(v)} AND ${where} AND changes() > 0`;
+
+/**
+ * A part of a batch: an event, and its deliveries to the webhooks that take it. The part must come right after the statement that makes
+ * the change.
+ *
+ * @param where when the event is written; by default, when that statement changed a row
+ * @returns a function that binds the part. Its rows `recipients` name the webhooks that get the event
+ */
+export function eventPart<Values extends Record<string, Bindable> & { siteId: number; eventId: string; now: number }>(
+  type: OwnEventType,
+  data: (v: Placeholders<Values>) => Record<string, SQL | Column>,
+  where: (v: Placeholders<Values>) => SQL = () => sql`changes() > 0`,
+) {
+  const typed = (v: Placeholders<Values>) => ({
+    siteId: v.siteId,
+    eventId: v.eventId,
+    now: v.now,
+    type: literal(type),
+  });
+  const event = statement<Values>((v) => ownEvent(typed(v), data(v), where(v)));
+  const recipients = statement<Values, { webhook: string }>(
+    (v) => sql`${ownDeliveries(typed(v))} RETURNING webhook_id AS webhook`,
+  );
+  return (db: D1Database, values: Values) => ({ event: event(db, values), recipients: recipients(db, values) });
+}
 
 // Events about a webhook, for the other webhooks of its site. They hold no text of a customer or a receiver.
 

@@ -139,10 +139,11 @@ function eventsTable({ texts: { t }, openapi }: TableInput): string {
     const operation = OPERATIONS.find(({ eventType }) => eventType === name);
     const when = operation ? t("`{0}` was accepted.", operation.wireName) : t(summary) + t(".");
     const { properties = {} } = openapi.components.schemas[`${eventName(name)}Data`] ?? {};
-    const fields = Object.keys(properties).filter((field) => field !== "seq" && field !== "appid");
+    const ofAll = operation ? ["seq", "appid"] : ["seq"];
+    const fields = Object.keys(properties).filter((field) => !ofAll.includes(field));
     return [`\`${name}\``, when + t(" ") + t(description), fields.map((field) => `\`${field}\``).join(t(", "))];
   });
-  return markdownTable(["`type`", t("when"), t("`data`, in addition to `seq` and `appid`")], rows);
+  return markdownTable(["`type`", t("when"), t("`data`, in addition to `seq`")], rows);
 }
 
 const rulesList = (rules: Record<string, string>, { texts: { t } }: TableInput) =>

@@ -6,7 +6,7 @@ import { deliveries, events, SESSION_ERASED, webhooks } from "../../../core/stor
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { customers, homeSites, messages, participants, sessions } from "../../../core/store/schema.ts";
 import { type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
-import { ownDeliveries, ownEvent, takesEvent } from "../../../events/store/webhook-events.ts";
+import { eventPart, takesEvent } from "../../../events/store/webhook-events.ts";
 import { type Author, auditOf, CHANGED } from "../audit.ts";
 import { erasures, siteDeletions } from "../erasure-schema.ts";
 import {
@@ -60,8 +60,6 @@ const moveOn: Statement<EraseStepValues> = statement(
 
 const withData = (v: V) => sql`${inItsEvents(v)} AND ${events.data} IS NOT NULL`;
 
-const ownEventValues = ({ siteId, now }: V) => ({ siteId, now, type: literal(SESSION_ERASED) });
-
 /** Counts what the step will erase, which webhooks have received it, and which webhooks get an event about it. */
 const count: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${erasures} SET
@@ -79,7 +77,7 @@ const count: Statement<EraseStepValues> = statement(
           UNION ALL
           SELECT ${webhooks.id}, 0, 0, (SELECT count(*) FROM ${sessions} WHERE ${theSessions(v)})
           FROM ${webhooks} JOIN ${homeSites} ON ${homeSites.siteId} = ${webhooks.siteId} AND ${homeSites.events}
-          WHERE ${takesEvent(ownEventValues(v))})
+          WHERE ${takesEvent({ siteId: v.siteId, type: literal(SESSION_ERASED) })})
         GROUP BY id))
     WHERE ${isErasure(v)} AND ${isMine(v)}`,
 );
@@ -88,17 +86,11 @@ const count: Statement<EraseStepValues> = statement(
 const isNotEnding = (v: V) => sql`NOT EXISTS (SELECT 1 FROM ${siteDeletions}
   WHERE ${siteDeletions.siteId} = ${v.siteId} AND ${siteDeletions.keptAt} IS NOT NULL)`;
 
-/** Tells receivers, so that they can erase too. Must come right before {@link tellWebhooks}. */
-const insertErasedEvent: Statement<EraseStepValues> = statement((v) =>
-  ownEvent(
-    { ...ownEventValues(v), eventId: v.eventId },
-    { chat_ids: sql`json(${v.chatIds})` },
-    sql`${isMine(v)} AND ${isNotEnding(v)}`,
-  ),
-);
-
-const tellWebhooks: Statement<EraseStepValues, { told: string }> = statement(
-  (v) => sql`${ownDeliveries(ownEventValues(v))} RETURNING webhook_id AS told`,
+/** Tells receivers, so that they can erase too. */
+const erasedEvent = eventPart<EraseStepValues>(
+  SESSION_ERASED,
+  ({ chatIds }) => ({ chat_ids: sql`json(${chatIds})` }),
+  (v) => sql`${isMine(v)} AND ${isNotEnding(v)}`,
 );
 
 /** Ends deliveries that were not made yet. An attempt in flight loses its lease, so that its failure is not recorded. */
@@ -238,7 +230,7 @@ export async function eraseStep(
   };
   const {
     now: [now],
-    told,
+    event,
   } = await withRetries(
     runtime,
     (attempt) => {
@@ -248,8 +240,7 @@ export async function eraseStep(
       return inOneBatch(db, {
         moved: moveOn(db, bound),
         counted: some ? count(db, bound) : undefined,
-        event: some ? insertErasedEvent(db, bound) : undefined,
-        told: some ? tellWebhooks(db, bound) : undefined,
+        event: some ? erasedEvent(db, bound) : undefined,
         erased: some ? bindWrites(ERASING) : undefined,
         ended: isLast ? bindWrites(ENDING) : undefined,
         // This must come right after the statement that ends the erasure.
@@ -264,6 +255,6 @@ export async function eraseStep(
   return {
     erasure: now && { ...now, webhooks: JSON.parse(now.webhooks) as Erasure["webhooks"] },
     erased,
-    toldWebhooks: told?.map(({ told: webhook }) => webhook) ?? [],
+    toldWebhooks: event?.recipients.map(({ webhook }) => webhook) ?? [],
   };
 }
