@@ -31,6 +31,8 @@ export interface NamedSchema extends DescribedSchema {
 /** The documentation of a call of the admin API. The call declares the rest; src/tools/openapi/admin-paths.ts puts both together. */
 export interface CallDocumentation {
   summary: string;
+  /** The summary in Chinese. All else of a call is in English on the Chinese pages. */
+  chinese: string;
   description?: string;
   query?: SchemaWords;
   body?: DescribedSchema;

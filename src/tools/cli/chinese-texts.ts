@@ -1,3 +1,4 @@
+import { ADMIN_CHINESE } from "../docs/admin-table.ts";
 import { readText } from "./layered-styles.ts";
 
 // This is not in docs-files.ts, which imports JSX: node runs `npm run tables`, and cannot load JSX.
@@ -7,5 +8,6 @@ export const consoleTexts = (): Record<string, string> => JSON.parse(readText("s
 /** The texts of the docs, and the console's texts, which hold the words for `x-error-detail`. */
 export const chineseTexts = (): Record<string, string> => ({
   ...consoleTexts(),
+  ...ADMIN_CHINESE,
   ...JSON.parse(readText("src/tools/docs/zh.json")),
 });

@@ -11,6 +11,11 @@ const OF_ONE_SITE: Record<AdminCall["scope"], string> = {
   deployment: "–",
 };
 
+/** The Chinese of the summaries of the calls. */
+export const ADMIN_CHINESE: Record<string, string> = Object.fromEntries(
+  Object.values(ADMIN_DOCUMENTATION).map((words) => [words().summary, words().chinese]),
+);
+
 const code = (text: string) => `\`${text}\``;
 
 /** The table of the admin API in docs/operating.md. It has a row for each call. */

@@ -24,7 +24,7 @@ async function start(home = "main") {
 const disable = (world: World, id: string) =>
   call(world, "PATCH", `/admin/sites/${world.siteId}/webhooks/${id}`, { status: "disabled" });
 
-describe("POST …/webhooks/:webhook_id/ping", () => {
+describe("POST /admin/sites/:site_id/webhooks/:webhook_id/ping", () => {
   it("a ping of a webhook is 202: it makes an event for this webhook only and notifies the queue", async () => {
     const { world, id, sent, notice } = await start("apac");
     await added(world);
@@ -106,7 +106,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
   });
 });
 
-describe("GET …/webhooks/:webhook_id/deliveries", () => {
+describe("GET /admin/sites/:site_id/webhooks/:webhook_id/deliveries", () => {
   it("the list of deliveries shows the webhook's deliveries, newest first, with exactly the documented fields", async () => {
     const { world, id } = await start();
     const chatId = await world.chatId();
@@ -215,7 +215,7 @@ describe("GET …/webhooks/:webhook_id/deliveries", () => {
   });
 });
 
-describe("POST …/deliveries/:seq/redeliver", () => {
+describe("POST /admin/sites/:site_id/webhooks/:webhook_id/deliveries/:seq/redeliver", () => {
   const redeliver = (world: World, id: string, seq: number | string) =>
     call(world, "POST", at(world, id, `/deliveries/${seq}/redeliver`));
   const DUE = {

@@ -69,7 +69,7 @@ const statusesOf = async (webhook: TestWebhook) =>
 const told = async (world: World) =>
   (await eventStore(world)).audit.filter(({ action }) => action === "webhook.redelivered");
 
-describe("POST …/webhooks/:webhook_id/redeliver", () => {
+describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
   it("the call redeliver is 202, sends failed and pending deliveries again, and writes one audit row", async () => {
     const home = "apac";
     const { world, webhook, redeliver, sent } = await start(home);

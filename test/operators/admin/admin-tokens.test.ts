@@ -41,8 +41,8 @@ const auditOf = async (subject: string) => {
   return (await rows.all<Record<string, unknown>>()).results;
 };
 
-describe("making a token", () => {
-  it("POST /admin/tokens shows the token once, stores only its hash, and writes an audit row", async () => {
+describe("POST /admin/tokens", () => {
+  it("POST /admin/tokens shows the token once, stores only its hash, and writes an audit row; GET /admin/tokens does not show it", async () => {
     const world = await World.create();
     const { status, body } = await call(world, "POST", "/admin/tokens", { name: "Nightly", role: "operator" });
     expect([status, body]).toEqual([
@@ -179,7 +179,7 @@ describe("a token", () => {
     expect((await auditOf(id)).map(({ action }) => action)).toEqual(["token.created", "token.deleted"]);
   });
 
-  it("a deleted token stays deleted: a second deletion is 404, and a late retry of its creation changes nothing", async () => {
+  it("a deleted token stays deleted: a second DELETE /admin/tokens/:token_id is 404, and a late retry of its creation changes nothing", async () => {
     const world = await World.create();
     const { id } = await made(world);
     await call(world, "DELETE", `/admin/tokens/${id}`);

@@ -31,7 +31,7 @@ async function unsealed(world: World) {
   };
 }
 
-describe("POST …/webhooks/:webhook_id/rotate", () => {
+describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
   it("rotating a webhook secret is 200; the previous secret verifies for one more day, and an earlier one ends at once", async () => {
     const world = await World.create();
     const { id, secret: first } = await added(world);

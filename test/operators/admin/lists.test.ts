@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
@@ -6,6 +6,7 @@ import { DOCUMENTED } from "../../../src/core/operations/index.ts";
 import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../../src/operators/admin/calls.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
+const TESTS = join(ROOT, "test/operators");
 const FOLDER = join(ROOT, "src/operators/admin");
 
 /** The modules of calls. Shared modules have no default export. */
@@ -21,6 +22,9 @@ const CALLS = (
 ).filter((module) => module.default !== undefined);
 
 /** The sentences in a value of any depth. Short texts may be ids or patterns. */
+const TITLES = readdirSync(TESTS, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".test.ts"))
+  .flatMap((file) => readFileSync(join(TESTS, file), "utf8").match(/^ *(?:describe|it)\b.*/gm) ?? []);
 function sentencesIn(value: unknown): string[] {
   if (typeof value === "string") return value.length > 30 && /\w \w/.test(value) ? [value] : [];
   // A schema belongs to the call, not to its documentation.
@@ -37,6 +41,13 @@ describe("a call of the admin API", () => {
       expect(listed && ADMIN_DOCUMENTATION[listed.id]).toBe(documentation);
     },
   );
+
+  it("each call of the admin API stands in the title of a test, as METHOD /admin/path", () => {
+    const titles = TITLES.join("\n");
+    const calls = ADMIN_CALLS.map(({ method, path }) => `${method.toUpperCase()} /admin${path}`);
+    const untested = calls.filter((call) => !new RegExp(`${RegExp.escape(call)}(?![\\w/])`).test(titles));
+    expect(untested).toEqual([]);
+  });
 
   it("each call of the admin API is listed once", () => {
     expect(ADMIN_CALLS).toHaveLength(CALLS.length);

@@ -108,7 +108,7 @@ it("an erasure of an unknown customer is 404 and writes nothing", async () => {
   expect(await world.operated()).toEqual(before);
 });
 
-describe("an erasure", () => {
+describe("POST /admin/sites/:site_id/customers/erase", () => {
   it("an erasure goes in steps of 250 sessions, each counted once, with one event per step", async () => {
     const world = await World.create({}, "apac");
     const text = personText();

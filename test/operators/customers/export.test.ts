@@ -16,7 +16,7 @@ interface Exported {
 }
 
 // The home is not the directory, so that a statement in the wrong database finds nothing.
-describe("the export of a customer", () => {
+describe("POST /admin/sites/:site_id/customers/export: the export of a customer", () => {
   const home = "apac";
 
   it("the export of a customer has everything stored of that customer and nothing of others", async () => {

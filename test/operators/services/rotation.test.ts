@@ -388,7 +388,7 @@ describe.each(OWNERS)("a day of rotations of %s", (_, make) => {
   });
 });
 
-describe("ending the overlap", () => {
+describe("POST /admin/apps/:appid/end-overlap and POST /admin/sites/:site_id/webhooks/:webhook_id/end-overlap: ending the overlap", () => {
   it("ending a secret's overlap is refused for an unknown app and for an app that is revoked, even meanwhile", async () => {
     const { appid } = await World.create();
     const previous = () =>

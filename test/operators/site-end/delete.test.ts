@@ -133,7 +133,7 @@ describe("a site that is being deleted", () => {
   });
 });
 
-describe("the deletion of a site", () => {
+describe("DELETE /admin/sites/:site_id: the deletion of a site", () => {
   it("deleting a site is refused while the site is open, or with a wrong name, and deletes nothing", async () => {
     const world = await World.create();
     await world.chatId();

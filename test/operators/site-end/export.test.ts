@@ -32,7 +32,7 @@ async function exported(world: World, limit: number): Promise<Line[]> {
 const of = (lines: Line[], kind: string) => lines.filter((line) => line.kind === kind);
 
 // The home is not the directory, so that a statement in the wrong database finds nothing.
-describe("the export of a site", () => {
+describe("GET /admin/sites/:site_id/export: the export of a site", () => {
   const home = "apac";
 
   it("the export of a site has every row once, in parts of any size", async () => {

@@ -137,7 +137,7 @@ describe("the retention of a site", () => {
     expect([name === "New", retention_days]).toEqual([false, null]);
   });
 
-  it("a site shows its retention, its oldest session and an estimate of the sessions to delete; the audit log has the change", async () => {
+  it("GET /admin/sites/:site_id shows the retention, the oldest session and about how many sessions go; the audit log has the change", async () => {
     const world = await World.create();
     for (const days of [40, 35, 5]) await aged(world, days);
     expect(await readSite(world)).toMatchObject({ retention_days: null, sessions_to_go: null, deletion: null });

@@ -28,7 +28,7 @@ const textOf = async (world: World, query = "") => {
   return String(body);
 };
 
-describe("the metrics", () => {
+describe("GET /admin/metrics: the metrics", () => {
   it("the metrics are OpenMetrics: type and help before the samples, no series twice, and # EOF last", async () => {
     const world = await World.create();
     await newWebhook(world);

@@ -290,7 +290,7 @@ describe.each(["main", "apac"])("the counted calls of a site in %s", (home) => {
   });
 });
 
-describe("the usage of a site", () => {
+describe("GET /admin/sites/:site_id/usage", () => {
   const prune = (now: number) => pruneAt(now, {}, MAIN);
 
   it("the usage of a site refuses an unknown query and times that are no longer stored, and names the field", async () => {

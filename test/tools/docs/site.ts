@@ -1,4 +1,5 @@
 import consoleChinese from "../../../src/assets/console/zh.json";
+import { ADMIN_CHINESE } from "../../../src/tools/docs/admin-table.ts";
 import { headingsBy } from "../../../src/tools/docs/markdown-page.ts";
 import { framedPages, sitePages } from "../../../src/tools/docs/site.tsx";
 import type { Language } from "../../../src/tools/docs/texts.ts";
@@ -29,7 +30,7 @@ export function read(path: string): string {
 export const FILES = Object.keys(TEXTS).filter((path) => path.startsWith("docs/"));
 
 export const openapi = JSON.parse(JSON.stringify(openApiDocument("1.0.0")));
-export const CHINESE: Record<string, string> = { ...consoleChinese, ...docsChinese };
+export const CHINESE: Record<string, string> = { ...consoleChinese, ...ADMIN_CHINESE, ...docsChinese };
 
 /** Makes the site in one language as the build does: its pages, its places for the search, and its files with frames. */
 export function site(language: Language, chinese = CHINESE) {

@@ -20,6 +20,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Add an agent to a site",
+  chinese: "向站点添加客服",
   body: {
     name: "NewAgent",
     fields: {

@@ -21,6 +21,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Rename, enable or disable an agent",
+  chinese: "更改客服：改名、启用或停用",
   body: {
     name: "AgentChange",
     fields: {

@@ -21,6 +21,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "List a site's agents",
+  chinese: "列出站点的客服",
   query: pageQuery(ID_CURSOR),
   response: page("AgentPage"),
   parts: [agent()],

@@ -25,6 +25,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "End the previous secret of an app",
+  chinese: "让应用的旧密钥失效",
   description:
     "From the next request on, only the secret in use verifies. No new secret is made. When there is no previous secret, nothing changes and the answer is the same. The body may be left out.",
   body: overlapEnd(),

@@ -22,6 +22,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Issue an app",
+  chinese: "签发应用",
   description:
     "Makes an appid and a secret for a back end, or takes over those of another service. When a database does not answer, the 503 names an appid that is kept for the site without an app: send the call again with it, or release it.",
   body: {

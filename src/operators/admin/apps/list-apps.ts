@@ -21,6 +21,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "List a site's apps",
+  chinese: "列出站点的应用",
   query: pageQuery(APPID.source),
   response: page("AppPage"),
   parts: [app()],

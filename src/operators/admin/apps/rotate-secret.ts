@@ -26,6 +26,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Rotate an app's secret",
+  chinese: "轮换应用的密钥",
   description:
     "Gives the app a new secret. The one in use verifies too until the overlap ends. While an overlap runs, another rotation is 409 unless `ends` says which secret ends, or `overlap_seconds` is 0. Give `expected_version`, so that a call repeated after a lost answer rotates once. The body may be left out.",
   body: { name: "Rotation", fields: rotation("keeps verifying") },

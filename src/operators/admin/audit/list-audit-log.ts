@@ -94,6 +94,7 @@ export const documentation = (): CallDocumentation => {
   const { cursor, ...paging } = pageQuery(CURSOR);
   return {
     summary: "List what operators did",
+    chinese: "列出运维方的操作",
     description:
       "Merged from all homes. A home that does not answer is named in `homes_down`, and its entries are missing. With several filters, entries that fit all of them. With a filter other than `site_id`, a page reads 10,000 rows at most: it may have fewer items than `limit`, or none, and yet a `next_cursor`.",
     query: {

@@ -61,6 +61,7 @@ export const documentation = (): CallDocumentation => {
   };
   return {
     summary: "Erase a customer",
+    chinese: "抹除一个客户的数据",
     description: [
       "Erases the customer's sessions up to the site's highest id at the first call that erases, with messages, participants and the data of their events, and the customer once no session is left. Bounded steps: send the same call again until `remaining` is 0. A customer who was erased is 200, with nothing erased; one who is unknown and never was erased is 404.",
       "",

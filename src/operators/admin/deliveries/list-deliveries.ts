@@ -37,6 +37,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "List the deliveries to a webhook",
+  chinese: "列出 Webhook 的投递记录",
   query: { ...pageQuery(ID_CURSOR), status: { description: "Only deliveries of this status." } },
   response: page("DeliveryPage"),
   parts: [

@@ -34,6 +34,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Deliver many events again",
+  chinese: "批量重新投递事件",
   description: [
     "The failed and the pending deliveries, or those that the body asks for; also events that the webhook missed while it was disabled, or before it was there. Each begins anew, with 8 attempts, within seconds, in the order of `seq`; when one that is under way fails, the first of 8 follows. Never pings, erased events, events that are kept no more, and what was told about this very webhook.",
     "One call reads up to 5,000 events. Send the same body again with both `until` and `after_seq`, the `until` and the `next_after_seq` of the answer, until `next_after_seq` is null. The body may be left out.",

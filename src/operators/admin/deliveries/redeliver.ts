@@ -23,6 +23,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Deliver an event again",
+  chinese: "重新投递一个事件",
   description:
     "Any event that is kept, also one that this webhook never had. It begins anew, with 8 attempts; when an attempt is under way and fails, the first of 8 follows.",
   response: { name: "Redelivery", fields: { event_id: eventId(), seq: seq() } },

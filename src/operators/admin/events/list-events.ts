@@ -28,6 +28,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Pull a site's events",
+  chinese: "主动拉取站点的事件",
   description:
     "For those who would rather pull than be posted to. Give the highest `seq` that you have as `after`. Events are kept 30 days unless the operator set another time, the newest one always.",
   query: {

@@ -28,6 +28,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "List the apps to look at after a restore",
+  chinese: "列出恢复之后需要检查的应用",
   description:
     "The apps that the home knows otherwise than the directory or KV. Of `main`, also the apps of other homes that no route leads to; a home that does not answer is named in `homes_down`. A page compares at most 5,000 apps: it may have fewer items than `limit`, or none, and yet a `next_cursor`.",
   query: pageQuery(DIVERGENT_CURSOR.source),

@@ -20,6 +20,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "List the homes",
+  chinese: "列出数据库（home）",
   description:
     "Every database that sites can be made in, `main` first, and every home that a site names although none is bound.",
   response: { name: "HomeList", fields: { items: { description: "All of them." } } },

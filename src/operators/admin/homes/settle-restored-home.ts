@@ -44,6 +44,7 @@ export const documentation = (): CallDocumentation => {
   const { id, name, role, site_id, created_at } = tokenWords();
   return {
     summary: "Make a home fit for use after D1 Time Travel",
+    chinese: "用 D1 Time Travel 恢复后，使数据库（home）可以重新使用",
     description:
       "Call it once a closed home was restored, before it is opened. It gives the home the sites that it lost, and lifts the chat ids and the event counts of every site. Of `main`, it also gives the directory the sites and apps of the other homes. The same `settling_id` again lifts nothing more and goes on where the call before stopped; without one, each call lifts. The body may be left out.",
     body: {

@@ -19,6 +19,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Find a refused call by its request id, on any site",
+  chinese: "按请求 ID 在所有站点查找被拒绝的调用",
   description:
     "Asks every home. 404 only when every home has answered; else 503, and `homes_down` names those that did not. Accepted calls are found by their site only. A request id holds its time, so the 404 tells what was around it: `at`, `around` and `left_out`, and `homes_down` if homes do not answer that.",
   response: { name: "RefusalOfSite", fields: { site_id: siteId(), ...refusal() } },

@@ -26,6 +26,7 @@ const CURSOR = "^[1-9][0-9]*:[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]
 
 export const documentation = (): CallDocumentation => ({
   summary: "List a site's refused calls",
+  chinese: "列出站点被拒绝的调用",
   description:
     "The journal: calls of known apps that were refused, for `JOURNAL_DAYS` days. In each minute, the first 20 calls of an app have a row each; further ones share one a second in each isolate, or one a minute while signatures do not verify, and `skipped` counts them. Rows come within seconds, by a queue. With a filter, a page looks at 10,000 rows at most: it may have fewer items than `limit`, or none, and yet a `next_cursor`.",
   query: {

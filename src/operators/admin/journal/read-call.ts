@@ -40,6 +40,7 @@ export const documentation = (): CallDocumentation => {
   const chatId = (description: string) => ({ description, minimum: 1, examples: [900220] });
   return {
     summary: "Find a call of a site by its request id",
+    chinese: "按请求 ID 查找站点的调用",
     description:
       "A refused call while the journal keeps it. An accepted call that opened a session as long as the session is there; another accepted call for 31 minutes. A request id holds its time, so the 404 of an id that is not found tells what was around it: `at`, `around` and `left_out`, and `homes_down` if homes do not answer that.",
     response: { name: "FoundCall" },

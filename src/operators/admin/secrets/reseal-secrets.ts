@@ -25,6 +25,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Seal secrets with the current master key",
+  chinese: "用当前主密钥重新加密密钥",
   description:
     "After MASTER_KEY was changed and the one before put into MASTER_KEY_PREVIOUS: seals anew what the earlier key sealed, 100 apps and webhooks a call. Closed homes are not touched. Call again until `remaining` is 0 and `homes_down` is empty; when `unopened` is 0 too, the earlier key can go.",
   response: {

@@ -40,6 +40,7 @@ export const documentation = (): CallDocumentation => {
   const { sbs, name } = customer.properties;
   return {
     summary: "List a site's sessions",
+    chinese: "列出站点的会话",
     query: {
       ...pageQuery(ID_CURSOR),
       status: { description: "Only sessions of this status." },

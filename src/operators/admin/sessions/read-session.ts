@@ -38,6 +38,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Read everything stored about a session",
+  chinese: "读取会话的全部内容",
   response: { name: "Session", fields: SESSION_PROPERTIES },
   parts: [
     {

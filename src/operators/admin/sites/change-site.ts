@@ -30,6 +30,7 @@ export default adminCall(
 export const documentation = (): CallDocumentation => ({
   summary:
     "Rename, close or open a site, lift its chat ids, turn its events on or off, or set how long it keeps sessions",
+  chinese: "更改站点：改名、关闭或打开、会话编号（chat_id）跳号、开关事件、设置会话保留时间",
   description:
     "Signed calls of a closed site are refused with 503 and use up no `ranstr`. All of the change is made, or nothing. The same call again repairs what was only done in part.",
   body: {

@@ -25,6 +25,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Create a site",
+  chinese: "创建站点",
   description:
     "Makes the site in a home, a database near its callers. It stays there. When the answer was lost, send the same call again: it finishes a site that was begun. A call that was finished makes another site.",
   body: {

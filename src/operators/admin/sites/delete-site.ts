@@ -29,6 +29,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Delete a site",
+  chinese: "删除站点",
   description:
     "Ends a site that is closed; an open one is 409. Its apps are unknown and its webhooks get nothing more from now on. Everything of it is deleted within minutes or hours, in steps that leave the database to others, but not its rows in the audit log. Its appids are kept for 31 days after that. It cannot be called off. Send the same call again after a lost answer or a 503: it goes on. `GET` of the same path says what remains.",
   body: {

@@ -86,6 +86,7 @@ export const documentation = (): CallDocumentation => {
   const { kind: kindOfSession = {}, ...ofSession } = exportedSession();
   return {
     summary: "Export a site",
+    chinese: "导出站点",
     description:
       "What a tenant takes along, as NDJSON: a JSON object a line, whose `kind` says what it is. Agents, apps without secrets, and sessions with messages and participants in the order of their ids; a customer comes before their first session. The last line of each answer is of the kind `end`: call again with its `next` as `after`, until it is null. An answer without that line was cut off: send the same call again. Sessions that are opened or erased meanwhile may be missing, and a customer may come twice.",
     query: {

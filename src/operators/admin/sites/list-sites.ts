@@ -21,6 +21,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "List the sites",
+  chinese: "列出站点",
   query: pageQuery(ID_CURSOR),
   response: page("SitePage"),
   parts: [{ name: "SiteEntry", schema: siteEntrySchema, fields: { ...site().fields, created_at: createdAt() } }],

@@ -54,6 +54,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Read a site",
+  chinese: "读取站点",
   description:
     "The site with its settings, how many of its sessions are older than it keeps them, and how far its deletion is.",
   response: {

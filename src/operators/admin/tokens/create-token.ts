@@ -34,6 +34,7 @@ export const documentation = (): CallDocumentation => {
   const name = newName("What the token is called", "Nightly export");
   return {
     summary: "Make a token for a program",
+    chinese: "为程序创建令牌",
     description:
       "`ast_`, 32 random bytes in base62, and the CRC32 of the characters before it in base62. Only its hash is stored. Each call makes another token: when an answer was lost, delete the token that nobody has.",
     body: {

@@ -16,6 +16,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Delete a token",
+  chinese: "删除令牌",
   description: "From the next call on it opens nothing.",
   refusals: [404],
   row: "204; the token opens nothing from the next call on",

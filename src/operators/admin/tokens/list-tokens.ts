@@ -24,6 +24,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "List the tokens for programs",
+  chinese: "列出程序的令牌",
   description: "Expired ones too, until they are deleted.",
   query: pageQuery("^tok_[0-9a-f]{32}$"),
   response: page("TokenPage"),

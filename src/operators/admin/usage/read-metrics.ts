@@ -21,6 +21,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Read the metrics",
+  chinese: "读取指标",
   description:
     "For a scraper such as Prometheus: counters that only rise, and gauges of each home as the cron saw it last, every five minutes. Reads the directory alone: a silent home delays nothing, and what it said last stands.",
   query: {

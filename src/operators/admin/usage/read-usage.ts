@@ -42,6 +42,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Read a site's usage",
+  chinese: "读取站点的用量",
   description:
     "How many calls came to what, by hours or by days of UTC, and when the apps' secrets were last used. Half an hour behind: no hour or day that begins after `complete_until` is in it, and the one in which it lies is not whole. Hours are kept for 14 days and days for 400. Calls of unknown apps are not counted.",
   query: {

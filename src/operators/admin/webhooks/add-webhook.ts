@@ -21,6 +21,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Add a webhook to a site",
+  chinese: "向站点添加 Webhook",
   description:
     "Has the site's events posted to a URL from now on. The first webhook of a site turns the site's events on. A site has at most 10.",
   body: {

@@ -19,6 +19,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Move, disable or enable a webhook, or choose its events",
+  chinese: "更改 Webhook：更换地址、停用或启用、选择事件",
   description:
     "With another `url`, what is pending goes there at once. Enabling is 409 while what was pending when the webhook was disabled is still being ended, for minutes at most: wait until `pending` is 0.",
   body: {

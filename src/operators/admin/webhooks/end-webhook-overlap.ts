@@ -25,6 +25,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "End the previous secret of a webhook",
+  chinese: "让 Webhook 的旧密钥失效",
   description:
     "From now on, events are signed with the secret in use alone. No new secret is made. When there is no previous secret, nothing changes and the answer is the same. The body may be left out.",
   body: overlapEnd(),

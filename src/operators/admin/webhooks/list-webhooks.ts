@@ -19,6 +19,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "List a site's webhooks",
+  chinese: "列出站点的 Webhook",
   response: page("WebhookPage"),
   parts: [webhook()],
   row: "200 `{items, next_cursor: null}`, all of them, never with a secret. For a viewer `url` is the scheme and the host, `https://hooks.example.com`",

@@ -22,6 +22,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => ({
   summary: "Rotate a webhook's secret",
+  chinese: "轮换 Webhook 的密钥",
   description:
     "Gives the webhook a new secret. Until the overlap ends each event has a signature of both. While an overlap runs, another rotation is 409 unless `ends` says which secret ends, or `overlap_seconds` is 0. Give `expected_version`, so that a call repeated after a lost answer rotates once. The body may be left out.",
   body: { name: "WebhookRotation", fields: rotation("signs too") },
