@@ -24,6 +24,7 @@ const pure = [
   "test/core/signed/{check-freshness,fingerprint,nonce-memory}.test.ts",
   "test/events/{budget,url,schedule,health-of,post,failure-text}.test.ts",
   "test/operators/access/{fetch-certs,person-role,settings}.test.ts",
+  "test/operators/console/pictures.test.ts",
   "test/operators/diagnosis/{check-form,check-timestamp,diagnose-signature}.test.ts",
   "test/operators/http/show.test.ts",
   "test/operators/journal/journal.test.ts",

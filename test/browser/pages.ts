@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { OF_NOTE } from "./big-world/sessions.ts";
 import type { BigWorld } from "./big-world.ts";
 
@@ -32,21 +34,14 @@ const QUERIES: Record<string, string> = {
   "/deliveries/:seq": "/deliveries/202",
 };
 
-/**
- * Every page of the console that has an address. Some pages are there in several states. `test/operators/console/pictures.test.ts`
- * names a call that has no page here.
- */
-export const PAGES: readonly KnownPage[] = [
+/** Pages that need more than the id of a site in their address, and pages in several states. */
+const STATES: readonly KnownPage[] = [
   page("sites", "/", () => "/console"),
-  page("homes", "/homes", () => "/console/homes"),
   page("restored", "/homes/:name/restored", () => "/console/homes/apac/restored"),
   page("lift", "/homes/:name/restored", () => "/console/homes/apac/restored?lift=1000000"),
   page("lift-bad", "/homes/:name/restored", () => "/console/homes/apac/restored?lift=x"),
-  page("signature-check", "/signature-check", () => "/console/signature-check"),
   page("audit-all", "/audit", () => "/console/audit"),
-  page("tokens", "/tokens", () => "/console/tokens"),
   page("token-delete", "/tokens/:token_id/delete", ({ token }) => `/console/tokens/${token}/delete`),
-  page("access", "/access", () => "/console/access"),
   page("search-empty", "/search", () => "/console/search"),
 
   ofSite("overview", "", ""),
@@ -54,15 +49,11 @@ export const PAGES: readonly KnownPage[] = [
   page("overview-empty", "/sites/:site_id", ({ sites }) => sites.empty),
   page("overview-ended", "/sites/:site_id", ({ sites }) => sites.ended),
   page("overview-unfinished", "/sites/:site_id", ({ sites }) => sites.unfinished),
-  ofSite("settings", "/settings", "/settings"),
   page("settings-closed", "/sites/:site_id/settings", ({ sites }) => `${sites.closed}/settings`),
-  ofSite("close", "/close", "/close"),
-  ofSite("events-off", "/events/off", "/events/off"),
-  ofSite("chat-id", "/first-chat-id", "/first-chat-id?first_chat_id=5000000"),
+  ofSite("first-chat-id", "/first-chat-id", "/first-chat-id?first_chat_id=5000000"),
   ofSite("retention", "/retention", "/retention?days=365"),
-  page("delete-site", "/sites/:site_id/delete", ({ sites }) => `${sites.closed}/delete`),
+  page("delete", "/sites/:site_id/delete", ({ sites }) => `${sites.closed}/delete`),
 
-  ofSite("sessions", "/sessions", "/sessions"),
   ofSite("sessions-filtered", "/sessions", "/sessions?status=replied"),
   ofSite("sessions-of-nobody", "/sessions", "/sessions?sbs=nobody"),
   page("sessions-empty", "/sites/:site_id/sessions", ({ sites }) => `${sites.empty}/sessions`),
@@ -74,7 +65,6 @@ export const PAGES: readonly KnownPage[] = [
   ofSite("customer", "/customers", `/customers?chat_id=${OF_NOTE.metadata}`),
   ofSite("erasure", "/customers/erasures/:erasure_id", ({ erasures }) => `/customers/erasures/${erasures[0]}`),
 
-  ofSite("apps", "/apps", "/apps"),
   page("apps-empty", "/sites/:site_id/apps", ({ sites }) => `${sites.empty}/apps`),
   page("apps-unfinished", "/sites/:site_id/apps", ({ sites }) => `${sites.unfinished}/apps`),
   ofApp("app", "", "shop"),
@@ -89,13 +79,11 @@ export const PAGES: readonly KnownPage[] = [
   ofApp("app-revoke", "/revoke", "shop"),
   ofApp("app-release", "/release", "missing"),
 
-  ofSite("agents", "/agents", "/agents"),
   page("agents-empty", "/sites/:site_id/agents", ({ sites }) => `${sites.empty}/agents`),
   ofSite("agents-filtered", "/agents", "/agents?q=a&status=disabled"),
   ofSite("agents-none", "/agents", "/agents?q=nobody"),
   ofSite("agent", "/agents/:id", "/agents/10402"),
 
-  ofSite("webhooks", "/webhooks", "/webhooks"),
   page("webhooks-empty", "/sites/:site_id/webhooks", ({ sites }) => `${sites.empty}/webhooks`),
   ofWebhook("webhook", "", "healthy"),
   ofWebhook("webhook-failing", "", "failing"),
@@ -119,10 +107,37 @@ export const PAGES: readonly KnownPage[] = [
   ofWebhook("webhook-disable", "/disable", "healthy"),
   ofWebhook("webhook-delete", "/delete", "healthy"),
 
-  ofSite("refusals", "/refusals", "/refusals"),
   ofSite("refusals-filtered", "/refusals", "/refusals?reason=signature_mismatch"),
   page("refusals-empty", "/sites/:site_id/refusals", ({ sites }) => `${sites.empty}/refusals`),
   ofSite("call", "/requests/:request_id", ({ refusals }) => `/requests/${refusals[1]?.requestId}`),
-  ofSite("audit", "/audit", "/audit"),
   page("not-found", "", () => "/console/nowhere"),
+];
+
+const CONSOLE = join(import.meta.dirname, "../../src/operators/console");
+
+/** The paths that the console declares and that need no more than the id of a site. */
+const PLAIN = readdirSync(CONSOLE, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith("calls.ts"))
+  .flatMap((file) => [
+    ...readFileSync(join(CONSOLE, file), "utf8").matchAll(
+      /method: "get",\s+path: "\/((?:sites\/:site_id\/)?[\w/-]+)"/g,
+    ),
+  ])
+  .map(([, path = ""]) => path);
+
+/** Paths that redirect, that need no sign-in, or that STATES has under another name. */
+const OTHERS = ["sites", "sign-in", "search", "audit"];
+
+const plain = (path: string): KnownPage => {
+  const [, ofOne] = path.split("sites/:site_id/");
+  if (ofOne === undefined) return page(path, `/${path}`, () => `/console/${path}`);
+  return ofSite(ofOne.replaceAll("/", "-"), `/${ofOne}`, `/${ofOne}`);
+};
+
+/** Every page of the console that has an address. `test/operators/console/pictures.test.ts` names a call that has no page here. */
+export const PAGES: readonly KnownPage[] = [
+  ...PLAIN.filter((path) => !OTHERS.includes(path))
+    .map(plain)
+    .filter(({ name }) => !STATES.some((known) => known.name === name)),
+  ...STATES,
 ];

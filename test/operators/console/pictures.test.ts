@@ -22,3 +22,21 @@ it("every page with a picture is a page of the console", () => {
   const strange = PAGES.filter(({ call }) => call !== "" && !paths.includes(call));
   expect(strange.map(({ name }) => name)).toEqual([]);
 });
+
+const TESTS: string[] = Object.values(
+  import.meta.glob(["./**/*.test.ts", "!./{calls,pictures}.test.ts"], {
+    query: "?raw",
+    import: "default",
+    eager: true,
+  }),
+);
+
+it("every page's address stands in a test of what the page shows, at least its last words", () => {
+  const pages = CONSOLE_CALLS.filter(({ method }) => method === "get").map(({ path }) => path);
+  const untested = pages.filter((path) => {
+    const words = path.split(/:\w+/).findLast((part) => part !== "") ?? "";
+    const end = words.endsWith("/") ? "" : "(?![\\w-])";
+    return !TESTS.some((text) => new RegExp(RegExp.escape(words) + end).test(text));
+  });
+  expect(untested).toEqual([]);
+});
