@@ -9,6 +9,7 @@ import { MOST_ATTEMPTS, nextAttemptAt } from "../src/events/schedule.ts";
 import { ROLES } from "../src/operators/access/role.ts";
 import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../src/operators/admin/calls.ts";
 import { roleMeans } from "../src/operators/console/parts/role-texts.ts";
+import { AUDIT_ACTIONS } from "../src/operators/store/operator-schema.ts";
 import { openApiDocument, PROMISE } from "../src/tools/openapi/document.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../src/tools/openapi/signature-vectors.ts";
 import { anchorsOf, brokenLinks, linksOf, rowsOf } from "./support/markdown.ts";
@@ -452,6 +453,12 @@ describe("the pages on the deployment", () => {
     const view = { t: (english: string, ...values: unknown[]) => english.replace("{0}", String(values[0])) };
     const rows = ROLES.map((role) => [`\`${role}\``, roleMeans(view, role)]);
     expect(told.filter(([role]) => rows.some(([ours]) => ours === role))).toEqual(rows);
+  });
+
+  it("operating.md says of each action of the audit log what its row holds", () => {
+    const [, rows = ""] = OPERATING.split("\n#### What the rows say\n");
+    const said = rows.split("\n### ")[0] ?? "";
+    expect(AUDIT_ACTIONS.filter((action) => !said.includes(`\`${action}\``))).toEqual([]);
   });
 
   it("each reason in operating.md's table of the log exists in the code", () => {

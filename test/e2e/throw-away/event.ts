@@ -109,13 +109,8 @@ $6
   {
     file: "test/simulation/operators/rules/writes.ts",
     red: "simulation",
-    find: /(\n {2}revoke: \{)(.*)\n/,
-    replace: '$1 events: ["+"], deliveries: ["+"],$2\n',
-  },
-  {
-    file: "test/simulation/operators/rules/writes.ts",
-    red: "simulation",
-    find: /(\n {4}case "revoke":\n)/,
-    replace: '$1      if (table === "events" || table === "deliveries") return undefined;\n',
+    find: /(\n {2}revoke: \{)(.*?\n {4}case "revoke":\n)/s,
+    replace:
+      '$1 events: ["+"], deliveries: ["+"],$2      if (table === "events" || table === "deliveries") return undefined;\n',
   },
 ];
