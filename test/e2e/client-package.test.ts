@@ -259,7 +259,12 @@ describe("the installed package", () => {
     }
     const entry = read("client.d.ts");
     const lists = [...entry.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].map(([, list = ""]) => list);
-    const own = [...entry.matchAll(/^export (?:declare )?(?:class|interface) \w+/gm)].map(([text]) => text);
+    const whole = [...entry.matchAll(/^export type \* from "\.\/([\w-]+)\.js"/gm)].map(([, file]) =>
+      read(`${file}.d.ts`),
+    );
+    const own = [entry, ...whole].flatMap(
+      (text) => text.match(/^export (?:declare )?(?:class|interface|type) \w+/gm) ?? [],
+    );
     const exported = new Set([...lists, ...own].flatMap((text) => text.match(/\b[A-Za-z]+(?=,|\s*$)/g) ?? []));
     expect([...exported].filter((name) => !declared.has(name))).toEqual([]);
     const named = [...exported].flatMap((name) => declared.get(name)?.match(/\w+/g) ?? []);
