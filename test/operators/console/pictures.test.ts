@@ -31,7 +31,7 @@ const TESTS: string[] = Object.values(
   }),
 );
 
-it("every page's address stands in a test of what the page shows, at least its last words", () => {
+it("a test of the console names the address of every page, or at least the last words of the address", () => {
   const pages = CONSOLE_CALLS.filter(({ method }) => method === "get").map(({ path }) => path);
   const untested = pages.filter((path) => {
     const words = path.split(/:\w+/).findLast((part) => part !== "") ?? "";

@@ -62,7 +62,7 @@ const CAUSES: Record<OwnEventType, (world: World, worker: DeliveringWorker) => P
 
 describe("an event that no signed call leaves", () => {
   it.each(OWN_EVENT_TYPES)(
-    "has the documented fields, and goes at once to the webhooks that ask for it: %s",
+    "%s has the documented fields, and goes at once to the webhooks that ask for it",
     async (type) => {
       const { sent, EVENTS } = keepingQueue();
       const world = await World.create({ EVENTS }, "apac");
