@@ -9,8 +9,12 @@ import {
   SESSION_NOT_FOUND,
   sessionNotFound,
 } from "../../../../../../src/core/operations/session-rules.ts";
+import type { RuleName } from "../../../../../../src/core/rules.ts";
 import { updateAccepted } from "../../../../../../src/core/store/claim.ts";
 import { sessions } from "../../../../../../src/core/store/schema.ts";
+
+/** The rule that the recipe adds to core/rules.ts. */
+const NOT_BINNED = "not_binned" as RuleName;
 
 /** Throws a session away. This operation only tries the recipe, in a copy of the tree. */
 export default defineOperation({
@@ -28,7 +32,7 @@ export default defineOperation({
     binned_before: {
       when: (v) => sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${isSession(v)} AND ${sessions.status} = 'binned')`,
       code: "state_forbids",
-      violation: () => ({ field: "chat_id", rule: "session_known" }),
+      violation: () => ({ field: "chat_id", rule: NOT_BINNED }),
       past: "The session was thrown away before.",
     },
   },
@@ -46,9 +50,15 @@ export default defineOperation({
 
 export const documentation: Documentation = {
   summary: "Throw a session away",
-  description: "Throws a session of this app's site away.",
+  description: "Throws a session of this app's site away. An extension of this service; the contract does not have it.",
   fields: { chat_id: { description: "The session, as `create_gd` answered it.", examples: [900220] } },
-  examples: { one: { summary: "One session", fields: { chat_id: 900220 }, fingerprint: "" } },
+  examples: {
+    one: {
+      summary: "One session",
+      fields: { chat_id: 900220 },
+      fingerprint: "ad631d0aec5810e8a6df791d02f0c7154cb9dc277d154ab20a9c262e2618e0d3",
+    },
+  },
   answer: { schema: { type: "string", description: "Always empty.", const: "" }, example: "" },
   event: {
     summary: "A session was thrown away",

@@ -33,7 +33,7 @@ const model: OperationModel<AskedFields> = {
       status: 409,
       msg: "当前状态不允许操作",
       ask: ({ chance, site }) => {
-        const binned = site.refusedSessions.get("session_binned") ?? [];
+        const binned = site.refusedSessions.get("binned_before") ?? [];
         return binned.length === 0 ? undefined : { chat_id: chance.one(binned) };
       },
     },
@@ -54,7 +54,7 @@ const model: OperationModel<AskedFields> = {
 
   answer: () => "",
 
-  learn: (site, _, { chat_id }) => noteRefused(site, "session_binned", Number(chat_id)),
+  learn: (site, _, { chat_id }) => noteRefused(site, "binned_before", Number(chat_id)),
 };
 
 export default model;
