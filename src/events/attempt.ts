@@ -8,7 +8,7 @@ import { type Attempt, type AttemptResult, FIRST_IN_LINE } from "./store/deliver
 import { webhookUrlMistake } from "./url.ts";
 
 /** The status with which a receiver says that it wants no more events, ever. */
-const GONE = 410;
+const STATUS_GONE = 410;
 
 export interface EndedAttempt {
   attempt: Attempt;
@@ -54,7 +54,7 @@ export async function makeAttempt(
     return { attempt, result: { ...ended, status: "delivered" }, cause, wasPosted, isGone: false };
   if (type === PING)
     return { attempt, result: { ...ended, status: "failed", againAt: FIRST_IN_LINE }, cause, wasPosted, isGone: false };
-  const isGone = lastStatus === GONE;
+  const isGone = lastStatus === STATUS_GONE;
   const now = unixSeconds(runtime);
   // `attempts` is 0 when the delivery was sent again before its lease was read, as after a lost answer of D1.
   const next = isGone ? null : nextAttemptAt(runtime, Math.max(1, attempts), now, retryAfter);

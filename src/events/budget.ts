@@ -1,10 +1,10 @@
 import type { Runtime } from "../core/runtime.ts";
 
 /** Workers lets six calls of an invocation be in flight, and queues the others. */
-const AT_ONCE = 6;
+const CALLS_AT_ONCE = 6;
 
 /** The most homes of an invocation. Each home needs one place for suspect webhooks and one for the others, so that none waits for ever. */
-export const MOST_HOMES = AT_ONCE / 2;
+export const MOST_HOMES = CALLS_AT_ONCE / 2;
 
 /** The part of a home's places that its suspect webhooks share: two of six places, or one of two or three. */
 const SUSPECT_PART = 1 / 3;
@@ -62,15 +62,15 @@ export class Budget {
   readonly #runtime: Pick<Runtime, "elapsed">;
   readonly #until: number;
   readonly #places: number;
-  #free: number;
-  #calls: number;
+  #freePlaces: number;
+  #callsLeft: number;
 
   /** @param homes the number of homes that share the invocation; at most {@link MOST_HOMES} */
   constructor(runtime: Pick<Runtime, "elapsed">, homes: number) {
     this.#runtime = runtime;
     this.#until = runtime.elapsed() + BEGINNING_MS;
-    this.#places = this.#free = Math.floor(AT_ONCE / homes);
-    this.#calls = Math.floor(MOST_CALLS / homes);
+    this.#places = this.#freePlaces = Math.floor(CALLS_AT_ONCE / homes);
+    this.#callsLeft = Math.floor(MOST_CALLS / homes);
   }
 
   /** How many attempts may be in flight at once. */
@@ -85,7 +85,7 @@ export class Budget {
 
   /** Whether no attempt may begin any more. */
   get isUsedUp(): boolean {
-    return this.#calls < CALLS_OF_AN_ATTEMPT + CALLS_OF_A_TURN || this.timeLeft === 0;
+    return this.#callsLeft < CALLS_OF_AN_ATTEMPT + CALLS_OF_A_TURN || this.timeLeft === 0;
   }
 
   /**
@@ -106,7 +106,7 @@ export class Budget {
     const ofSuspect = shareOfPlaces(forSuspects, 1 / suspects.length);
     const ofOther = shareOfPlaces(this.#places - keptForSuspects, 1 / otherCount);
     const ofOtherWhenSuspect = shareOfPlaces(forSuspects, 1 / otherCount);
-    let free = Math.min(this.#free, Math.floor((this.#calls - CALLS_OF_A_TURN) / CALLS_OF_AN_ATTEMPT));
+    let free = Math.min(this.#freePlaces, Math.floor((this.#callsLeft - CALLS_OF_A_TURN) / CALLS_OF_AN_ATTEMPT));
     let freeForSuspects = forSuspects - inFlightOf(suspects);
     // With pings, suspects may have more than their part, but not the last place while others need one.
     let freeForSuspectsAndPings = this.#places - Math.min(1, otherCount) - inFlightOf(suspects);
@@ -153,19 +153,19 @@ export class Budget {
    * exceed the limit.
    */
   take(places: number): void {
-    this.#free -= places;
-    this.#calls -= CALLS_OF_AN_ATTEMPT * places;
+    this.#freePlaces -= places;
+    this.#callsLeft -= CALLS_OF_AN_ATTEMPT * places;
   }
 
   /** Gives back places that were taken but not used. */
   giveBack(places: number): void {
-    this.#free += places;
-    this.#calls += CALLS_OF_AN_ATTEMPT * places;
+    this.#freePlaces += places;
+    this.#callsLeft += CALLS_OF_AN_ATTEMPT * places;
   }
 
   /** Counts one batch of D1, or one message to the queue. */
   call(): void {
-    this.#calls -= 1;
+    this.#callsLeft -= 1;
   }
 
   /**
@@ -173,8 +173,8 @@ export class Budget {
    * for several attempts.
    */
   end(): void {
-    this.#free += 1;
-    this.#calls += CALLS_OF_AN_ATTEMPT - 1;
+    this.#freePlaces += 1;
+    this.#callsLeft += CALLS_OF_AN_ATTEMPT - 1;
   }
 }
 

@@ -15,7 +15,7 @@ const OVERDUE_SECONDS = 5;
 const MOST_WEBHOOKS = 1_000;
 
 /** The number of homes that are swept at the same time. */
-const AT_ONCE = 5;
+const HOMES_AT_ONCE = 5;
 
 /** The most failing webhooks per home that one run reports to the other webhooks of their sites. */
 const MOST_TOLD = 50;
@@ -55,7 +55,7 @@ export async function sweep(tools: DeliveryTools): Promise<Record<string, string
       }
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
+  await Promise.all(Array.from({ length: HOMES_AT_ONCE }, takeTurns));
   const failed = Object.keys(faults).length > 0;
   telemetry.job({
     job: "sweep",

@@ -14,8 +14,8 @@ import { join } from "node:path";
 import { readOptions } from "../../src/tools/cli/known-options.ts";
 import {
   type BenchResult,
-  goalOf,
-  isMet,
+  goalText,
+  isGoalMet,
   NUMBERS,
   type NumberName,
   shownResult,
@@ -69,8 +69,8 @@ try {
     console.log(`${seconds()}: ${part}`);
     for (const [name, result] of Object.entries(await PARTS[part](bundle)) as [NumberName, BenchResult][]) {
       results[name] = result;
-      const goal = goalOf(name);
-      const beside = goal === "" ? "" : `, goal ${goal}${isMet(name, result) ? "" : ": missed"}`;
+      const goal = goalText(name);
+      const beside = goal === "" ? "" : `, goal ${goal}${isGoalMet(name, result) ? "" : ": missed"}`;
       console.log(`  ${NUMBERS[name].what}: ${shownResult(name, result)}${beside}`);
     }
   }

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import { QUIET } from "../../src/tools/cli/run-wrangler.ts";
+import { QUIET_ENV } from "../../src/tools/cli/run-wrangler.ts";
 import type { RunWrangler } from "./run-main.ts";
 import type { WranglerResult } from "./warm-wrangler-process.ts";
 
@@ -23,7 +23,7 @@ export function warmWrangler(): RunWrangler {
         died.catch(() => {});
       }
       const { CLOUDFLARE_ENV, NODE_ENV, ...own } = process.env;
-      child.send({ args, root, input, env: { ...QUIET, ...own, ...env } });
+      child.send({ args, root, input, env: { ...QUIET_ENV, ...own, ...env } });
       const [{ exitCode, said }] = (await Promise.race([once(child, "message"), died])) as [WranglerResult];
       const textOf = (streams: readonly string[]) =>
         said.flatMap(({ stream, text }) => (streams.includes(stream) ? text : [])).join("");

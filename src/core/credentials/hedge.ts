@@ -25,8 +25,9 @@ export async function firstOfKvAndD1(
   const kvHit = fromKv.then((foundInKv) => foundInKv ?? fromD1);
   // A directory that was restored to an earlier time does not know newer apps. So after its "no such app" the look-up waits briefly
   // for KV's record, which the gate then checks.
-  const orKv = (foundInD1: FoundApp | undefined) => foundInD1 ?? resultWithin(runtime, KV_LATE_MS, kvHit, undefined);
-  const firstAnswer = Promise.any([kvHit, fromD1.then(orKv)]).catch(() => fromD1);
+  const foundOrFromKv = (foundInD1: FoundApp | undefined) =>
+    foundInD1 ?? resultWithin(runtime, KV_LATE_MS, kvHit, undefined);
+  const firstAnswer = Promise.any([kvHit, fromD1.then(foundOrFromKv)]).catch(() => fromD1);
   // A closed home refuses all requests, so KV's record would not help. A call without a turn at D1 has already waited for KV.
   const ended = new Promise<never>((_, refuse) => {
     fromD1.catch((error: unknown) => isRefusedFor(error, "home_closed", "client_limit") && refuse(error));

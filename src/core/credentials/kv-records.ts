@@ -18,7 +18,7 @@ const keyOf = (appid: string) => `app:${appid}`;
 /** The record of an app; undefined when KV is not bound or has no complete record. Rejects when KV fails. */
 export async function readRecord(kv: KVNamespace | undefined, appid: string): Promise<AppRecord | undefined> {
   const record = await kv?.get(keyOf(appid), { type: "json", cacheTtl: CACHE_SECONDS });
-  return isRecordOf(appid, record) ? wholeOf(record) : undefined;
+  return isRecordOf(appid, record) ? withEvents(record) : undefined;
 }
 
 /**
@@ -38,7 +38,7 @@ export async function readRecords(kv: KVNamespace | undefined, appids: string[])
   });
   for (const [i, appid] of appids.entries()) {
     const record = parseText(texts[Math.floor(i / KEYS_PER_READ)]?.get(keyOf(appid)));
-    if (isRecordOf(appid, record)) records.set(appid, wholeOf(record));
+    if (isRecordOf(appid, record)) records.set(appid, withEvents(record));
   }
   return records;
 }
@@ -61,7 +61,7 @@ export async function writeRecord(kv: KVNamespace | undefined, record: AppRecord
 }
 
 /** Fills in `events`, which releases up to 0.1.0 do not write. The gate refuses a wrong guess. */
-const wholeOf = (record: AppRecord): AppRecord => ({ ...record, events: record.events === true });
+const withEvents = (record: AppRecord): AppRecord => ({ ...record, events: record.events === true });
 
 /** Whether KV's value is a complete record. A damaged or older value does not count: `{}` would look like a revoked app. */
 function isRecordOf(appid: string, value: unknown): value is AppRecord {

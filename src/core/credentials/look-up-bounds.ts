@@ -18,7 +18,7 @@ const CONFIRMATIONS_PER_SECOND = 10;
 export class LookUpBounds {
   readonly #runtime: Runtime;
   /** The negative cache: the end times of the look-ups that found nothing new. */
-  readonly #negative = new Map<string, number>();
+  readonly #foundNothingAt = new Map<string, number>();
   /** The time until which each look-up in flight makes others wait. */
   readonly #inFlight = new Map<string, number>();
   readonly #confirmed = new Map<string, { second: number; signatures: Set<string> }>();
@@ -33,13 +33,13 @@ export class LookUpBounds {
    * @param whose      the appid and the address that the look-up is for
    * @param answerBy   when this request stops waiting for another request's look-up
    * @param cachedNews returns what another request has found meanwhile; undefined when there is nothing new
-   * @param look       runs the look-up; undefined when it finds nothing new
+   * @param lookUpNews runs the look-up; undefined when it finds nothing new
    */
   async once<T>(
     whose: string,
     answerBy: number,
     cachedNews: () => T | undefined,
-    look: () => Promise<T | undefined>,
+    lookUpNews: () => Promise<T | undefined>,
   ): Promise<T | undefined> {
     while (this.#isInFlight(whose) && this.#runtime.elapsed() < answerBy) await sleep(this.#runtime, IN_FLIGHT_POLL_MS);
     const meanwhile = cachedNews();
@@ -47,12 +47,12 @@ export class LookUpBounds {
     if (this.#isInNegativeCache(whose)) return undefined;
     remember(this.#inFlight, whose, this.#runtime.now() + IN_FLIGHT_MS);
     try {
-      const news = await look();
+      const news = await lookUpNews();
       if (news !== undefined) return news;
     } finally {
       this.#inFlight.delete(whose);
     }
-    remember(this.#negative, whose, this.#runtime.now());
+    remember(this.#foundNothingAt, whose, this.#runtime.now());
     return undefined;
   }
 
@@ -76,6 +76,6 @@ export class LookUpBounds {
   }
 
   #isInNegativeCache(whose: string): boolean {
-    return this.#runtime.now() < (this.#negative.get(whose) ?? 0) + NEGATIVE_CACHE_MS;
+    return this.#runtime.now() < (this.#foundNothingAt.get(whose) ?? 0) + NEGATIVE_CACHE_MS;
   }
 }

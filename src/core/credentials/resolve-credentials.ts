@@ -64,7 +64,7 @@ export class CredentialResolver {
     const { trust, bound, cached, client, signature } = question;
     const { appid } = cached;
     const isElsewhere = ({ siteId, home }: Credentials) => siteId !== cached.siteId || home !== cached.home;
-    const [isNews, look] =
+    const [isNews, lookUpRecord] =
       trust === "directory"
         ? [isElsewhere, () => this.#askDirectory(bindings, cached, lifetime)]
         : [
@@ -73,11 +73,13 @@ export class CredentialResolver {
           ];
     switch (bound) {
       case "none":
-        return this.#cachedNews(appid, isNews) ?? look();
+        return this.#cachedNews(appid, isNews) ?? lookUpRecord();
       case "address":
-        return this.#once(`${appid} ${client} ${trust}`, appid, lifetime, isNews, look);
+        return this.#once(`${appid} ${client} ${trust}`, appid, lifetime, isNews, lookUpRecord);
       case "signature":
-        return this.#bounds.mayConfirm(appid, String(signature)) ? look() : { credentials: cached, source: "isolate" };
+        return this.#bounds.mayConfirm(appid, String(signature))
+          ? lookUpRecord()
+          : { credentials: cached, source: "isolate" };
     }
   }
 
@@ -95,10 +97,10 @@ export class CredentialResolver {
     appid: string,
     { answerBy }: Lifetime,
     isNews: (found: Credentials) => boolean,
-    look: () => Promise<FoundApp | undefined>,
+    lookUpRecord: () => Promise<FoundApp | undefined>,
   ): Promise<FoundApp | undefined> {
     const lookForNews = async () => {
-      const app = await look();
+      const app = await lookUpRecord();
       return app !== undefined && isNews(app.credentials) ? app : undefined;
     };
     return this.#bounds.once(whose, answerBy, () => this.#cachedNews(appid, isNews), lookForNews);

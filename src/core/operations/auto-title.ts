@@ -13,7 +13,7 @@ const FIRST_SENTENCE =
   /^[^\p{Sentence_Terminal}.\u2024\ufe52\uff0e\r\n\u0085\u2028\u2029]*(?:[\p{Sentence_Terminal}.]*$|\.+ +(?=[A-Z\u4e00-\u9fff])|[!?\u3002\uff01\uff1f]+ *(?=[\w\u4e00-\u9fff]))/u;
 
 /** Printable ASCII: each character is one grapheme, so no Intl.Segmenter is needed. */
-const PLAIN = /^[\x20-\x7e]*$/;
+const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 
 /**
  * The automatic title of a session: the first sentence of its first message, on one line. A cut is always between graphemes, never
@@ -44,7 +44,7 @@ function firstSentence(text: string): string {
 }
 
 function* graphemesOf(line: string): Iterable<string> {
-  if (PLAIN.test(line)) yield* line;
+  if (PRINTABLE_ASCII.test(line)) yield* line;
   else for (const { segment } of segmenter("grapheme").segment(line)) yield segment;
 }
 

@@ -55,8 +55,8 @@ export async function authenticate(found: FoundApp | undefined, request: SignedB
   }
   const { credentials, source } = found;
   const { appid, siteId, home, events, keys } = credentials;
-  const inForce = keys.filter((key) => key.expiresAt > request.now);
-  const result = await verifySignature(request.body, request.signature, inForce);
+  const keysInForce = keys.filter((key) => key.expiresAt > request.now);
+  const result = await verifySignature(request.body, request.signature, keysInForce);
   if (!result.ok) return result;
   return { ok: true, caller: { appid, siteId, home, source, credentials, events, secretVersion: result.key.version } };
 }

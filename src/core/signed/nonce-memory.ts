@@ -1,7 +1,7 @@
 import type { Runtime } from "../runtime.ts";
 
 /** The most entries of each of the two Maps. One Map takes about 1 MB with usual ranstr, 4 MB with the longest. */
-const MOST = 5_000;
+const MOST_NONCES = 5_000;
 
 /**
  * The used ranstr that this isolate knows: the last 5,000 to 10,000. Their replays cost no call of KV or D1. D1 decides about all other
@@ -27,7 +27,7 @@ export class NonceMemory {
 
   /** @param expiresAt Unix seconds */
   add(appid: string, ranstr: string, expiresAt: number): void {
-    if (this.#newer.size >= MOST) {
+    if (this.#newer.size >= MOST_NONCES) {
       this.#older = this.#newer;
       this.#newer = new Map();
     }
@@ -48,7 +48,7 @@ export class NonceMemory {
    */
   begin(appid: string, ranstr: string, until: number): () => void {
     if (this.isInFlight(appid, ranstr)) return () => {};
-    if (this.#inFlight.size >= MOST) this.#inFlight.clear();
+    if (this.#inFlight.size >= MOST_NONCES) this.#inFlight.clear();
     const key = nonceKey(appid, ranstr);
     const mark = { until };
     this.#inFlight.set(key, mark);

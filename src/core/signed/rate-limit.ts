@@ -11,7 +11,7 @@ export const LIMIT_PERIOD = 10;
 export const CLIENT_LIMIT_PERIOD = 60;
 
 /** How many exceeded limits an isolate remembers. */
-const MOST = 10_000;
+const MOST_EXCEEDED = 10_000;
 
 /**
  * The kinds of a client's failures. Each kind has its own count, so that an exceeded limit of one kind leaves the others open.
@@ -65,7 +65,7 @@ export class ExceededLimits {
     this.#until.delete(key);
     this.#until.set(key, this.#runtime.now() + seconds * 1000);
     for (const oldest of this.#until.keys()) {
-      if (this.#until.size <= MOST) break;
+      if (this.#until.size <= MOST_EXCEEDED) break;
       this.#until.delete(oldest);
     }
     return false;

@@ -26,8 +26,8 @@ export function readFields(body: ArrayBuffer, digitsOf: string | undefined): Res
     const { reason, value } = parsed;
     if (value === undefined)
       return unreadableBody(reason, violationOfBytes(VIOLATION_OF_MISTAKE[reason], new Uint8Array(body)));
-    const how = isJson(value) ? ({ sentAs: "json_text" } as const) : sentAs("json_object", value);
-    return unreadableBody(reason, { ...VIOLATION_OF_MISTAKE[reason], ...how });
+    const sentForm = isJson(value) ? ({ sentAs: "json_text" } as const) : sentAs("json_object", value);
+    return unreadableBody(reason, { ...VIOLATION_OF_MISTAKE[reason], ...sentForm });
   }
   const { appid } = parsed.object;
   if (isAppid(appid)) return ok(parsed.object as Fields);

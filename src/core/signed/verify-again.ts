@@ -24,7 +24,7 @@ interface VerificationWay {
 /** The time for confirming the caller of a request that is refused anyway, or for confirming that an app is in a closed home. */
 const CONFIRM_LIMIT_MS = 1_000;
 
-const AGAIN: Record<VerificationCause, VerificationWay> = {
+const WAY_OF_CAUSE: Record<VerificationCause, VerificationWay> = {
   // The app may have left the closed home, and a record of KV could be forged. The directory is not asked when it is closed itself.
   home_closed: { trust: "directory", bound: "address", waitMs: CONFIRM_LIMIT_MS, keepKnownRecord: "on any error" },
   // The secret may have been rotated, or a restore may have undone a revocation.
@@ -55,7 +55,7 @@ export async function lookAgain(
   knownApp: FoundApp,
   cause: VerificationCause,
 ): Promise<FoundApp | undefined> {
-  const { trust, bound, waitMs = Number.POSITIVE_INFINITY, evenFromD1, keepKnownRecord } = AGAIN[cause];
+  const { trust, bound, waitMs = Number.POSITIVE_INFINITY, evenFromD1, keepKnownRecord } = WAY_OF_CAUSE[cause];
   if (knownApp.source === "d1" && evenFromD1 !== true) return knownApp;
   const answerBy = Math.min(lifetime.answerBy, runtime.elapsed() + waitMs);
   const question = { trust, bound, cached: knownApp.credentials, client, signature: signed.signature };

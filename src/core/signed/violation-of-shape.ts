@@ -2,7 +2,7 @@ import type { BrokenRule } from "../fields.ts";
 import type { Violation } from "../rules.ts";
 import { sentAs } from "../sent-as.ts";
 
-const RIGHT = /^[0-9a-f]{64}$/i;
+const SIGNATURE_SHAPE = /^[0-9a-f]{64}$/i;
 const PREFIX = /^(?:hmac[-_ ]?)?sha-?256[=: ] *|^0x/i;
 /** Base64 of the 32 bytes, or of the 64 hex digits. */
 const BASE64 = /^(?:[\w+/-]{43}=?|[\w+/-]{86}(?:==)?)$/;
@@ -12,7 +12,7 @@ const BASE64 = /^(?:[\w+/-]{43}=?|[\w+/-]{86}(?:==)?)$/;
  * quotes nothing of it, so every caller may read it before the signature is verified.
  */
 export function violationOfShape(signature: string | undefined): Violation | undefined {
-  if (signature !== undefined && RIGHT.test(signature)) return undefined;
+  if (signature !== undefined && SIGNATURE_SHAPE.test(signature)) return undefined;
   return { field: "x-chat-signature", ...brokenBy(signature) };
 }
 

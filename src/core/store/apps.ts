@@ -9,7 +9,7 @@ export type App = typeof apps.$inferSelect;
 /** The site belongs to an app's key: the same appid in another home is another app. */
 export type AppKey = Pick<App, "siteId" | "appid">;
 
-const { name, createdAt, ...ROW } = getTableColumns(apps);
+const { name, createdAt, ...APP_ROW_COLUMNS } = getTableColumns(apps);
 
 /**
  * Whether the app's site has events. A subquery, so that it fits into every read of `apps`. Its names are raw: where drizzle reads from
@@ -18,17 +18,20 @@ const { name, createdAt, ...ROW } = getTableColumns(apps);
 const EVENTS = sql<boolean>`(SELECT home_sites.events FROM home_sites WHERE home_sites.site_id = apps.site_id)`;
 
 /** The columns of an {@link AppRow}, for drizzle's queries. */
-export const APP_ROW = { ...ROW, events: EVENTS.mapWith(homeSites.events).as("site_events") };
+export const APP_ROW = { ...APP_ROW_COLUMNS, events: EVENTS.mapWith(homeSites.events).as("site_events") };
 
 /** An app as stored, with sealed secrets, and whether its site has events. Times are Unix seconds. */
-export type AppRow = Pick<App, keyof typeof ROW> & { events: boolean };
+export type AppRow = Pick<App, keyof typeof APP_ROW_COLUMNS> & { events: boolean };
 
 /** An {@link AppRow} as {@link appColumns} read it. */
 export type ReadApp = Omit<AppRow, "events"> & { events: number };
 
 /** The columns of a {@link ReadApp}, for statements. */
 export const appColumns: SQL = sql.join(
-  [...Object.entries(ROW).map(([name, column]) => sql`${column} AS ${sql.identifier(name)}`), sql`${EVENTS} AS events`],
+  [
+    ...Object.entries(APP_ROW_COLUMNS).map(([name, column]) => sql`${column} AS ${sql.identifier(name)}`),
+    sql`${EVENTS} AS events`,
+  ],
   sql`, `,
 );
 

@@ -5,22 +5,22 @@ import type { TryWatch } from "./run-batch.ts";
 type HereOrElsewhere<T, Place> = { answer: T } | { elsewhere: Place };
 
 /**
- * Asks a database that may be the wrong one, because a cache named it. `look` starts after the first try without an answer, and runs
+ * Asks a database that may be the wrong one, because a cache named it. `findPlace` starts after the first try without an answer, and runs
  * beside the further tries. So a slow database gets all its tries, and a database that hangs does not use up the time. No further try
- * begins after `look` has found a place.
+ * begins after `findPlace` has found a place.
  *
  * @param ask  asks with retries and passes them the watch
- * @param look finds another place, or undefined when this place is right. It is called at most once. Its errors count as undefined
+ * @param findPlace finds another place, or undefined when this place is right. It is called at most once. Its errors count as undefined
  * @throws any error of `ask`, when no other place was found
  */
 export async function hereOrElsewhere<T, Place>(
   ask: (watch: TryWatch) => Promise<T>,
-  look: () => Promise<Place | undefined>,
+  findPlace: () => Promise<Place | undefined>,
 ): Promise<HereOrElsewhere<T, Place>> {
   const otherPlace = Promise.withResolvers<{ elsewhere: Place }>();
   let [lookResult, isPlaceFound]: [Promise<Place | undefined> | undefined, boolean] = [undefined, false];
   const lookOnce = () => {
-    lookResult ??= look().catch(() => undefined);
+    lookResult ??= findPlace().catch(() => undefined);
     return lookResult;
   };
   const onFault = () => {

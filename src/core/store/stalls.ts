@@ -87,8 +87,8 @@ export class Stalls {
 }
 
 function isStalled(firsts: readonly number[], now: number): boolean {
-  const [first = now, ofAnother = now] = [firsts[0], firsts[TRIES]];
-  return now - first >= SILENT_MS && now - ofAnother >= TRY_LIMIT_MS;
+  const [first = now, firstOfAnother = now] = [firsts[0], firsts[TRIES]];
+  return now - first >= SILENT_MS && now - firstOfAnother >= TRY_LIMIT_MS;
 }
 
 type AskDatabase = <T>(call: () => Promise<T>) => Promise<T>;

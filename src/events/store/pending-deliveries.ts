@@ -63,8 +63,8 @@ export async function makeDue(
   url: string,
   now: number,
 ): Promise<boolean> {
-  const isThere = and(isWebhook(key), eq(webhooks.url, url), eq(webhooks.status, "enabled"));
-  const { meta } = await withRetries(runtime, () => makeDueWhere(db, key, now, isThere));
+  const isEnabledWebhook = and(isWebhook(key), eq(webhooks.url, url), eq(webhooks.status, "enabled"));
+  const { meta } = await withRetries(runtime, () => makeDueWhere(db, key, now, isEnabledWebhook));
   return meta.changes === MOST_ENDED;
 }
 

@@ -23,7 +23,7 @@ const nextPending = (after: ReturnType<typeof sql>) => sql`(SELECT json_array(${
 /**
  * The last value is higher than any time, so the search jumps over all rows of the webhook. Without it SQLite would read each row.
  */
-const AFTER = sql`(${next.siteId}, ${next.webhookId}, ${next.nextAttemptAt}) > (waiting.key ->> 0, waiting.key ->> 1, 9007199254740991)`;
+const IS_AFTER = sql`(${next.siteId}, ${next.webhookId}, ${next.nextAttemptAt}) > (waiting.key ->> 0, waiting.key ->> 1, 9007199254740991)`;
 
 /**
  * Selects webhooks with a delivery that was due at `dueBefore`, failing webhooks that need an event, and disabled or deleted webhooks with
@@ -34,7 +34,7 @@ export const selectWaiting: Statement<{ dueBefore: number; now: number; limit: n
   (v) => sql`WITH RECURSIVE waiting(key) AS (
       SELECT ${nextPending(sql`true`)}
       UNION ALL
-      SELECT ${nextPending(AFTER)}
+      SELECT ${nextPending(IS_AFTER)}
       FROM waiting WHERE waiting.key IS NOT NULL),
     webhook AS (
       SELECT waiting.key ->> 0 AS siteId, waiting.key ->> 1 AS webhookId, ${webhooks.status} AS status,

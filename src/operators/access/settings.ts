@@ -33,7 +33,7 @@ export interface SignInSettings {
   accessFault: string | undefined;
 }
 
-const LISTS = { viewer: "CONSOLE_VIEWERS", operator: "CONSOLE_OPERATORS", owner: "CONSOLE_OWNERS" } as const;
+const SETTING_OF_ROLE = { viewer: "CONSOLE_VIEWERS", operator: "CONSOLE_OPERATORS", owner: "CONSOLE_OWNERS" } as const;
 
 const TEAM_DOMAIN = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.cloudflareaccess\.com$/;
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
@@ -58,7 +58,7 @@ export function accessSettings(env: AccessVars): SignInSettings {
   if (/[\s,]/.test(audience)) return shutConsole(signIn, "ACCESS_AUD holds a blank or a comma");
   const issuer = `https://${teamDomain}`;
   const certsUrl = loopbackUrl(env.ACCESS_CERTS_URL) ?? `${issuer}/cdn-cgi/access/certs`;
-  const entriesOf = (role: keyof typeof LISTS) => readRoleList(env[LISTS[role]]).entries;
+  const entriesOf = (role: keyof typeof SETTING_OF_ROLE) => readRoleList(env[SETTING_OF_ROLE[role]]).entries;
   const roles = { viewer: entriesOf("viewer"), operator: entriesOf("operator"), owner: entriesOf("owner") };
   return { signIn, access: { issuer, audience, certsUrl, roles }, accessFault: undefined };
 }
@@ -67,11 +67,11 @@ export function accessSettings(env: AccessVars): SignInSettings {
 export function accessWarnings({ signIn, access, accessFault }: SignInSettings, env: AccessVars): string[] {
   if (signIn === "token") return [];
   if (access === undefined) return [`${accessFault}: nobody can sign in to the console by Cloudflare Access`];
-  const unusable = Object.values(LISTS)
+  const unusable = Object.values(SETTING_OF_ROLE)
     .filter((list) => readRoleList(env[list]).unusable > 0)
     .map((list) => `${list} has an entry that is no e-mail address and not like *@example.com: it counts for nobody`);
   const isEmpty = Object.values(access.roles).every((entries) => entries.length === 0);
-  const nobody = `${Object.values(LISTS).join(", ")} name nobody: everybody who comes by Cloudflare Access is refused`;
+  const nobody = `${Object.values(SETTING_OF_ROLE).join(", ")} name nobody: everybody who comes by Cloudflare Access is refused`;
   return isEmpty ? [...unusable, nobody] : unusable;
 }
 

@@ -1,6 +1,6 @@
-/** Returns the path when it is a page of the console, and `otherwise` for any other path. A form must not lead to another website or to the sign-out. */
-export function consolePath(path: string | undefined, otherwise = "/console"): string {
-  return path !== undefined && /^\/console(?!\/sign-out\b)(?:\/[\w-]+)*(?:\?[!-~]*)?$/.test(path) ? path : otherwise;
+/** Returns the path when it is a page of the console, and `fallback` for any other path. A form must not lead to another website or to the sign-out. */
+export function consolePath(path: string | undefined, fallback = "/console"): string {
+  return path !== undefined && /^\/console(?!\/sign-out\b)(?:\/[\w-]+)*(?:\?[!-~]*)?$/.test(path) ? path : fallback;
 }
 
 /** A path and query with a parameter set. Without a value, the parameter is removed. */

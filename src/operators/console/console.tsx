@@ -18,11 +18,11 @@ import { askToSignIn } from "./sign-in/sign-in-pages.tsx";
 import { askedLanguage, viewOf } from "./view.ts";
 
 const SELF_ONLY = ["style-src", "script-src", "form-action"].map((directive) => `${directive} 'self'`);
-const NOTHING = ["default-src", "frame-ancestors", "base-uri"].map((directive) => `${directive} 'none'`);
+const POLICY_WITHOUT_SOURCES = ["default-src", "frame-ancestors", "base-uri"].map((directive) => `${directive} 'none'`);
 
 /** The headers of every answer, also of refusals and redirects. */
 const HEADERS = [
-  ["content-security-policy", [...NOTHING, ...SELF_ONLY, "img-src 'self'"].join("; ")],
+  ["content-security-policy", [...POLICY_WITHOUT_SOURCES, ...SELF_ONLY, "img-src 'self'"].join("; ")],
   ["cache-control", "no-store"],
   ["x-content-type-options", "nosniff"],
   ["x-frame-options", "DENY"],

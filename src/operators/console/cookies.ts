@@ -17,7 +17,7 @@ export function hostCookie(name: string, value: string, maxAgeSeconds: number): 
 }
 
 /** The host names at which browsers accept Secure cookies over plain http too. */
-const LOCAL = /(^|\.)localhost\.?$|^127(\.\d+){3}$|^\[::1\]$/;
+const LOCAL_HOST = /(^|\.)localhost\.?$|^127(\.\d+){3}$|^\[::1\]$/;
 
 /**
  * Whether the browser drops the cookies of this console, because its address is plain http. A tunnel may end TLS in front of the
@@ -25,7 +25,7 @@ const LOCAL = /(^|\.)localhost\.?$|^127(\.\d+){3}$|^\[::1\]$/;
  */
 export function dropsCookies({ url, headers }: Request): boolean {
   const at = URL.parse(headers.get("origin") ?? (headers.has("sec-fetch-site") ? "" : url));
-  return at?.protocol === "http:" && !LOCAL.test(at.hostname);
+  return at?.protocol === "http:" && !LOCAL_HOST.test(at.hostname);
 }
 
 export const languageCookie = (language: "en" | "zh"): string => hostCookie(LANGUAGE_COOKIE, language, YEAR_SECONDS);

@@ -59,7 +59,7 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
     language,
     t: (english, ...values) =>
       (texts[english] ?? english).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? "")),
-    here: hereOf(c.req.url),
+    here: pathAndQuery(c.req.url),
     session: undefined,
     refused: undefined,
     may: () => false,
@@ -73,7 +73,7 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
 }
 
 /** Path and query without the language, so that a link with one language and the switch to the other do not contradict each other. */
-function hereOf(address: string): string {
+function pathAndQuery(address: string): string {
   const { pathname, search, searchParams } = new URL(address);
   return searchParams.has("lang") ? withParameter(pathname + search, "lang") : pathname + search;
 }
@@ -133,7 +133,7 @@ function timeZoneOf(request: Request): string {
  *
  * @param now Unix seconds
  */
-export function startsOf(now: number, timeZone: string): { day: number; week: number } {
+export function startOfDayAndWeek(now: number, timeZone: string): { day: number; week: number } {
   const midnight = (at: number) => {
     const local = at + offsetAt(at, timeZone);
     const start = local - (((local % 86_400) + 86_400) % 86_400);

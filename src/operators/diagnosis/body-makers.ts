@@ -56,7 +56,7 @@ const ENCODINGS: ((text: string) => string)[] = [
 ];
 
 /** The ways to write a list in a query string, besides JSON. The last one leaves the list out. */
-const LISTS: ((name: string, items: string[]) => Pair[])[] = [
+const LIST_WRITINGS: ((name: string, items: string[]) => Pair[])[] = [
   (name, items) => items.map((item) => [name, item]),
   (name, items) => items.map((item) => [`${name}[]`, item]),
   (name, items) => items.map((item, n) => [`${name}[${n}]`, item]),
@@ -79,7 +79,7 @@ export function queriesOf({ tree, pairs: all }: MakerInput, order: "sorted" | "a
   if (tree === undefined || all.length > MOST_PAIRS) return [];
   const itemsOf = tree.members.map(({ value }) => (value.kind === "array" ? value.items : undefined));
   const isShort = itemsOf.flatMap((items) => items ?? []).length <= MOST_PAIRS;
-  const forms = LISTS.slice(0, lists || !isShort ? 0 : undefined).map((listOf) =>
+  const forms = LIST_WRITINGS.slice(0, lists || !isShort ? 0 : undefined).map((listOf) =>
     all.flatMap((pair, n) => {
       const items = itemsOf[n];
       return items ? listOf(pair[0], items.map(plainOf)) : [pair];

@@ -135,7 +135,7 @@ function answerOf(refused: CheckStep | undefined): Answer {
 }
 
 /** Characters that a secret gets at its ends when it is copied. An issued secret has none of them. */
-const EDGES = /^[\s"'`]|[\s"'`]$/;
+const BLANK_OR_QUOTE_AT_EDGE = /^[\s"'`]|[\s"'`]$/;
 
 async function signatureStep(request: CallersRequest): Promise<{ step: CheckStep; conditions: Finding[] }> {
   const { body, signature, secret, appid, operation, operations = [], lineEndsKept = true, now } = request;
@@ -153,7 +153,7 @@ async function signatureStep(request: CallersRequest): Promise<{ step: CheckStep
   const { findings, valid, match } = await diagnoseSignature(pasted, secrets, documented, now);
   const ends = valid && match !== undefined ? lineEndsOf(match.body) : undefined;
   const conditions: Finding[] = [
-    ...(EDGES.test(secret) ? [{ name: "secret_edges", words: WORDS.secret_edges }] : []),
+    ...(BLANK_OR_QUOTE_AT_EDGE.test(secret) ? [{ name: "secret_edges", words: WORDS.secret_edges }] : []),
     ...(ends ? [{ name: "line_ends", words: WORDS.line_ends, values: [ends.fits, ends.other] }] : []),
   ];
   const [first, ...more] = findings.map(

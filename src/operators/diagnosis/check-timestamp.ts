@@ -17,9 +17,15 @@ const WORDS = {
     "It is {0} ahead; {1} s are allowed. Set the sender's clock. Is it a local time, taken for UTC?",
 } as const;
 
-const SPANS = { days: "{0} d", hours: "{0} h", hoursAndMinutes: "{0} h {1} min", minutes: "{0} min", seconds: "{0} s" };
+const SPAN_WORDS = {
+  days: "{0} d",
+  hours: "{0} h",
+  hoursAndMinutes: "{0} h {1} min",
+  minutes: "{0} min",
+  seconds: "{0} s",
+};
 
-export const TIMESTAMP_TEXTS: readonly string[] = [...Object.values(WORDS), ...Object.values(SPANS)];
+export const TIMESTAMP_TEXTS: readonly string[] = [...Object.values(WORDS), ...Object.values(SPAN_WORDS)];
 
 /** The offsets of time zones that are not whole hours from UTC, in seconds. */
 const ODD_ZONES = [3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75].map((hours) => hours * 3_600);
@@ -62,12 +68,12 @@ function zoneOffset(distance: number): number | undefined {
 
 /** A time span in words: below two minutes in seconds, below two days in hours and minutes, above that in days. */
 function spanWords(seconds: number): Words {
-  if (seconds < 120) return { words: SPANS.seconds, values: [seconds] };
-  if (seconds >= 172_800) return { words: SPANS.days, values: [Math.round(seconds / 86_400)] };
+  if (seconds < 120) return { words: SPAN_WORDS.seconds, values: [seconds] };
+  if (seconds >= 172_800) return { words: SPAN_WORDS.days, values: [Math.round(seconds / 86_400)] };
   const minutes = Math.round(seconds / 60);
-  if (minutes < 60) return { words: SPANS.minutes, values: [minutes] };
+  if (minutes < 60) return { words: SPAN_WORDS.minutes, values: [minutes] };
   const hours = Math.floor(minutes / 60);
   return minutes % 60 === 0
-    ? { words: SPANS.hours, values: [hours] }
-    : { words: SPANS.hoursAndMinutes, values: [hours, minutes % 60] };
+    ? { words: SPAN_WORDS.hours, values: [hours] }
+    : { words: SPAN_WORDS.hoursAndMinutes, values: [hours, minutes % 60] };
 }

@@ -47,10 +47,10 @@ class UnreadableJson {
 }
 
 const BLANKS = /[ \t\n\r]*/y;
-const INSIDE = String.raw`[^"\\\0-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\0-\x1f]*)*`;
-const STRING = new RegExp(`"${INSIDE}"`, "y");
-const UNFINISHED = new RegExp(`"${INSIDE}`, "y");
-const PLAIN = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.+-])|(?:true|false|null)(?!\w)/y;
+const INSIDE_STRING = String.raw`[^"\\\0-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\0-\x1f]*)*`;
+const STRING = new RegExp(`"${INSIDE_STRING}"`, "y");
+const UNFINISHED = new RegExp(`"${INSIDE_STRING}`, "y");
+const NUMBER_OR_LITERAL = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.+-])|(?:true|false|null)(?!\w)/y;
 
 /** Reads a text that should be one JSON value. For any other text, returns the first fault and its place. */
 export function readTree(text: string): ReadTree {
@@ -87,7 +87,7 @@ class JsonReader {
     if (next === "{") return { kind: "object", members: this.list("}", () => this.member(level)) };
     if (next === "[") return { kind: "array", items: this.list("]", () => this.value(level + 1)) };
     if (next === '"') return this.string();
-    const raw = this.token(PLAIN);
+    const raw = this.token(NUMBER_OR_LITERAL);
     if (raw === undefined) this.failAtValue(next);
     return { kind: "plain", raw };
   }

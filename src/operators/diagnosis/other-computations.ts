@@ -31,10 +31,10 @@ interface ComputationRow {
   make: (given: ComputationInput) => Promise<string>;
 }
 
-const PLAIN = "It is a plain {0} hash. Sign with HMAC-SHA256: the secret is its key, the body its message.";
+const PLAIN_HASH_WORDS = "It is a plain {0} hash. Sign with HMAC-SHA256: the secret is its key, the body its message.";
 const plainHash = (text: (given: ComputationInput) => string): ComputationRow => ({
   name: "plain_hash",
-  words: PLAIN,
+  words: PLAIN_HASH_WORDS,
   make: (inputs) => hashHex(inputs.hash, encode(text(inputs))),
 });
 

@@ -119,9 +119,9 @@ function refuseRepeated(url: string): void {
  * @throws ServiceError `not_found` for what belongs to another site; `forbidden`, reason `token_of_one_site` or `role_too_low`
  */
 async function admit(c: OperatorContext, { role, scope, endedToo }: Declaration): Promise<Site | undefined> {
-  const { onlySite, role: theirs } = identityOf(c);
-  const isTooLow = role !== "anyone" && !isAtLeast(theirs, role);
-  if (isTooLow && onlySite === undefined) throw roleTooLow(role, theirs);
+  const { onlySite, role: ownRole } = identityOf(c);
+  const isTooLow = role !== "anyone" && !isAtLeast(ownRole, role);
+  if (isTooLow && onlySite === undefined) throw roleTooLow(role, ownRole);
   const site = scope === "site" ? await siteOf(c) : undefined;
   if (site !== undefined && hasEnded(site) && endedToo !== true) throw siteUnknown();
   if (onlySite !== undefined) {
@@ -129,7 +129,7 @@ async function admit(c: OperatorContext, { role, scope, endedToo }: Declaration)
     if (scope === "app" && siteOfApp(c) !== onlySite) throw appUnknown();
     if (scope === "deployment") throw ofOneSite();
   }
-  if (isTooLow) throw roleTooLow(role, theirs);
+  if (isTooLow) throw roleTooLow(role, ownRole);
   if (site !== undefined) c.set("site", site);
   return site;
 }

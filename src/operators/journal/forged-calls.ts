@@ -1,5 +1,5 @@
 import type { Refusal } from "../store/home/refusals.ts";
-import { waitIn } from "./journal.ts";
+import { addWaitingCall } from "./journal.ts";
 
 /** The most rows that unverified calls of an app get in a minute, from all isolates together. One isolate sends 21 rows a minute. */
 const MOST_ROWS = 40;
@@ -47,7 +47,7 @@ export function takeRows(knownCalls: ForgedCalls, home: string, refusals: readon
     if (each.rows < MOST_ROWS) {
       each.rows++;
       rows.push(row);
-    } else waitIn(each.over, row);
+    } else addWaitingCall(each.over, row);
   }
   const keep = () => {
     for (const key of ended.keys()) knownCalls.delete(key);

@@ -98,7 +98,7 @@ export class Journal {
     }
     const calls = this.#unplaced.get(call.appid) ?? new Map<string, UnplacedRefusal>();
     keepNewest(this.#unplaced, call.appid, calls);
-    waitIn(calls, call);
+    addWaitingCall(calls, call);
   }
 
   /** Sets where an app is. Its calls that waited for this get rows. Each request of a known app calls this, so it is cheap. */
@@ -121,7 +121,7 @@ export class Journal {
     if (app.minute !== minute) Object.assign(app, { minute, ownLeft: OWN_ROWS });
     if (app.calls.size === 0) app.sharedAt = Math.max(app.sharedAt, this.#runtime.elapsed() + SHARED_ROWS[kind].wait);
     keepNewest(this.#apps, key, app);
-    const callKey = waitIn(app.calls, { ...refusal, ...place });
+    const callKey = addWaitingCall(app.calls, { ...refusal, ...place });
     if (app.ownLeft > 0 && this.#giveRow(app, callKey)) app.ownLeft--;
     this.#nextRowAt = Math.min(this.#nextRowAt, this.#giveRows(app, key));
   }
@@ -210,7 +210,7 @@ function keepNewest<T>(apps: Map<string, T>, key: string, app: T): void {
 }
 
 /** Lets a call wait for its row. It replaces the waiting call of the same operation and reason, and counts it. @returns its key */
-export function waitIn<T extends UnplacedRefusal>(calls: Map<string, T>, refusal: T): string {
+export function addWaitingCall<T extends UnplacedRefusal>(calls: Map<string, T>, refusal: T): string {
   const callKey = `${refusal.operation} ${refusal.reason}`;
   const before = calls.get(callKey);
   const skipped = refusal.skipped + (before === undefined ? 0 : before.skipped + 1);

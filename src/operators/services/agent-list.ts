@@ -108,7 +108,7 @@ export interface ListInput {
  * the number 0, because the operator sees no list with their numbers.
  */
 export async function checkAgentList(ctx: ServiceContext, { site, list, right = "" }: ListInput): Promise<AgentList> {
-  const { agents, bad } = parseBoth(list, right);
+  const { agents, bad } = parseListAndRight(list, right);
   const takenIds = new Set(
     await selectTakenAgents(
       homeOf(ctx, site),
@@ -125,7 +125,7 @@ export async function checkAgentList(ctx: ServiceContext, { site, list, right = 
   };
 }
 
-function parseBoth(list: string, right: string): AgentList {
+function parseListAndRight(list: string, right: string): AgentList {
   const before = parseAgentList(right);
   const { agents, bad } = parseAgentList(list, before.agents);
   const unnumbered = <Line extends { line: number }>(lines: Line[]) => lines.map((line) => ({ ...line, line: 0 }));
@@ -140,7 +140,7 @@ function parseBoth(list: string, right: string): AgentList {
  *   `agent_taken`
  */
 export async function importAgents(ctx: ServiceContext, { site, list, right = "" }: ListInput): Promise<number> {
-  const { agents, bad } = parseBoth(list, right);
+  const { agents, bad } = parseListAndRight(list, right);
   if (bad.length > 0 || agents.length === 0) throw new ServiceError("invalid_input", { reason: "agent_list_invalid" });
   await createAgents(ctx, { site, agents: agents.map(({ id, name }) => ({ id, name })) });
   return agents.length;

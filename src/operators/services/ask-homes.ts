@@ -4,7 +4,7 @@ import { type Runtime, withinTime } from "../../core/runtime.ts";
 import { databaseFault, TRY_LIMIT_MS } from "../../core/store/run-batch.ts";
 
 /** Workers lets six calls of an invocation wait at once and queues the others. The sixth is left for calls to KV and the like. */
-const AT_ONCE = 5;
+const HOMES_AT_ONCE = 5;
 
 /** Less than WHOLE_LIMIT_MS: otherwise one silent home would turn the answers of the others into a 503. */
 const ALL_LIMIT_MS = 6_000;
@@ -59,7 +59,7 @@ export async function inTurns<Item, Result>(
   const takeTurns = async () => {
     for (const [place, item] of queue) results[place] = await work(item);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
+  await Promise.all(Array.from({ length: HOMES_AT_ONCE }, takeTurns));
   return results;
 }
 

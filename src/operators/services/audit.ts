@@ -72,7 +72,7 @@ export async function listAuditLog(
   checkOrder(filter);
   const only = siteId === undefined ? undefined : (await findSite(ctx, { siteId })).home;
   const homes = [...ctx.config.homes].filter(
-    ([home]) => (only === undefined || home === only || home === MAIN_HOME) && before.get(home) !== READ_OUT,
+    ([home]) => (only === undefined || home === only || home === MAIN_HOME) && before.get(home) !== WHOLLY_READ,
   );
   const searches = filter.until === undefined ? 0 : homes.filter(([home]) => !before.has(home)).length;
   // Divided by 2, because a home reads its rows twice.
@@ -88,7 +88,7 @@ export async function listAuditLog(
     if (isFull || !isEntry(row)) {
       for (const [name, { entries, readTo }] of answers)
         if (!readTo && entries.every(({ id }) => id >= (before.get(name) ?? Number.MAX_SAFE_INTEGER)))
-          before.set(name, READ_OUT);
+          before.set(name, WHOLLY_READ);
       return {
         items,
         nextCursor: writeCursor(before),
@@ -204,7 +204,7 @@ function whoOf({ actor, whoKind, whoId, whoName }: Pick<AuditEntry, "actor" | "w
 }
 
 /** The place in a home whose entries are all listed: the next pages do not ask it. */
-const READ_OUT = 0;
+const WHOLLY_READ = 0;
 
 /** For each home, the next page continues below this id: `main:120,apac:7`. */
 const writeCursor = (before: ReadonlyMap<string, number>): string =>

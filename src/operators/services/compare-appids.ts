@@ -19,7 +19,7 @@ export interface AppidDifference {
 }
 
 /** The weight of one slip. It is more than all slight differences of an appid weigh together. */
-const SLIP = 1_000;
+const COST_OF_SLIP = 1_000;
 
 const LOOKALIKES: Record<string, string> = { o: "0", l: "1", i: "1" };
 
@@ -66,19 +66,19 @@ export function compareAppids(givenAppid: string, existing: string): AppidDiffer
 }
 
 function cheapestStep(a: string[], b: string[], i: number, j: number, at: (i: number, j: number) => number) {
-  const [mine = "", other = ""] = [a[i - 1], b[j - 1]];
-  const folded = foldedCharacter(mine) === foldedCharacter(other);
-  const isSwapped = mine !== other && mine === b[j - 2] && a[i - 2] === other;
+  const [ownCharacter = "", otherCharacter = ""] = [a[i - 1], b[j - 1]];
+  const folded = foldedCharacter(ownCharacter) === foldedCharacter(otherCharacter);
+  const isSwapped = ownCharacter !== otherCharacter && ownCharacter === b[j - 2] && a[i - 2] === otherCharacter;
   const choices: [cost: number, step: EditStep][] = [
     i > 0 && j > 0
       ? [
-          at(i - 1, j - 1) + (mine === other ? 0 : folded ? 1 : SLIP),
-          mine === other ? "same" : folded ? "folded" : "changed",
+          at(i - 1, j - 1) + (ownCharacter === otherCharacter ? 0 : folded ? 1 : COST_OF_SLIP),
+          ownCharacter === otherCharacter ? "same" : folded ? "folded" : "changed",
         ]
       : [Number.POSITIVE_INFINITY, "changed"],
-    [at(i - 1, j) + (isForeign(mine) ? 1 : SLIP), "added"],
-    [at(i, j - 1) + SLIP, "missing"],
-    [isSwapped ? at(i - 2, j - 2) + SLIP : Number.POSITIVE_INFINITY, "swapped"],
+    [at(i - 1, j) + (isForeign(ownCharacter) ? 1 : COST_OF_SLIP), "added"],
+    [at(i, j - 1) + COST_OF_SLIP, "missing"],
+    [isSwapped ? at(i - 2, j - 2) + COST_OF_SLIP : Number.POSITIVE_INFINITY, "swapped"],
   ];
   const [[cost, step] = [0, "same" as EditStep]] = choices.sort(([x], [y]) => x - y);
   return { cost, step };
@@ -102,11 +102,11 @@ function differenceOf(a: string[], b: string[], steps: EditStep[]): AppidDiffere
   };
   let [i, j] = [0, 0];
   for (const step of steps) {
-    const [mine = "", other = ""] = [a[i], b[j]];
+    const [ownCharacter = "", otherCharacter = ""] = [a[i], b[j]];
     if (step === "folded") {
-      if (mine.toLowerCase() === other.toLowerCase()) difference.letterCase = true;
+      if (ownCharacter.toLowerCase() === otherCharacter.toLowerCase()) difference.letterCase = true;
       else difference.lookalikes = true;
-    } else if (step === "added" && isForeign(mine)) difference.foreign = true;
+    } else if (step === "added" && isForeign(ownCharacter)) difference.foreign = true;
     else if (step !== "same") difference.slips++;
     const wide = step === "swapped" ? 2 : 1;
     i = takePart(a, difference.givenParts, i, step === "missing" ? 0 : wide, step !== "same");

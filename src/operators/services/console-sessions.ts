@@ -35,13 +35,13 @@ export interface ConsoleSession {
 /** How long a sign-in is valid: 12 hours. */
 export const SIGNED_IN_SECONDS = 43_200;
 
-const LABEL = "agent-session console v2";
+const HASH_LABEL = "agent-session console v2";
 const encoder = new TextEncoder();
 
 /** A key derived by HKDF: a cookie then tells nothing about the token, and a new token makes old cookies invalid. */
 export async function consoleKey(adminToken: string): Promise<CryptoKey> {
   const token = await crypto.subtle.importKey("raw", encoder.encode(adminToken), "HKDF", false, ["deriveKey"]);
-  const derivation = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: encoder.encode(LABEL) };
+  const derivation = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: encoder.encode(HASH_LABEL) };
   const purpose = { name: "HMAC", hash: "SHA-256", length: 256 };
   return crypto.subtle.deriveKey(derivation, token, purpose, false, ["sign", "verify"]);
 }
@@ -143,13 +143,13 @@ const whoOf = ({ whoKind, whoId, whoName }: ConsoleSessionRow): Who =>
   whoKind === null || whoId === null ? ROOT.who : { kind: whoKind, id: whoId, name: whoName ?? whoId };
 
 /** The id of the person whose sessions the operator sees and ends: undefined for everyone's. */
-const theirsOnly = ({ identity }: ServiceContext): string | undefined =>
+const onlyOwnPerson = ({ identity }: ServiceContext): string | undefined =>
   identity?.role === "owner" ? undefined : (identity?.who.id ?? "");
 
 /** The open console sessions, the last used first. An owner's list has everyone's; other operators see only their own. */
 export async function listConsoleSessions(ctx: ServiceContext): Promise<OpenSession[]> {
   const { config, now } = ctx;
-  const rows = await selectConsoleSessions(config.directory, now, theirsOnly(ctx), MOST_LISTED_SESSIONS);
+  const rows = await selectConsoleSessions(config.directory, now, onlyOwnPerson(ctx), MOST_LISTED_SESSIONS);
   return rows.map((row) => {
     const { id, browser, address, createdAt, lastUsedAt } = row;
     return { name: sessionName(id), who: whoOf(row), browser, address, createdAt, lastUsedAt };
@@ -167,7 +167,7 @@ export async function endConsoleSession(ctx: ServiceContext, { name }: { name: s
   const { runtime, config, now } = ctx;
   const isName = /^[0-9a-f]{16}$/.test(name);
   const row = isName ? await selectSessionOfName(runtime, config.directory, name) : undefined;
-  if (row === undefined || ![undefined, whoOf(row).id].includes(theirsOnly(ctx))) throw consoleSessionUnknown();
+  if (row === undefined || ![undefined, whoOf(row).id].includes(onlyOwnPerson(ctx))) throw consoleSessionUnknown();
   if (row.endedAt !== null || row.expiresAt <= now) return false;
   await updateSessionEnded(runtime, config.directory, row, "operator.session_ended", authorOf(ctx));
   return true;

@@ -78,8 +78,8 @@ export async function hashCheck(ctx: ServiceContext): Promise<HashCheck> {
   const rows = await allKeys(ctx);
   return async (hash, siteId, externalId) => {
     const keys = rows.filter(({ id }) => hash.startsWith(`${id}.`));
-    const theirs = await (await firstOpened(keyring, keys))?.hasher(siteId, externalId);
-    return theirs === undefined ? undefined : theirs === hash;
+    const hashOfOpenedKey = await (await firstOpened(keyring, keys))?.hasher(siteId, externalId);
+    return hashOfOpenedKey === undefined ? undefined : hashOfOpenedKey === hash;
   };
 }
 

@@ -112,8 +112,8 @@ async function keptBy(
   const deletions: KnownDeletion[] = [];
   for (const { site_id: siteId, deletion_id: id, hash } of keptDeletions) {
     for (const its of config.homes.keys()) {
-      const isIts = await check(hash, siteId, deletionText({ home: its, id }));
-      if (isIts ?? its === (homes.get(siteId) ?? (here.has(siteId) ? home : undefined)))
+      const isHashOfHome = await check(hash, siteId, deletionText({ home: its, id }));
+      if (isHashOfHome ?? its === (homes.get(siteId) ?? (here.has(siteId) ? home : undefined)))
         deletions.push({ siteId, id, home: its, begunAt: now, doneAt: null });
     }
   }

@@ -65,7 +65,9 @@ export async function listDivergentApps(
     const shown = divergentApps.slice(0, limit - items.length);
     items.push(...shown);
     place =
-      shown.length < divergentApps.length ? after(place, shown.at(-1) ?? FIRST) : nextPlace(place, lastApp, otherHomes);
+      shown.length < divergentApps.length
+        ? after(place, shown.at(-1) ?? FIRST_ROUTE)
+        : nextPlace(place, lastApp, otherHomes);
     compared += comparedApps;
     if (items.length >= limit || compared >= MOST_COMPARED || runtime.elapsed() >= answerBy) break;
   }
@@ -81,7 +83,7 @@ interface ComparedChunk {
   isDown?: boolean;
 }
 
-const NOTHING: ComparedChunk = { divergentApps: [], comparedApps: 0, lastApp: undefined };
+const NOTHING_COMPARED: ComparedChunk = { divergentApps: [], comparedApps: 0, lastApp: undefined };
 
 const compareChunk = (ctx: ServiceContext, home: string, place: ComparisonPlace): Promise<ComparedChunk> =>
   "home" in place ? compareUnrouted(ctx, place.home, place.placeAfter) : compareRouted(ctx, home, place.placeAfter);
@@ -89,7 +91,7 @@ const compareChunk = (ctx: ServiceContext, home: string, place: ComparisonPlace)
 async function compareRouted(ctx: ServiceContext, home: string, after: string): Promise<ComparedChunk> {
   const { config } = ctx;
   const routes = await selectRoutesAfter(config.directory, home, after, CHUNK);
-  if (routes.length === 0) return NOTHING;
+  if (routes.length === 0) return NOTHING_COMPARED;
   const apps = await selectAppsOf(homeDatabase(config, home), routes);
   const records = await readRecords(
     config.credentials,
@@ -117,13 +119,13 @@ async function compareUnrouted(ctx: ServiceContext, home: string, after: Route):
   const only: [string, D1Database][] = [[home, homeDatabase(config, home)]];
   const { answers } = await askHomes(ctx, (db) => selectAppsAfter(db, after, CHUNK), only);
   const apps = answers.get(home);
-  if (apps === undefined) return { ...NOTHING, isDown: true };
+  if (apps === undefined) return { ...NOTHING_COMPARED, isDown: true };
   const unrouted = apps.length === 0 ? [] : await selectUnroutedOf(config.directory, home, apps);
   const divergentApps = unrouted.map((app) => ({ ...app, why: "unrouted" as const }));
   return { divergentApps, comparedApps: apps.length, lastApp: apps.length < CHUNK ? undefined : apps.at(-1) };
 }
 
-const FIRST: Route = { siteId: 0, appid: "" };
+const FIRST_ROUTE: Route = { siteId: 0, appid: "" };
 
 const after = (place: ComparisonPlace, { appid, siteId }: Route): ComparisonPlace =>
   "home" in place ? { home: place.home, placeAfter: { siteId, appid } } : { placeAfter: appid };
@@ -132,7 +134,7 @@ const after = (place: ComparisonPlace, { appid, siteId }: Route): ComparisonPlac
 function nextPlace(place: ComparisonPlace, last: Route | undefined, otherHomes: string[]): ComparisonPlace | undefined {
   if (last !== undefined) return after(place, last);
   const home = otherHomes["home" in place ? otherHomes.indexOf(place.home) + 1 : 0];
-  return home === undefined ? undefined : { home, placeAfter: FIRST };
+  return home === undefined ? undefined : { home, placeAfter: FIRST_ROUTE };
 }
 
 const cursorOf = (place: ComparisonPlace): string =>

@@ -6,7 +6,7 @@ import { selectHomesOf } from "../store/directory/sites.ts";
 import { bringBackErasure, isOpen, selectCustomersOf, selectDone, selectErasureById } from "../store/home/erasures.ts";
 import { type ListedReceipt, listReceipts, readReceipt } from "../store/kv-erasures.ts";
 import { type HashCheck, hashCheck } from "./customer-hash.ts";
-import { CHAT_IDS_PER_RECEIPT, goOn } from "./erase-customer.ts";
+import { CHAT_IDS_PER_RECEIPT, continueStep } from "./erase-customer.ts";
 import { fromKv } from "./remember-floors.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -67,7 +67,7 @@ export async function eraseAgain(
     isOver ||= ctx.runtime.elapsed() >= answerBy;
     let outcome: ErasureOutcome = "left";
     try {
-      if (!isOver && check !== undefined) outcome = await carryOut(ctx, { home, db }, parts, check, answerBy);
+      if (!isOver && check !== undefined) outcome = await eraseOneAgain(ctx, { home, db }, parts, check, answerBy);
     } catch (error) {
       if (!isOutOfCalls(error)) throw error;
       isOver = true;
@@ -136,7 +136,7 @@ const nameOf = ({ siteId, erasureId }: Pick<ReceiptPart, "siteId" | "erasureId">
 /** The result of an erasure: `nothing` when no customer was brought back. */
 type ErasureOutcome = "done" | "left" | "nothing";
 
-async function carryOut(
+async function eraseOneAgain(
   ctx: ServiceContext,
   { home, db }: RestoredHome,
   parts: [ReceiptPart, ...ReceiptPart[]],
@@ -159,19 +159,19 @@ async function carryOut(
   const chatIds = isTrusted && !isKeyKnown ? chatIdsByErasure.trusted : chatIdsByErasure.chatIds;
   const customers = await selectCustomersOf(db, siteId, chatIds);
   if (!isTrusted && !isKeyKnown && customers.size > 0) return leave("a receipt in KV has a hash of an unknown key");
-  const theirs: string[] = [];
+  const chatIdsOfCustomer: string[] = [];
   for (const each of customers) {
     // A home that was opened before it was settled may have given an id twice, so the session may be another customer's.
-    if (!isKeyKnown || (await check(hash, siteId, each)) === true) theirs.push(each);
+    if (!isKeyKnown || (await check(hash, siteId, each)) === true) chatIdsOfCustomer.push(each);
   }
-  const [externalId = null, another] = theirs;
+  const [externalId = null, another] = chatIdsOfCustomer;
   if (another !== undefined) return leave("a receipt has a hash of an unknown key, and several customers its sessions");
   const key = { siteId, hash, id: erasureId };
   let progress = await bringBackErasure(ctx.runtime, db, { ...key, externalId, until }, ctx.now);
   if (progress === undefined || !isOpen(progress)) return "nothing";
   while (isOpen(progress) && ctx.runtime.elapsed() < answerBy) {
     const before = progress;
-    progress = (await goOn(ctx, { id: siteId, home }, db, progress, answerBy, true)).erasure;
+    progress = (await continueStep(ctx, { id: siteId, home }, db, progress, answerBy, true)).erasure;
     // The time was too short for another step.
     if (progress.step === before.step && progress.listedTo === before.listedTo) break;
   }

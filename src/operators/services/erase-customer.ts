@@ -83,7 +83,7 @@ export interface CustomerErasure {
   receipts: Receipt[] | undefined;
 }
 
-const NOTHING = Object.fromEntries(ERASED.map((what) => [what, 0])) as ErasedRows;
+const NOTHING_ERASED = Object.fromEntries(ERASED.map((what) => [what, 0])) as ErasedRows;
 
 /**
  * Erases a customer with all sessions that exist at the first call that erases, in bounded steps: call again until `remaining` is 0.
@@ -103,7 +103,7 @@ export async function eraseCustomer(
   const key = { siteId: site.id, hash, id: newRequestId(runtime) };
   const begunErasure = await beginErasure(runtime, db, { ...key, externalId }, authorOf(ctx), answerBy);
   if (begunErasure === undefined) throw customerUnknown();
-  const erasure = await goOnNow(ctx, site, db, begunErasure);
+  const erasure = await continueAndAnswer(ctx, site, db, begunErasure);
   const since = { siteId: site.id, externalId, listedTo: begunErasure.until, until: Number.MAX_SAFE_INTEGER };
   return { ...erasure, isBack: (await selectUnlisted(db, since, 1)).length > 0 };
 }
@@ -128,16 +128,16 @@ export async function continueErasure(
   const begunErasure = isUntouched
     ? await beginErasure(runtime, db, storedErasure, authorOf(ctx), answerBy)
     : storedErasure;
-  return goOnNow(ctx, site, db, begunErasure ?? storedErasure);
+  return continueAndAnswer(ctx, site, db, begunErasure ?? storedErasure);
 }
 
-async function goOnNow(
+async function continueAndAnswer(
   ctx: ServiceContext,
   site: Site,
   db: D1Database,
   begunErasure: Erasure,
 ): Promise<CustomerErasure> {
-  const { erasure, erased, toldWebhooks } = await goOn(ctx, site, db, begunErasure, ctx.answerBy);
+  const { erasure, erased, toldWebhooks } = await continueStep(ctx, site, db, begunErasure, ctx.answerBy);
   for (const webhook of toldWebhooks) notifyQueueOf(ctx, site, webhook);
   return answerOf(ctx, site, erasure, erased);
 }
@@ -149,7 +149,7 @@ export async function readErasure(
 ): Promise<CustomerErasure & { sbs: string | null }> {
   const erasure = await selectErasureById(homeOf(ctx, site), site.id, erasureId);
   if (erasure === undefined) throw erasureUnknown();
-  return { ...(await answerOf(ctx, site, erasure, NOTHING)), sbs: erasure.externalId };
+  return { ...(await answerOf(ctx, site, erasure, NOTHING_ERASED)), sbs: erasure.externalId };
 }
 
 interface ErasureProgress {
@@ -166,7 +166,7 @@ interface ErasureProgress {
  * @param hasReceipts whether the operator of a deployment without KV has the receipts already
  * @throws ServiceError `unavailable` also when the home was restored meanwhile and has lost the erasure
  */
-export async function goOn(
+export async function continueStep(
   ctx: ServiceContext,
   site: Pick<Site, "id" | "home">,
   db: D1Database,
@@ -189,7 +189,7 @@ export async function goOn(
   // The operator must get the receipts before anything is deleted.
   const mustWait = parts === PARTS_PER_CALL || (parts > 0 && !hasReceipts && areKeptByOperator(ctx));
   if (!isOpen(erasure) || erasure.listedTo < erasure.until || mustWait || !lasts()) {
-    return { erasure, erased: NOTHING, toldWebhooks: [] };
+    return { erasure, erased: NOTHING_ERASED, toldWebhooks: [] };
   }
   const nextStep = await findStep(runtime, db, erasure, SESSION_EVENT_TYPES, answerBy);
   await nameAgain(ctx, site, db, erasure, nextStep.chatIds, answerBy);
@@ -300,8 +300,8 @@ async function recipientsOf(ctx: ServiceContext, site: Site, erasure: Erasure): 
   const recipients = [...ids].map((id) => {
     const webhook = present.find((each) => each.id === id);
     const { delivered = 0, attempted = 0, told = 0 } = webhooks[id] ?? {};
-    const takesIt = hasEvents && webhook?.status === "enabled" && webhook.events.includes(SESSION_ERASED);
-    const isTold = sessions === 0 ? isOpen(erasure) && takesIt : told === sessions;
+    const takesErasedEvents = hasEvents && webhook?.status === "enabled" && webhook.events.includes(SESSION_ERASED);
+    const isTold = sessions === 0 ? isOpen(erasure) && takesErasedEvents : told === sessions;
     return { id, url: webhook?.url ?? null, delivered, attempted, told: webhook !== undefined && isTold };
   });
   return recipients.filter(({ url, delivered, attempted }) => url !== null || delivered + attempted > 0);

@@ -88,9 +88,9 @@ interface DueEvent {
  *
  * @throws ServiceError `not_found`; `conflict`, reason `webhook_disabled`
  */
-export async function pingWebhook(ctx: ServiceContext, which: WebhookOf): Promise<DueEvent> {
-  await requireEnabled(ctx, which);
-  const { site, webhookId: id } = which;
+export async function pingWebhook(ctx: ServiceContext, webhookOf: WebhookOf): Promise<DueEvent> {
+  await requireEnabled(ctx, webhookOf);
+  const { site, webhookId: id } = webhookOf;
   const eventId = newEventId(ctx.runtime);
   const seq = await insertPing(homeOf(ctx, site), { siteId: site.id, id }, eventId, authorOf(ctx));
   if (seq === undefined) throw webhookDisabled();

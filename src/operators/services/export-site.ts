@@ -30,7 +30,7 @@ const STAGES = ["agents", "apps", "sessions"] as const;
 type ExportStage = (typeof STAGES)[number];
 
 /** For each stage, the key before its first item. */
-const FIRST: Record<ExportStage, string> = { agents: "0", apps: "", sessions: "0" };
+const FIRST_KEYS: Record<ExportStage, string> = { agents: "0", apps: "", sessions: "0" };
 
 /** Where an export continues: after this key of this stage. */
 interface ExportPlace {
@@ -70,7 +70,7 @@ export async function exportSite(
   };
   let rowsLeft = limit;
   for (const stage of STAGES.slice(STAGES.indexOf(begin.stage))) {
-    const key = stage === begin.stage ? begin.key : FIRST[stage];
+    const key = stage === begin.stage ? begin.key : FIRST_KEYS[stage];
     // One item more than wanted shows that there are more.
     let rows: { id: string | number }[];
     if (stage === "agents") rows = exported.agents = await selectAgents(db, site.id, Number(key), rowsLeft + 1);
@@ -108,7 +108,7 @@ function withoutLast({ ids, sessions, customers, ...others }: ExportedSessions):
 const nameOf = ({ id }: Site, { stage, key }: ExportPlace): string => `${id}.${stage}.${key}`;
 
 function placeOf({ id }: Site, after: string | undefined): ExportPlace {
-  if (after === undefined) return { stage: "agents", key: FIRST.agents };
+  if (after === undefined) return { stage: "agents", key: FIRST_KEYS.agents };
   const [siteId, name, key = "", more] = after.split(".");
   const stage = STAGES.find((each) => each === name);
   const isKey = stage === "apps" ? key === "" || APPID.test(key) : /^\d{1,16}$/.test(key);

@@ -5,12 +5,12 @@ import type { ServiceContext } from "./service-context.ts";
 const HOME_LIMIT_BYTES = 10_000_000_000;
 
 /** The alert AgentSessionHomeFilling warns from this share of the limit. */
-const FILLING = 0.7;
+const FILLING_FROM = 0.7;
 
 const DAY = 86_400;
 
 /** The longest time until the end of next month. */
-const SOON_SECONDS = 62 * DAY;
+const FULL_SOON_SECONDS = 62 * DAY;
 
 /** Sizes of fewer days do not show the growth: a database grows in steps, and deleted rows leave room in it. */
 const MEASURED_SECONDS = 3 * DAY;
@@ -48,13 +48,18 @@ function fillOf(home: string, size: HomeSize | undefined, now: number): HomeFill
   const { at = null, bytes = null } = size ?? {};
   const unknown = { home, bytes, limit: HOME_LIMIT_BYTES, at, growth: null, from: null, since: null, fullAt: null };
   if (size === undefined || at === null || bytes === null) return { ...unknown, isFilling: false };
-  const isLarge = bytes >= FILLING * HOME_LIMIT_BYTES;
+  const isLarge = bytes >= FILLING_FROM * HOME_LIMIT_BYTES;
   const measured = growthOf(size, at, bytes);
   if (measured === undefined) return { ...unknown, isFilling: isLarge };
   const { growth } = measured;
   const bytesLeft = Math.max(0, HOME_LIMIT_BYTES - bytes);
   const fullAt = growth > 0 ? Math.round(at + (bytesLeft / growth) * DAY) : null;
-  return { ...unknown, ...measured, fullAt, isFilling: isLarge || (fullAt !== null && fullAt <= now + SOON_SECONDS) };
+  return {
+    ...unknown,
+    ...measured,
+    fullAt,
+    isFilling: isLarge || (fullAt !== null && fullAt <= now + FULL_SOON_SECONDS),
+  };
 }
 
 function growthOf({ sizes: [first], firstSiteAt }: HomeSize, at: number, bytes: number) {

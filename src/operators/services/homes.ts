@@ -159,7 +159,7 @@ export async function reconcileHome(
     throw reconciliationEnded();
   // `skipIds` skips once for each reconciliation. A site that only a retry copies gets `skip` here.
   if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);
-  const remembered = begunAt === undefined ? await recallTokens(ctx, db, reconciliation) : NOTHING;
+  const remembered = begunAt === undefined ? await recallTokens(ctx, db, reconciliation) : NO_FLOORS;
   const { skipped, sites, at, siteIdFloor } = await skipIds(db, reconciliation, remembered, authorOf(ctx));
   const floors = await selectFloors(db);
   if (home !== MAIN_HOME) await keepInDirectory(directory, reconciliation, floors, authorOf(ctx));
@@ -194,7 +194,7 @@ export async function reconcileHome(
 }
 
 /** The floors for a reconciliation that skipped ids before: it had read KV's floors then, and the home has them. */
-const NOTHING: RememberedFloors = { floors: [], highestSite: 0 };
+const NO_FLOORS: RememberedFloors = { floors: [], highestSite: 0 };
 
 /**
  * Reads the floors that KV has for a home whose sites are back. A floor is raised in D1 before it is written to KV. So it does not matter

@@ -74,7 +74,7 @@ export async function identifyBearer(
   const identity = identityOf(row);
   memory.rememberToken(hash, identity, row.expiresAt);
   await countCall(ctx, id, isRead);
-  noteUse(ctx, row);
+  noteTokenUse(ctx, row);
   return { identity, foundByDirectory: rest };
 }
 
@@ -98,7 +98,7 @@ const identityOf = ({ id, name, role, siteId }: TokenRow): Identity => ({
   onlySite: siteId ?? undefined,
 });
 
-function noteUse(ctx: ServiceContext, { id, lastUsedAt }: TokenRow): void {
+function noteTokenUse(ctx: ServiceContext, { id, lastUsedAt }: TokenRow): void {
   const hour = hourOf(ctx.now);
   if ((lastUsedAt ?? 0) < hour) writeLater(ctx, () => updateTokenUsed(ctx.config.directory, id, hour));
 }

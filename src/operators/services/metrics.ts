@@ -18,12 +18,12 @@ export const metricsQuerySchema = z.strictObject({
 type SiteCounter = Counter & { siteId?: number };
 
 /** Answers that are no refusals. */
-const DONE = ["ok", "repeated"];
+const ACCEPTED_OUTCOMES = ["ok", "repeated"];
 
 /** The series that exist from the beginning, at 0: a scraper does not see the first rise of a series that it does not know. */
-const KNOWN = {
+const KNOWN_LABELS = {
   calls: OPERATIONS.flatMap(({ wireName }) =>
-    [...DONE, "refused"].map((outcome) => ({ operation: wireName, outcome })),
+    [...ACCEPTED_OUTCOMES, "refused"].map((outcome) => ({ operation: wireName, outcome })),
   ),
   refusals: REFUSAL_REASONS.map((reason) => ({ reason })),
   events: [...EVENT_TYPES, PING].map((type) => ({ type })),
@@ -55,7 +55,7 @@ export async function readMetricFamilies(
     ...knownHomes.get(home),
   }));
   // Homes that are no longer bound have no gauges, because nothing new is known of them. Their counters still count.
-  const shown = by === "site" ? { of: ofSites, known: undefined } : { of: whole, known: KNOWN };
+  const shown = by === "site" ? { of: ofSites, known: undefined } : { of: whole, known: KNOWN_LABELS };
   return [...counterFamilies(whole, shown), ...gaugeFamilies(homeMetrics, unbound, ctx.now), partFamily(parts)];
 }
 
@@ -71,14 +71,14 @@ const partFamily = (parts: PartStates): MetricFamily => ({
 
 function counterFamilies(
   whole: readonly SiteCounter[],
-  { of: ofSites, known }: { of: readonly SiteCounter[]; known: typeof KNOWN | undefined },
+  { of: ofSites, known }: { of: readonly SiteCounter[]; known: typeof KNOWN_LABELS | undefined },
 ): MetricFamily[] {
   const calls = ofSites
     .filter(({ name }) => name === "calls")
     .map((each) => ({ ...each, outcome: outcomeName(each.outcome) }));
   const events = ofSites.filter(({ name }) => name === "events");
   const attempts = whole.filter(({ name }) => name === "attempts");
-  const isDone = ({ outcome }: SiteCounter) => DONE.includes(outcome);
+  const isDone = ({ outcome }: SiteCounter) => ACCEPTED_OUTCOMES.includes(outcome);
   return [
     {
       name: "agent_session_calls",
@@ -121,7 +121,7 @@ function counterFamilies(
       name: "agent_session_delivery_attempts",
       type: "counter",
       help: "Attempts to deliver an event whose results were recorded, by outcome.",
-      samples: sumsByLabels(attempts, ({ outcome }) => ({ outcome }), KNOWN.attempts),
+      samples: sumsByLabels(attempts, ({ outcome }) => ({ outcome }), KNOWN_LABELS.attempts),
     },
   ];
 }

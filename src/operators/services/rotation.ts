@@ -19,8 +19,8 @@ const WEEK_SECONDS = 604_800;
 const OVERLAP_RULE = `must be an integer from 0 to ${WEEK_SECONDS}`;
 
 /** Which secret a rotation ends while an overlap runs: the previous one, or the one in use. */
-export const ENDS = ["previous", "current"] as const;
-export type EndedSecret = (typeof ENDS)[number];
+export const ENDED_SECRETS = ["previous", "current"] as const;
+export type EndedSecret = (typeof ENDED_SECRETS)[number];
 
 const expectedVersion = z.optional(text(1, 100));
 
@@ -31,7 +31,7 @@ export const rotationSchema = z.strictObject({
     86_400,
   ),
   expected_version: expectedVersion,
-  ends: z.optional(z.enum(ENDS, 'must be "previous" or "current"')),
+  ends: z.optional(z.enum(ENDED_SECRETS, 'must be "previous" or "current"')),
 });
 
 /** Body of POST …/end-overlap. */
@@ -97,15 +97,15 @@ export async function rotateOwnerSecret<Of extends Owners, Stored extends Stored
   input: RotationInput,
 ): Promise<Rotated> {
   requireSense(input);
-  let mine: { change: SecretChange; secret: string } | undefined;
+  let ownRotation: { change: SecretChange; secret: string } | undefined;
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const storedSecrets = await owner.read();
     // The previous try stored this secret, and D1's answer was lost. Another rotation would end the secret that is in use.
-    if (mine !== undefined && storedSecrets.version === mine.change.version)
-      return rotationAnswer(owner, storedSecrets, mine.secret);
+    if (ownRotation !== undefined && storedSecrets.version === ownRotation.change.version)
+      return rotationAnswer(owner, storedSecrets, ownRotation.secret);
     const secret = owner.newSecret(ctx.runtime);
     const change = await nextSecret(ctx, owner.sealedFor(storedSecrets), storedSecrets, input, secret);
-    mine = { change, secret };
+    ownRotation = { change, secret };
     const db = owner.db(storedSecrets);
     const before = { ...storedSecrets, name: owner.name };
     if (await updateSecret(ctx.runtime, db, owner.owners, before, change, input.ends, authorOf(ctx), ctx.answerBy)) {

@@ -30,13 +30,13 @@ export const MOST_WORDS = 10;
 const LEAST_OF_APPID = 6;
 
 /** A line that was copied from a log, from `curl -v` or from JSON begins with a name, and may end with a comma. */
-const NAMED =
+const NAMED_NUMBER =
   /^\s*["']?(?:x-request-id|request_id|webhook-id|webhook_id|event_id|chat_id|appid|sbs|kefu_id|fzr_uid)["']?\s*[:=]\s*(.*)$/is;
 
 const unquoted = (text: string) => text.replace(/^["'\s]+|["',;\s]+$/g, "");
 
 export function readSearchText(typed: string): SearchText {
-  const [, namedNumber] = NAMED.exec(typed) ?? [];
+  const [, namedNumber] = NAMED_NUMBER.exec(typed) ?? [];
   const text = namedNumber === undefined ? typed.trim() : unquoted(namedNumber);
   const compact = text.replace(/[\s",]+/g, "").toLowerCase();
   const requestId = REQUEST_ID.test(compact) ? compact : undefined;

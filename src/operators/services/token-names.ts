@@ -16,7 +16,9 @@ const LOOK_ALIKES: readonly [plain: string, others: string][] = [
   ["w", "ѡԝшωᴡ"],
 ];
 
-const PLAIN = new Map(LOOK_ALIKES.flatMap(([plain, others]) => [...others].map((other) => [other, plain] as const)));
+const PLAIN_LETTER_OF = new Map(
+  LOOK_ALIKES.flatMap(([plain, others]) => [...others].map((other) => [other, plain] as const)),
+);
 
 /** A name as a reader sees it: no accents, small letters, and only letters and digits. */
 const seenAs = (name: string): string =>
@@ -26,14 +28,14 @@ const seenAs = (name: string): string =>
       .toLowerCase()
       .replace(/[^\p{L}\p{N}]/gu, ""),
   ]
-    .map((letter) => PLAIN.get(letter) ?? letter)
+    .map((letter) => PLAIN_LETTER_OF.get(letter) ?? letter)
     .join("")
     .replaceAll("vv", "w")
     .replaceAll("rn", "m");
 
 /** The names in the audit log that belong neither to a token nor to a person. */
 const OWN_NAMES = [ROOT.who.id, ROOT.who.name, WORKER];
-const OWN = new Set(OWN_NAMES.map(seenAs));
+const OWN_NAMES_AS_SEEN = new Set(OWN_NAMES.map(seenAs));
 
 const ADDRESS = /[^@]@[^@]/;
 const TOKEN_ID = /^tok[0-9a-f]{32}$/;
@@ -43,5 +45,9 @@ export const TOKEN_NAME_RULE = `must not look like ${OWN_NAMES.join(", ")}, an e
 /** Whether a reader of the audit log could take a token of this name for somebody else. */
 export function looksLikeAnother(name: string): boolean {
   const visible = name.normalize("NFKC").replace(/[\p{DI}\p{Z}]/gu, "");
-  return OWN.has(seenAs(name)) || ADDRESS.test(visible) || TOKEN_ID.test(visible.toLowerCase().replace("_", ""));
+  return (
+    OWN_NAMES_AS_SEEN.has(seenAs(name)) ||
+    ADDRESS.test(visible) ||
+    TOKEN_ID.test(visible.toLowerCase().replace("_", ""))
+  );
 }

@@ -177,7 +177,7 @@ export async function changeWebhook(
   if (changed === undefined) throw webhookUnknown();
   const { webhook, isMoved } = changed;
   if (change.status === "enabled" && webhook.status === "disabled") throw webhookEnding();
-  if (isMoved && webhook.pending > 0) await hurry(ctx, site, webhook);
+  if (isMoved && webhook.pending > 0) await makePendingDue(ctx, site, webhook);
   return webhook;
 }
 
@@ -185,7 +185,7 @@ export async function changeWebhook(
 const CHUNKS_BEFORE_ANSWER = 3;
 
 /** Makes all pending deliveries to a webhook's new URL due now. The change of the URL itself has made the first chunk due. */
-async function hurry(ctx: ServiceContext, site: Site, { id, url, pending }: Webhook): Promise<void> {
+async function makePendingDue(ctx: ServiceContext, site: Site, { id, url, pending }: Webhook): Promise<void> {
   const { runtime, telemetry, now } = ctx;
   const db = homeOf(ctx, site);
   const key = { siteId: site.id, id };
@@ -205,8 +205,8 @@ async function hurry(ctx: ServiceContext, site: Site, { id, url, pending }: Webh
 }
 
 /** Deletes a webhook and its deliveries. @throws ServiceError `not_found` */
-export async function deleteWebhook(ctx: ServiceContext, which: WebhookOf): Promise<void> {
-  const { site, webhookId: id } = which;
-  const details = webhookDetails(await findWebhook(ctx, which));
+export async function deleteWebhook(ctx: ServiceContext, webhookOf: WebhookOf): Promise<void> {
+  const { site, webhookId: id } = webhookOf;
+  const details = webhookDetails(await findWebhook(ctx, webhookOf));
   await deleteWebhookRow(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id }, details, authorOf(ctx));
 }

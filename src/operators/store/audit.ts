@@ -208,8 +208,8 @@ export async function selectAuditEntries(
           .offset(mostRead - 1)
       : undefined,
   });
-  const readTo = oldest?.[0];
-  return { entries, readTo: readTo && readTo.at < (since ?? 0) - DISORDER_SECONDS ? undefined : readTo };
+  const readUntil = oldest?.[0];
+  return { entries, readTo: readUntil && readUntil.at < (since ?? 0) - DISORDER_SECONDS ? undefined : readUntil };
 }
 
 /** When one of these changes was last made to a subject of a site, in Unix seconds; null for never. Reads the site's entries. */
@@ -217,11 +217,15 @@ export async function selectLastChange(
   db: D1Database,
   { siteId, subject, actions }: { siteId: number; subject: string; actions: AuditAction[] },
 ): Promise<number | null> {
-  const isSuch = and(eq(auditLog.siteId, siteId), eq(auditLog.subject, subject), inArray(auditLog.action, actions));
+  const isSameSubject = and(
+    eq(auditLog.siteId, siteId),
+    eq(auditLog.subject, subject),
+    inArray(auditLog.action, actions),
+  );
   const row = await drizzle(db)
     .select({ at: max(auditLog.at) })
     .from(auditLog)
-    .where(isSuch)
+    .where(isSameSubject)
     .get();
   return row?.at ?? null;
 }

@@ -52,7 +52,7 @@ export interface RoutedApp extends Route {
 
 /** The apps that these routes lead to, in the same order. */
 export function selectAppsOf(db: D1Database, routes: Route[]): Promise<RoutedApp[]> {
-  const isIt = and(eq(apps.siteId, rowField("siteId")), eq(apps.appid, rowField("appid")));
+  const isListedApp = and(eq(apps.siteId, rowField("siteId")), eq(apps.appid, rowField("appid")));
   return drizzle(db)
     .select({
       appid: sql<string>`${rowField("appid")}`,
@@ -61,7 +61,7 @@ export function selectAppsOf(db: D1Database, routes: Route[]): Promise<RoutedApp
       revokedAt: apps.revokedAt,
     })
     .from(eachRow(routes))
-    .leftJoin(apps, isIt)
+    .leftJoin(apps, isListedApp)
     .orderBy(rowPlace)
     .all();
 }

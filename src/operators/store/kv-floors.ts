@@ -45,7 +45,7 @@ type FloorsEntry = [siteId: number, chatId: number, eventSeq: number];
 /** Calls KV once, with a timeout. @throws ServiceError `unavailable`, reason `kv_unavailable` */
 export type AskKv = <T>(ask: () => Promise<T>) => Promise<T>;
 
-const START: FloorsPlace = { cursor: null, after: "" };
+const START_OF_FLOORS: FloorsPlace = { cursor: null, after: "" };
 
 /**
  * Reads KV's floors of a home in the order of their keys. Damaged entries are ignored. When KV fails, the entries read before are returned.
@@ -62,7 +62,7 @@ export async function readFloors(
   home: string,
   askKv: AskKv,
   isOver: () => boolean,
-  from = START,
+  from = START_OF_FLOORS,
 ): Promise<{ floors: Floors[]; rest: FloorsPlace | undefined }> {
   if (kv === undefined) return { floors: [], rest: undefined };
   const floorsOfSites = new Map<number, Floors>();

@@ -20,9 +20,9 @@ interface Reconciliation {
 
 /** How many floors one statement has: their JSON stays far below the 2 MB that D1 binds. */
 const FLOORS_AT_ONCE = 10_000;
-const PAGE = 5_000;
+const ROWS_PER_PAGE = 5_000;
 /** How many site ids the reconciliation of `main` skips, because KV may not know the newest ones. */
-const SKIPPED_SITES = 100;
+const SITE_IDS_TO_SKIP = 100;
 const newestSite = sql`coalesce((SELECT max(${sites.id}) FROM ${sites}), 0)`;
 
 /**
@@ -40,7 +40,7 @@ export async function skipIds(
   author: Author,
 ): Promise<{ skipped: boolean; sites: number; at: number; siteIdFloor: number }> {
   const store = drizzle(db);
-  const isThis = and(eq(reconciliations.id, id), eq(reconciliations.home, home));
+  const isReconciliation = and(eq(reconciliations.id, id), eq(reconciliations.home, home));
   const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
   const newestSeq = sql`coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${homeSites.siteId}), 0)`;
   const {
@@ -49,7 +49,7 @@ export async function skipIds(
     raised: [raised],
     counted: [counted],
   } = await inOneBatch(db, {
-    found: store.select({ at: reconciliations.at }).from(reconciliations).where(isThis),
+    found: store.select({ at: reconciliations.at }).from(reconciliations).where(isReconciliation),
     remembered: raiseFloors(db, floors),
     inserted: store
       .insert(reconciliations)
@@ -67,9 +67,9 @@ export async function skipIds(
     raised: store
       .update(reconciliations)
       .set({
-        siteIdFloor: sql`max(coalesce(site_id_floor, ${highestSite + SKIPPED_SITES}), ${newestSite} + ${SKIPPED_SITES})`,
+        siteIdFloor: sql`max(coalesce(site_id_floor, ${highestSite + SITE_IDS_TO_SKIP}), ${newestSite} + ${SITE_IDS_TO_SKIP})`,
       })
-      .where(isThis)
+      .where(isReconciliation)
       .returning({ siteIdFloor: reconciliations.siteIdFloor }),
     counted: store.select({ sites: sql<number>`count(*)` }).from(homeSites),
     readAll: store.delete(jobs).where(eq(jobs.name, nameOfReading(id))),
@@ -143,8 +143,8 @@ const auditRowOfRestore = ({ id, home, skip }: Reconciliation) => ({
 
 /** When a home was reconciled under this id, in Unix seconds; undefined when it was not. */
 export async function reconciledAt(db: D1Database, { id, home }: Reconciliation): Promise<number | undefined> {
-  const isThis = and(eq(reconciliations.id, id), eq(reconciliations.home, home));
-  return (await drizzle(db).select({ at: reconciliations.at }).from(reconciliations).where(isThis).get())?.at;
+  const isReconciliation = and(eq(reconciliations.id, id), eq(reconciliations.home, home));
+  return (await drizzle(db).select({ at: reconciliations.at }).from(reconciliations).where(isReconciliation).get())?.at;
 }
 
 /** Stores a further home's floors in the directory, because the next restore of that home would undo them in the home. */
@@ -207,11 +207,11 @@ export async function selectFloors(db: D1Database): Promise<Floors[]> {
       .from(homeSites)
       .where(gt(homeSites.siteId, after))
       .orderBy(asc(homeSites.siteId))
-      .limit(PAGE)
+      .limit(ROWS_PER_PAGE)
       .all();
   for (let rows = await page(0); rows.length > 0; ) {
     all.push(...rows);
-    rows = rows.length < PAGE ? [] : await page(rows.at(-1)?.siteId ?? 0);
+    rows = rows.length < ROWS_PER_PAGE ? [] : await page(rows.at(-1)?.siteId ?? 0);
   }
   return all;
 }

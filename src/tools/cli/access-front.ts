@@ -103,10 +103,10 @@ export class AccessFront {
     }
     const { [HEADER]: _, ...headers } = incoming.headers;
     if (GUARDED.test(url.pathname)) headers[HEADER] = await this.#currentAssertion();
-    this.#handOn(incoming, response, { path: url.pathname + url.search, headers: ofMessage(headers) });
+    this.#forwardRequest(incoming, response, { path: url.pathname + url.search, headers: ofMessage(headers) });
   }
 
-  #handOn(
+  #forwardRequest(
     incoming: IncomingMessage,
     response: ServerResponse,
     changed: { path: string; headers: IncomingHttpHeaders },

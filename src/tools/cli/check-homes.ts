@@ -12,18 +12,18 @@ import type { Database } from "./migrate.ts";
 export async function requireSameHomes(
   live: LiveWorker,
   { databases, closed }: ServedVersion,
-  ours: readonly Database[],
+  ownDatabases: readonly Database[],
   dropped: readonly string[],
 ): Promise<void> {
   for (const [home, id] of databases) {
-    const bound = ours.find(({ binding }) => homeOfBinding(binding) === home);
+    const bound = ownDatabases.find(({ binding }) => homeOfBinding(binding) === home);
     if (bound === undefined && !dropped.includes(home)) throw new NotDeployed(lacking(live.name, home));
     // A closed home may get another database, because a copy is restored in this way.
     if (bound === undefined || bound.database_id === id || closed.includes(home)) continue;
-    const theirs = await live.nameOfDatabase(id);
-    if (bound.database_id === undefined && bound.database_name === theirs) continue;
-    throw new NotDeployed(`Nothing was deployed: home ${home} is served from the database ${theirs} (${id}), and ${bound.binding} in the configuration is
-${bound.database_id ?? bound.database_name}. Its sites would be without their data. Bind ${theirs} again; or, when the other one holds a copy of it, close the home
+    const nameInAccount = await live.nameOfDatabase(id);
+    if (bound.database_id === undefined && bound.database_name === nameInAccount) continue;
+    throw new NotDeployed(`Nothing was deployed: home ${home} is served from the database ${nameInAccount} (${id}), and ${bound.binding} in the configuration is
+${bound.database_id ?? bound.database_name}. Its sites would be without their data. Bind ${nameInAccount} again; or, when the other one holds a copy of it, close the home
 first: npm run deploy -- --close ${home}`);
   }
 }

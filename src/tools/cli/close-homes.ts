@@ -55,7 +55,11 @@ async function changeList(live: LiveWorker, closing: Closing): Promise<void> {
  *
  * @throws NotDeployed
  */
-export async function carryOver(live: LiveWorker, { list = [], secrets }: ServedVersion, io: Io): Promise<void> {
+export async function carryOverClosedHomes(
+  live: LiveWorker,
+  { list = [], secrets }: ServedVersion,
+  io: Io,
+): Promise<void> {
   for (const home of list) {
     if (!secrets.includes(closedSecret(home))) await live.setSecret(closedSecret(home), home);
     io.out(`${CLOSED_LIST} closed home ${home}. The secret ${closedSecret(home)} closes it from now on.`);

@@ -4,7 +4,7 @@ import type { DemoReport } from "./demo-report.ts";
 import type { DemoSite, DemoWorld } from "./demo-world.ts";
 
 /** The headers that Standard Webhooks defines. */
-const SIGNED = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
+const SIGNED_HEADERS = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
 
 /** Follows one event from the signed call to a receiver. The receiver verifies it with another project's code. */
 export async function runEvents(world: DemoWorld, report: DemoReport): Promise<void> {
@@ -40,7 +40,7 @@ async function deliverOne(
 
   const { path, headers, body } = await receiver.next();
   report.step("What arrived at the receiver");
-  report.request(path, body, Object.fromEntries(SIGNED.map((name) => [name, String(headers[name])])));
+  report.request(path, body, Object.fromEntries(SIGNED_HEADERS.map((name) => [name, String(headers[name])])));
   const accepts = (text: string) => {
     try {
       new Webhook(secret).verify(text, headers as Record<string, string>);

@@ -38,7 +38,7 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
   const byCustomer = await create("sender_type 1, the customer writes", 1);
   const byAgent = await create("sender_type 2, the responsible agent writes", 2);
   const bySystem = await create("sender_type 3, the system writes", 3);
-  const theirs = await world.expectCreated(
+  const customersSession = await world.expectCreated(
     "another site opens one too",
     other,
     await world.signed(other, "create_gd", { ...OPENING, kefu_id: [20001], fzr_uid: 20001 }),
@@ -109,10 +109,10 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
   await inspect(
     look,
     other,
-    expectedSession(theirs, "agent", 20001, { responsible_agent_id: 20001, participants: [] }),
+    expectedSession(customersSession, "agent", 20001, { responsible_agent_id: 20001, participants: [] }),
   );
   await world.inspectList(shop, [byDefault, byCustomer, byAgent, bySystem, ordered]);
-  await world.inspectList(other, [theirs]);
+  await world.inspectList(other, [customersSession]);
 
   await runHomes(world, report);
   await runEvents(world, report);

@@ -2,7 +2,7 @@
 import { basename, resolve } from "node:path";
 import { CLOSED_LIST, homeOfBinding, MAIN_HOME } from "../../core/homes.ts";
 import { requireSameHomes } from "./check-homes.ts";
-import { carryOver, closeHomes, tellClosed } from "./close-homes.ts";
+import { carryOverClosedHomes, closeHomes, tellClosed } from "./close-homes.ts";
 import { command } from "./command.ts";
 import { createDatabases, NotDeployed } from "./create-databases.ts";
 import { createQueues } from "./create-queues.ts";
@@ -164,7 +164,7 @@ async function deploy(args: string[], io: Io): Promise<number> {
       for (const home of skipped) {
         if (!serving.closed.includes(home)) throw new NotDeployed(openedMeanwhile(home));
       }
-      await carryOver(live, serving, io);
+      await carryOverClosedHomes(live, serving, io);
       for (const name of serving.closed) tellClosed(name, false, io);
     }
     // --keep-vars keeps this var for ever. Its homes are closed by secrets now, so it would go on closing a home that is opened later.

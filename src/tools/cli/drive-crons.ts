@@ -3,7 +3,7 @@ import { type LocalAddress, statusOf } from "./local-address.ts";
 
 const MINUTE = 60_000;
 /** The terminal shows a failure after this many failed minutes in a row. */
-const WORTH_SAYING = 3;
+const FAILURES_BEFORE_NOTICE = 3;
 
 /** The minutes between two runs of a cron such as `*\/5 * * * *`; undefined for a cron of another form. */
 export function minutesOf(cron: string): number | undefined {
@@ -12,7 +12,7 @@ export function minutesOf(cron: string): number | undefined {
 }
 
 /** The crons that run in a minute, counted from the start. Minute 0 runs the crons of every minute, because an earlier process may have left events. */
-export function dueIn(minute: number, crons: readonly string[]): string[] {
+export function dueCrons(minute: number, crons: readonly string[]): string[] {
   return crons.filter((cron) => {
     const minutes = minutesOf(cron);
     return minutes !== undefined && (minute === 0 ? minutes === 1 : minute % minutes === 0);
@@ -32,10 +32,12 @@ export async function driveCrons(
 ): Promise<void> {
   let failures = 0;
   for (let minute = 0; !signal.aborted; minute++) {
-    const fault = await run(dueIn(minute, crons), address, signal);
+    const fault = await run(dueCrons(minute, crons), address, signal);
     failures = fault === undefined ? 0 : failures + 1;
-    if (failures === WORTH_SAYING && !signal.aborted)
-      console.error(`The crons have failed ${WORTH_SAYING} times in a row: ${fault}. npm start goes on trying.`);
+    if (failures === FAILURES_BEFORE_NOTICE && !signal.aborted)
+      console.error(
+        `The crons have failed ${FAILURES_BEFORE_NOTICE} times in a row: ${fault}. npm start goes on trying.`,
+      );
     await sleep(minuteMs, undefined, { signal }).catch(() => {});
   }
 }

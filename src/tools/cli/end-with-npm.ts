@@ -14,9 +14,9 @@ export function endWithNpm(): void {
   // npm's variables alone are no proof, because every process below an npm script has them. So its script must name this program.
   if (process.env.npm_lifecycle_script?.includes(relative(PROJECT_ROOT, program)) !== true) return;
   const npm = process.ppid;
-  const look = setInterval(() => {
+  const parentCheck = setInterval(() => {
     if (process.ppid === npm) return;
-    clearInterval(look);
+    clearInterval(parentCheck);
     process.kill(process.pid, "SIGTERM");
   }, LOOK_EVERY_MS).unref();
 }

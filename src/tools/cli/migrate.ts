@@ -36,14 +36,14 @@ export async function migrate(
   { file, where, shared }: { file: string; where: DatabaseFlag; shared: readonly string[] },
   io: Io,
 ): Promise<Migration> {
-  const ours = readdirSync(resolve(dirname(file), migrations_dir)).filter((name) => name.endsWith(".sql"));
+  const ownMigrations = readdirSync(resolve(dirname(file), migrations_dir)).filter((name) => name.endsWith(".sql"));
   const select = `SELECT name FROM ${migrations_table} ORDER BY id`;
   const result = await io.wrangler(["d1", "execute", binding, where, "--json", "--command", select, ...shared]);
   const isNew = result.exitCode !== 0 && result.output.includes(`no such table: ${migrations_table}`);
   if (result.exitCode !== 0 && !isNew) return { result: "failed", output: result.output };
-  const theirs = isNew ? [] : namesIn(result.stdout);
-  const foreign = theirs.filter((name) => !ours.includes(name));
-  const complete = ours.every((name) => theirs.includes(name));
+  const appliedMigrations = isNew ? [] : namesIn(result.stdout);
+  const foreign = appliedMigrations.filter((name) => !ownMigrations.includes(name));
+  const complete = ownMigrations.every((name) => appliedMigrations.includes(name));
   if (complete) return foreign.length === 0 ? { result: "up-to-date" } : { result: "ahead", foreign };
   if (foreign.length > 0) return { result: "diverged", foreign };
   const { exitCode, output } = await io.wrangler(["d1", "migrations", "apply", binding, where, ...shared]);

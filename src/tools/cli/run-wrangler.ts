@@ -12,14 +12,14 @@ export const WRANGLER = join(
 );
 
 /** Turns off wrangler's banner with its check for updates, its telemetry, its look-up of this machine's location, and its hints. */
-export const QUIET = {
+export const QUIET_ENV = {
   WRANGLER_HIDE_BANNER: "true",
   WRANGLER_SEND_METRICS: "false",
   WRANGLER_NO_SKILLS_UPDATE_PROMPTS: "true",
   CLOUDFLARE_CF_FETCH_ENABLED: "false",
 };
 
-const env = () => ({ ...QUIET, ...process.env });
+const env = () => ({ ...QUIET_ENV, ...process.env });
 
 export interface WranglerResult {
   /** The exit code as a shell gives it: 128 + the number of the signal when a signal ended wrangler. */

@@ -30,7 +30,7 @@ const OPTIONS = {
 } as const;
 
 /** The rules of config.ts. A secret that the Worker would refuse is not set. */
-const USABLE: Readonly<Record<SecretName, RegExp>> = {
+const USABLE_VALUE: Readonly<Record<SecretName, RegExp>> = {
   MASTER_KEY: /^[A-Za-z0-9+/]{43}=$/,
   ADMIN_TOKEN: /^[\x21-\x7e]{32,}$/,
 };
@@ -116,7 +116,7 @@ function ownLines(file: string): string {
 
 /** @throws NotDeployed for a value that breaks its rule, because it may have been cut off or typed by hand */
 function refuseUnusable(file: string, values: ReadonlyMap<SecretName, string>): void {
-  const unusable = [...values].filter(([name, value]) => !USABLE[name].test(value)).map(([name]) => name);
+  const unusable = [...values].filter(([name, value]) => !USABLE_VALUE[name].test(value)).map(([name]) => name);
   if (unusable.length === 0) return;
   throw new NotDeployed(
     `Nothing was changed: ${unusable.join(" and ")} in ${file} cannot be used. Put the right value there; or, if there never was one,

@@ -201,7 +201,7 @@ async function applyMigrations(
       io.err(`The local state was made by another version: ${label} (${database.binding}) has ${migration.foreign.join(", ")}.
 It must be reset. That removes all sites, apps and sessions on this machine:
 
-  rm -r ${shellWord(fromHere(state, io))}`);
+  rm -r ${shellWord(relativePath(state, io))}`);
       return 1;
     }
     io.out(migration.result === "migrated" ? `${label} migrated.` : `${label} is up to date.`);
@@ -210,7 +210,7 @@ It must be reset. That removes all sites, apps and sessions on this machine:
 }
 
 /** The path relative to the folder where the user called npm. */
-function fromHere(path: string, io: Io): string {
+function relativePath(path: string, io: Io): string {
   const near = relative(io.env.INIT_CWD ?? process.cwd(), path);
   return near.startsWith("..") ? path : near;
 }

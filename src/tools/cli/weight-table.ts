@@ -9,7 +9,7 @@ export interface WeightRow extends Weight {
   why: string;
 }
 
-const COUNTED = /(?<=<!-- counted -->\n).*?(?=<!-- \/counted -->)/s;
+const COUNTED_PART = /(?<=<!-- counted -->\n).*?(?=<!-- \/counted -->)/s;
 
 const HEAD = `| folder | tokens | lines | least tokens | least lines | more than its least, and why |
 |---|---:|---:|---:|---:|---|
@@ -17,7 +17,7 @@ const HEAD = `| folder | tokens | lines | least tokens | least lines | more than
 
 /** The rows of folders in the page, without the sums. */
 export function committedRows(page: string): WeightRow[] {
-  const rows = (COUNTED.exec(page)?.[0] ?? "").matchAll(
+  const rows = (COUNTED_PART.exec(page)?.[0] ?? "").matchAll(
     /^\| (\w\S*) \| (\S+) \| (\S+) \| (\S+) \| (\S+) \|(?: \+\S+, \+\S+: (.*))? \|$/gm,
   );
   const parseNumber = (text = "") => Number(text.replaceAll(",", ""));
@@ -94,4 +94,4 @@ export function tableOf(rows: WeightRow[]): string {
 const groupedDigits = (n: number) => n.toLocaleString("en");
 
 /** Replaces the table between the page's markers by the table of these rows. */
-export const withTable = (page: string, rows: WeightRow[]) => page.replace(COUNTED, () => tableOf(rows));
+export const withTable = (page: string, rows: WeightRow[]) => page.replace(COUNTED_PART, () => tableOf(rows));

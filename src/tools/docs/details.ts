@@ -37,19 +37,19 @@ const withTimestamp = (timestamp: unknown) =>
   refusedFor(checkFreshness({ timestamp, ranstr: "codex1033048655" }, 1_795_319_350, 300), timestamp);
 const violationOfSignature = (signature?: string) => violationOfShape(signature) ?? { rule: "required" };
 
-const UNFIT: LeftOutAgent[] = [
+const UNFIT_AGENTS: LeftOutAgent[] = [
   { id: 777, why: "unknown" },
   { id: 10430, why: "disabled" },
 ];
-const LEFT_OUT: LeftOutAgent[] = [...UNFIT, { id: 10411, why: "already on the session" }];
+const LEFT_OUT_AGENTS: LeftOutAgent[] = [...UNFIT_AGENTS, { id: 10411, why: "already on the session" }];
 
-interface Group {
+interface ExampleGroup {
   about: string;
   violations: Violation[];
 }
 
 /** The code that refuses a call makes these violations, so their values are those of its rules. */
-const CHOSEN: Group[] = [
+const CHOSEN_EXAMPLES: ExampleGroup[] = [
   {
     about: "Path, headers and body",
     violations: [
@@ -127,19 +127,21 @@ const CHOSEN: Group[] = [
 /** What each operation refuses by a rule of its own, and what its documentation gives as a wrong value of a field. */
 const ofOperations = (): Violation[] =>
   DOCUMENTED.flatMap(({ operation, documentation: { probes } }) => [
-    ...Object.values(operation.refusals).map(({ violation }) => violation({ named: UNFIT, leftOut: LEFT_OUT })),
+    ...Object.values(operation.refusals).map(({ violation }) =>
+      violation({ named: UNFIT_AGENTS, leftOut: LEFT_OUT_AGENTS }),
+    ),
     ...Object.entries(probes?.() ?? {}).flatMap(([field, { outside }]) =>
       outside.map((value) => violationOf(operation.wireName, { [field]: value })),
     ),
   ]);
 
 /**
- * Violations as callers get them, grouped by subject: those of CHOSEN, and one for each further rule of an operation.
+ * Violations as callers get them, grouped by subject: those of CHOSEN_EXAMPLES, and one for each further rule of an operation.
  * test/tools/docs/glossary.test.ts names a rule of src/core/rules.ts that has none.
  */
-export const VIOLATION_EXAMPLES: Group[] = withFurther(CHOSEN, ofOperations());
+export const VIOLATION_EXAMPLES: ExampleGroup[] = withFurtherRules(CHOSEN_EXAMPLES, ofOperations());
 
-function withFurther(groups: Group[], violations: Violation[]): Group[] {
+function withFurtherRules(groups: ExampleGroup[], violations: Violation[]): ExampleGroup[] {
   const shown = new Set(groups.flatMap((group) => group.violations.map(({ rule }) => rule)));
   const further = violations.filter(({ rule }) => !shown.has(rule) && shown.add(rule));
   return groups.map((group, i) =>

@@ -24,7 +24,7 @@ const SECTIONS: MenuEntry[] = [
 ];
 
 /** The groups of pages in the side bar. The pages of the last two groups are only in English. */
-const GROUPS: { label: string; entries: MenuEntry[]; onlyEnglish?: boolean }[] = [
+const MENU_GROUPS: { label: string; entries: MenuEntry[]; onlyEnglish?: boolean }[] = [
   {
     label: "Call",
     entries: [
@@ -131,7 +131,7 @@ function Document({ page, texts, assets }: { page: Page; texts: Texts; assets: A
 
 /** The side bar's entry for a page. Most calls have no entry of their own. */
 function entryOf(path: string): string {
-  const isKnown = GROUPS.some(({ entries }) => entries.some((entry) => entry.path === path));
+  const isKnown = MENU_GROUPS.some(({ entries }) => entries.some((entry) => entry.path === path));
   return !isKnown && path.startsWith("reference/") ? "reference" : path;
 }
 
@@ -199,7 +199,7 @@ function SideBar({ texts, here, headings }: { texts: Texts; here: string; headin
   const { t, link, language } = texts;
   return (
     <nav class="side" id="menu" aria-label={t("Pages and contents")}>
-      {GROUPS.map(({ label, entries, onlyEnglish }) => (
+      {MENU_GROUPS.map(({ label, entries, onlyEnglish }) => (
         <section>
           <h2>
             {t(label)}

@@ -1,5 +1,5 @@
 import { markdownTable } from "./markdown-table.ts";
-import { goalOf, type Measured, NUMBERS, type NumberName, numberText, shownResult } from "./numbers.ts";
+import { goalText, type Measured, NUMBERS, type NumberName, numberText, shownResult } from "./numbers.ts";
 import {
   DOLLARS_PER_GB,
   DOLLARS_PER_MILLION_LINES,
@@ -18,9 +18,9 @@ import {
 const GIGABYTES = 10;
 const DAY_S = 86_400;
 /** For how many days sessions are kept in the examples. */
-const KEPT = [30, 365];
+const KEPT_DAYS = [30, 365];
 /** How many creates a second to plan for one home. It is advice, so no run of the bench changes it. docs/scale.md explains it. */
-const PLANNED = 150;
+const PLANNED_CALLS = 150;
 /** How many times as much as planned a database must take when the bench runs. */
 const RESERVE = 4;
 /** The highest cost of a delivery's CPU and of the rows that it reads, in dollars for a million events. */
@@ -41,9 +41,9 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
   if (known.join() !== NAMES.toSorted().join())
     throw new Error("docs/numbers.json has other numbers than the bench: run npm run bench");
   const value = (name: NumberName) => results[name].value;
-  if (value("database.creates") < RESERVE * PLANNED)
+  if (value("database.creates") < RESERVE * PLANNED_CALLS)
     throw new Error(
-      `one database takes less than ${RESERVE} times the ${PLANNED} creates/s that docs/scale.md advises`,
+      `one database takes less than ${RESERVE} times the ${PLANNED_CALLS} creates/s that docs/scale.md advises`,
     );
 
   const used: UsedAmounts = {
@@ -84,7 +84,7 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
   return {
     ...Object.fromEntries(NAMES.map((name) => [name, numberText(name, value(name))])),
     measured,
-    planned: `${PLANNED} creates/s`,
+    planned: `${PLANNED_CALLS} creates/s`,
     reserve: String(RESERVE),
     "sessions-in-a-home": `${((GIGABYTES * 1e9) / bytes / 1e6).toFixed(0)} million`,
     million: dollars(dollarsPerMillion(used)),
@@ -98,7 +98,7 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
       NAMES.map((name) => [
         `\`${name.split(".")[0]}\``,
         NUMBERS[name].what,
-        goalOf(name),
+        goalText(name),
         shownResult(name, results[name]),
       ]),
     ),
@@ -130,11 +130,11 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
       ],
     ),
     storage: markdownTable(
-      ["creates/s", "homes for the creates", ...KEPT.map((days) => `${days} days kept: GB, homes, storage`)],
+      ["creates/s", "homes for the creates", ...KEPT_DAYS.map((days) => `${days} days kept: GB, homes, storage`)],
       RATES.map((rate) => [
         groupedDigits(rate),
-        groupedDigits(Math.ceil(rate / PLANNED)),
-        ...KEPT.map((days) => storage((rate * days * DAY_S * bytes) / 1e9)),
+        groupedDigits(Math.ceil(rate / PLANNED_CALLS)),
+        ...KEPT_DAYS.map((days) => storage((rate * days * DAY_S * bytes) / 1e9)),
       ]),
     ),
     "event-rows": markdownTable(

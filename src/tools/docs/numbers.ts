@@ -97,13 +97,13 @@ export function shownResult(name: NumberName, { value, low, high }: BenchResult)
   return `${numberText(name, value)} (${withoutUnit(low)} to ${withoutUnit(high)})`;
 }
 
-export function goalOf(name: NumberName): string {
+export function goalText(name: NumberName): string {
   const { least, most } = describedNumber(name);
   if (least !== undefined) return `≥ ${numberText(name, least)}`;
   return most === undefined ? "" : `≤ ${numberText(name, most)}`;
 }
 
-export function isMet(name: NumberName, { value }: BenchResult): boolean {
+export function isGoalMet(name: NumberName, { value }: BenchResult): boolean {
   const { least = -Infinity, most = Infinity } = describedNumber(name);
   return value >= least && value <= most;
 }

@@ -6,13 +6,13 @@ type Translate = Texts["t"];
 /** Schemas by the names that `$ref` uses. */
 export type Components = Record<string, JsonSchema>;
 
-const REF = "#/components/schemas/";
+const SCHEMA_REF_PREFIX = "#/components/schemas/";
 
 /** Replaces a reference by its schema. Any other schema is returned as it is. */
 export function resolve(schema: JsonSchema, components: Components): JsonSchema {
   const { $ref } = schema;
   if (typeof $ref !== "string") return schema;
-  const target = components[$ref.slice(REF.length)];
+  const target = components[$ref.slice(SCHEMA_REF_PREFIX.length)];
   if (target === undefined) throw new Error(`openapi.json has no ${$ref}`);
   return target;
 }
@@ -129,7 +129,7 @@ const onlyValue = ({ const: value, enum: values }: JsonSchema): unknown =>
 export function formsOf(schemaOrRef: JsonSchema, components: Components): { name?: string; schema: JsonSchema }[] {
   const forms = alternatives(resolve(schemaOrRef, components)).map((each) => ({
     schema: resolve(each, components),
-    component: String(each.$ref ?? "").slice(REF.length),
+    component: String(each.$ref ?? "").slice(SCHEMA_REF_PREFIX.length),
   }));
   if (forms.length === 0 || forms.some(({ schema }) => schema.properties === undefined))
     return [{ schema: schemaOrRef }];

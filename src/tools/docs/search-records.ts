@@ -17,7 +17,7 @@ export interface SearchRecord {
 }
 
 /** How many characters of a section can be found. Pages for operators are long and callers seldom search them, so theirs are few. */
-const MOST = { callers: 1_200, others: 100, repeated: 100 };
+const MOST_CHARACTERS = { callers: 1_200, others: 100, repeated: 100 };
 
 /** Sections whose lines are places themselves, or are also on the page of errors. */
 const REPEATED = /^(?:details.*|refusals|causes-and-cures|what-x-error-detail-says)$/;
@@ -40,7 +40,7 @@ const OTHER_WORDS: Record<string, string> = {
 /** The places of a page: its beginning, each section under a heading with an id, and the places that the page names itself. */
 export function recordsOf(page: Page, { link }: Texts): SearchRecord[] {
   const isForOthers = page.onlyEnglish || OTHERS.test(page.path);
-  const most = isForOthers ? MOST.others : MOST.callers;
+  const most = isForOthers ? MOST_CHARACTERS.others : MOST_CHARACTERS.callers;
   const onlyEnglish = page.onlyEnglish === true;
   const weight = onlyEnglish ? 0.6 : isForOthers ? 1 : 1.5;
   // The problems of the admin API are the same for all its calls, so they are not searched.
@@ -53,7 +53,7 @@ export function recordsOf(page: Page, { link }: Texts): SearchRecord[] {
       url: link(id === "" || index === 0 ? page.path : `${page.path}#${id}`),
       page: page.title,
       title: plainText(title).replace(/ #$/, ""),
-      text: text.slice(0, REPEATED.test(id) ? MOST.repeated : most),
+      text: text.slice(0, REPEATED.test(id) ? MOST_CHARACTERS.repeated : most),
       weight,
       ...(onlyEnglish && { lang: "en" as const }),
       ...wordsFor(page.path, id, index),

@@ -15,7 +15,7 @@ const MEASURED = [
 const RESULTS = /\$\d[\d.,]*\d|\d[\d.,]* ?bytes\b|\d+\.\d+ ms/g;
 
 /** Forms of texts that can mean only one result. Short ones such as `7` or `3.1` may mean something else. */
-const TELLING = /^\$\d[\d,]*\.\d+$|^\d[\d,]*\.\d+ ms$|^\d{3,} bytes$/;
+const BENCH_NUMBER = /^\$\d[\d,]*\.\d+$|^\d[\d,]*\.\d+ ms$|^\d{3,} bytes$/;
 
 /**
  * Finds numbers of the bench that a page has outside its markers, where no run of the bench changes them.
@@ -24,7 +24,7 @@ const TELLING = /^\$\d[\d,]*\.\d+$|^\d[\d,]*\.\d+ ms$|^\d{3,} bytes$/;
  */
 export function strayNumbers(page: string, numbers: Record<string, string>): string[] {
   const written = withoutMade(page);
-  const benchNumbers = Object.values(numbers).filter((number) => TELLING.test(number) && written.includes(number));
+  const benchNumbers = Object.values(numbers).filter((number) => BENCH_NUMBER.test(number) && written.includes(number));
   const [, results = ""] = written.split(/^##? Numbers$/m);
   return [
     ...benchNumbers,

@@ -26,7 +26,7 @@ export interface TableInput {
   up: string;
 }
 
-const MADE = /(<!-- made: ([\w. -]+?) -->)(\n?).*?(<!-- \/made -->)/gs;
+const MADE_PART = /(<!-- made: ([\w. -]+?) -->)(\n?).*?(<!-- \/made -->)/gs;
 
 /**
  * Writes the current tables and numbers into a page.
@@ -34,13 +34,13 @@ const MADE = /(<!-- made: ([\w. -]+?) -->)(\n?).*?(<!-- \/made -->)/gs;
  * @throws Error when the page names an unknown table or number
  */
 export const withTables = (page: string, input: TableInput): string =>
-  page.replaceAll(MADE, (_, start: string, name: string, line: string, end: string) => {
+  page.replaceAll(MADE_PART, (_, start: string, name: string, line: string, end: string) => {
     const made = madeBy(name, input);
     return line === "" ? `${start}${made}${end}` : `${start}\n\n${made}\n${end}`;
   });
 
 /** A page without the text between the markers. */
-export const withoutMade = (page: string): string => page.replaceAll(MADE, "");
+export const withoutMade = (page: string): string => page.replaceAll(MADE_PART, "");
 
 function madeBy(name: string, input: TableInput): string {
   const [kind, which = ""] = name.split(" ");

@@ -88,7 +88,7 @@ const MORE_HEADERS: Partial<Record<SignedErrorCode, (keyof typeof headers)[]>> =
   unavailable: ["x-error-detail", "Retry-After"],
 };
 
-const bullets = (code: SignedErrorCode) =>
+const reasonBullets = (code: SignedErrorCode) =>
   FAILURES[code].causes.map(({ cause, cure }) => `- ${cause} *${cure}*`).join("\n");
 
 /** The answer to a refused signed request. Each code has one message and one status. */
@@ -96,7 +96,7 @@ function failure(code: SignedErrorCode) {
   const { status, message } = WIRE_ERRORS[code];
   const value = { code: -1, msg: message, data: "" };
   return {
-    description: `${FAILURES[code].name}: \`${message}\`, HTTP ${status}.\n\n${bullets(code)}`,
+    description: `${FAILURES[code].name}: \`${message}\`, HTTP ${status}.\n\n${reasonBullets(code)}`,
     headers: header("x-request-id", ...(MORE_HEADERS[code] ?? [])),
     content: {
       "application/json": {

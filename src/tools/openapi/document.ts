@@ -38,7 +38,7 @@ const health = (status: string[], directory: string[], more: object, required: s
     { required },
   );
 
-const WHOLE = ["status", "version", "directory", "homes", "kv", "queues", "master_key"];
+const HEALTH_FIELDS = ["status", "version", "directory", "homes", "kv", "queues", "master_key"];
 const SETTING = string(
   "The setting that is wrong. Its value is never told. There in place of the states of the parts.",
 );
@@ -58,7 +58,7 @@ const healthPathsOf = (version: string) => ({
           headers: header("x-request-id"),
           content: {
             "application/json": {
-              schema: health(["ok", "degraded"], ["ok"], {}, WHOLE),
+              schema: health(["ok", "degraded"], ["ok"], {}, HEALTH_FIELDS),
               example: {
                 status: "ok",
                 version,
@@ -89,7 +89,7 @@ const healthPathsOf = (version: string) => ({
 });
 
 /** What an answer promises. docs/retrying.md has the same words, which test/docs.test.ts compares. */
-export const PROMISE =
+export const COMPATIBILITY_PROMISE =
   "A success is stored as a whole. A 4xx has stored nothing. After a 500 or 503 the result is unknown: stored as a whole, or not at all. A retry with the same Idempotency-Key gives certainty.";
 
 const DESCRIPTION = `
@@ -101,7 +101,7 @@ refusal with its cause and cure, and say how to retry safely.
 - **One envelope.** A signed operation always answers \`{"code", "msg", "data"}\`: \`code\` is 1 for success and -1 for a
   refusal. Each refusal has a message and an HTTP status of its own; a deployment with \`ERROR_STATUS = "always-200"\` answers
   200 to everything, for callers that read only \`code\`.
-- **What an answer promises.** ${PROMISE}
+- **What an answer promises.** ${COMPATIBILITY_PROMISE}
 - **Characters** are Unicode code points. Text is kept as it is sent, nothing is trimmed; text that is not well-formed Unicode is
   refused.
 `.trim();

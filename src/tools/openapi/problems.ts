@@ -78,7 +78,7 @@ const PROBLEMS = {
 } as const;
 
 /** The additional members of the 404 for a request id. */
-const AROUND = {
+const CALLS_AROUND = {
   at: integer("Of a request id: the time that it holds. Unix seconds.", { examples: [1781683144] }),
   around: {
     type: "array",
@@ -138,7 +138,7 @@ function problem(status: ProblemStatus) {
             ...(status === 400 && { errors: named }),
             ...([403, 409].includes(status) && { reason }),
           }),
-          ...(status === 404 && { properties: { ...fields, ...AROUND, homes_down: homesDown } }),
+          ...(status === 404 && { properties: { ...fields, ...CALLS_AROUND, homes_down: homesDown } }),
           ...(status === 503 && { properties: { ...fields, homes_down: homesDown } }),
         },
         example: {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
 import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { RULES as RULES_OF_CALLS, type RuleName, SENT_AS, wordsOf } from "../../../src/core/rules.ts";
-import { languageOf, localTime, secondsOf, startsOf } from "../../../src/operators/console/view.ts";
+import { languageOf, localTime, secondsOf, startOfDayAndWeek } from "../../../src/operators/console/view.ts";
 import { ALL_TEXTS } from "../../../src/operators/diagnosis/all-texts.ts";
 import { DELIVERY_STATUSES, FAILURE_WORDS, REDELIVERED_STATUSES } from "../../../src/operators/services/events.ts";
 import { SESSION_STATUSES } from "../../../src/operators/services/sessions.ts";
@@ -218,7 +218,7 @@ describe("the reader's day and week", () => {
     ["Europe/Berlin", "2027-10-31T23:30:00Z", "2027-10-31T23:00:00Z", "2027-10-31T23:00:00Z"],
     ["Europe/Berlin", "2027-10-31T12:00:00Z", "2027-10-30T22:00:00Z", "2027-10-24T22:00:00Z"],
   ])("the reader's day and week begin at midnight and on Monday in %s at %s", (zone, now, day, week) => {
-    expect(startsOf(seconds(now), zone)).toEqual({ day: seconds(day), week: seconds(week) });
+    expect(startOfDayAndWeek(seconds(now), zone)).toEqual({ day: seconds(day), week: seconds(week) });
   });
 });
 

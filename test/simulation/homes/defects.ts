@@ -26,8 +26,8 @@ export const HOME_DEFECTS: Defect[] = [
       },
       {
         file: "src/operators/services/homes.ts",
-        find: "const remembered = begunAt === undefined ? await recallTokens(ctx, db, reconciliation) : NOTHING;",
-        replace: "const remembered = NOTHING;",
+        find: "const remembered = begunAt === undefined ? await recallTokens(ctx, db, reconciliation) : NO_FLOORS;",
+        replace: "const remembered = NO_FLOORS;",
       },
     ],
   },
@@ -116,8 +116,8 @@ export const HOME_DEFECTS: Defect[] = [
     "kv-is-believed-to-know-every-site",
     "Settling main skips the 100 site ids of reserve only when KV knows no site id at all.",
     "src/operators/store/reconciliations.ts",
-    "max(coalesce(site_id_floor, ${highestSite + SKIPPED_SITES}), ${newestSite} + ${SKIPPED_SITES})",
-    "max(${highestSite}, ${newestSite} + ${highestSite > 0 ? 0 : SKIPPED_SITES})",
+    "max(coalesce(site_id_floor, ${highestSite + SITE_IDS_TO_SKIP}), ${newestSite} + ${SITE_IDS_TO_SKIP})",
+    "max(${highestSite}, ${newestSite} + ${highestSite > 0 ? 0 : SITE_IDS_TO_SKIP})",
   ),
   oneEditDefect(
     "settling-undoes-change",

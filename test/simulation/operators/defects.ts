@@ -81,8 +81,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     "rotate-forgets-its-own",
     "A rotation does not recognize its own secret after D1 has lost the answer.",
     "src/operators/services/rotation.ts",
-    "if (mine !== undefined && storedSecrets.version === mine.change.version)",
-    `if (mine !== undefined && storedSecrets.version === "")`,
+    "if (ownRotation !== undefined && storedSecrets.version === ownRotation.change.version)",
+    `if (ownRotation !== undefined && storedSecrets.version === "")`,
   ),
   oneEditDefect(
     "app-before-route",
@@ -142,7 +142,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
     "deleted-token-leaves-no-row",
     "Deleting a token deletes its row at once, instead of marking it for a day.",
     "src/operators/store/directory/admin-tokens.ts",
-    "drizzle(db).update(adminTokens).set({ deletedAt: author.now }).where(isLive(id)),",
-    "drizzle(db).delete(adminTokens).where(isLive(id)),",
+    "drizzle(db).update(adminTokens).set({ deletedAt: author.now }).where(isUndeletedToken(id)),",
+    "drizzle(db).delete(adminTokens).where(isUndeletedToken(id)),",
   ),
 ];

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { unstable_readConfig } from "wrangler";
-import { driveCrons, dueIn, minutesOf } from "../../../src/tools/cli/drive-crons.ts";
+import { driveCrons, dueCrons, minutesOf } from "../../../src/tools/cli/drive-crons.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const MINUTE_MS = 100;
@@ -18,7 +18,7 @@ describe("the crons of npm start", () => {
     [5, ["* * * * *", "*/5 * * * *"]],
     [10, ["* * * * *", "*/5 * * * *"]],
   ])("the crons of npm start that are due %i minutes after the start are %j", (minute, due) => {
-    expect(dueIn(minute, CRONS)).toEqual(due);
+    expect(dueCrons(minute, CRONS)).toEqual(due);
   });
 
   it("npm start runs all crons of wrangler.toml", () => {

@@ -37,8 +37,8 @@ export default adminCall(
     const { ctx } = c.var;
     const deletion = await readDeletion(ctx, { site });
     // A restored directory may not know that the site has ended.
-    const isThere = !hasEnded(site) && deletion?.deletion.doneAt == null;
-    const { events, ...retention } = isThere ? await readRetention(ctx, { site }) : NO_SETTINGS;
+    const isNotDeleted = !hasEnded(site) && deletion?.deletion.doneAt == null;
+    const { events, ...retention } = isNotDeleted ? await readRetention(ctx, { site }) : NO_SETTINGS;
     return {
       ...site,
       events,

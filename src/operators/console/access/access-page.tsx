@@ -90,13 +90,13 @@ export async function accessPage(c: PageContext): Promise<Response> {
   return showPage(c, { title: t("Your access"), section: "access", body });
 }
 
-const isThis = (view: View, name: string) => view.session !== undefined && isSessionName(name, view.session);
+const isOwnSession = (view: View, name: string) => view.session !== undefined && isSessionName(name, view.session);
 
 function BrowserOf({ view, session }: { view: View; session: OpenSession }) {
   return (
     <span class="pair">
       {session.browser ?? view.t("Not known")}
-      {isThis(view, session.name) && <Badge kind="good" label={view.t("This session")} />}
+      {isOwnSession(view, session.name) && <Badge kind="good" label={view.t("This session")} />}
     </span>
   );
 }
@@ -104,7 +104,8 @@ function BrowserOf({ view, session }: { view: View; session: OpenSession }) {
 /** The button that ends a session. For the reader's own session it is the sign-out button, which does no harm when pressed twice. */
 function EndOf({ view, session: { name, who, browser } }: { view: View; session: OpenSession }) {
   const { t } = view;
-  if (isThis(view, name)) return <Action action="/console/sign-out" label={t("Sign out")} about={t("This session")} />;
+  if (isOwnSession(view, name))
+    return <Action action="/console/sign-out" label={t("Sign out")} about={t("This session")} />;
   const about = [who.name, browser].filter(Boolean).join(", ");
   return <Action view={view} action={`${PATH}/${name}/end`} label={t("End")} about={about} />;
 }
@@ -114,7 +115,7 @@ export async function postEndSession(c: PageContext): Promise<Response> {
   const { ctx, view } = c.var;
   const form = await readForm(c);
   const name = c.req.param("session") ?? "";
-  if (isThis(view, name) && !(await isDraft(c, form))) return postSignOut(c);
+  if (isOwnSession(view, name) && !(await isDraft(c, form))) return postSignOut(c);
   return buttonAction(c, form, {
     draft: { path: PATH },
     list: PATH,

@@ -26,13 +26,13 @@ export function AddAgents({ view, path, filled, list }: ShownForm) {
     <>
       <FormErrors view={view} filled={filled} labels={{ name: t("Name"), id: "ID", lines: t("Add many") }} />
       <div class={isList ? "part" : "two"}>
-        {!isList && <AddOne view={view} path={path} filled={filled} />}
+        {!isList && <AddAgentForm view={view} path={path} filled={filled} />}
         <section class="card">
           <h2>{t("Add many")}</h2>
           {list !== undefined && list.bad.length > 0 ? (
-            <Correct view={view} path={path} filled={filled} list={list} />
+            <CorrectListForm view={view} path={path} filled={filled} list={list} />
           ) : (
-            <Paste view={view} path={path} filled={filled} />
+            <PasteListForm view={view} path={path} filled={filled} />
           )}
         </section>
       </div>
@@ -40,7 +40,7 @@ export function AddAgents({ view, path, filled, list }: ShownForm) {
   );
 }
 
-function AddOne({ view, path, filled }: Omit<ShownForm, "list">) {
+function AddAgentForm({ view, path, filled }: Omit<ShownForm, "list">) {
   const { t } = view;
   const { values = {}, errors = {} } = filled ?? {};
   return (
@@ -63,7 +63,7 @@ function AddOne({ view, path, filled }: Omit<ShownForm, "list">) {
   );
 }
 
-function Paste({ view, path, filled }: Omit<ShownForm, "list">) {
+function PasteListForm({ view, path, filled }: Omit<ShownForm, "list">) {
   const { t } = view;
   const { values = {}, errors = {} } = filled ?? {};
   return (
@@ -90,7 +90,7 @@ function Paste({ view, path, filled }: Omit<ShownForm, "list">) {
 }
 
 /** A form with the wrong lines to correct. The right lines are sent with them. */
-function Correct({ view, path, list, filled }: ShownForm & { list: AgentList }) {
+function CorrectListForm({ view, path, list, filled }: ShownForm & { list: AgentList }) {
   const { t } = view;
   const { agents, bad } = list;
   return (

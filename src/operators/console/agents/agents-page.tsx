@@ -7,7 +7,7 @@ import { showPage } from "../layout.tsx";
 import { Filter, filteredPath } from "../parts/filter.tsx";
 import { Field, Fold } from "../parts/form.tsx";
 import { EmptyState } from "../parts/parts.tsx";
-import { More } from "../parts/table.tsx";
+import { MoreLink } from "../parts/table.tsx";
 import { AddAgents } from "./add-agents.tsx";
 import { AgentTable } from "./agent-table.tsx";
 
@@ -63,7 +63,7 @@ export async function agentsPage(
         actions
         empty={<NoAgents view={view} path={path} isFiltered={isFiltered} hasMore={agents.nextCursor !== null} />}
       />
-      <More view={view} path={path} query={query} cursor={agents.nextCursor} />
+      <MoreLink view={view} path={path} query={query} cursor={agents.nextCursor} />
     </>
   );
   const { values = {} } = filledForm?.filled ?? {};

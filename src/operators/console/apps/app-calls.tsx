@@ -14,7 +14,7 @@ const DAYS_SHOWN = 14;
 const MOST_REASONS = 3;
 
 /** The outcomes of accepted calls. */
-const DONE: ReadonlySet<string> = new Set(["ok", "repeated"]);
+const ACCEPTED_OUTCOMES: ReadonlySet<string> = new Set(["ok", "repeated"]);
 
 interface AppCalls {
   accepted: number;
@@ -35,10 +35,10 @@ export async function readAppCalls(c: PageContext, site: Site, appid: string): P
       const name = outcomeName(outcome);
       counts.set(name, (counts.get(name) ?? 0) + count);
     }
-    const refused = [...counts].filter(([name]) => !DONE.has(name)).sort(([, a], [, b]) => b - a);
+    const refused = [...counts].filter(([name]) => !ACCEPTED_OUTCOMES.has(name)).sort(([, a], [, b]) => b - a);
     const sum = (some: [string, number][]) => some.reduce((all, [, count]) => all + count, 0);
     return {
-      accepted: sum([...counts].filter(([name]) => DONE.has(name))),
+      accepted: sum([...counts].filter(([name]) => ACCEPTED_OUTCOMES.has(name))),
       refused: sum(refused),
       reasons: refused.slice(0, MOST_REASONS).map(([reason, count]) => ({ reason, count })),
     };

@@ -7,7 +7,7 @@ import { type FilledForm, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Field, Fold, Form, FormErrors } from "../parts/form.tsx";
-import { More } from "../parts/table.tsx";
+import { MoreLink } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/new-secret-page.tsx";
 import { AppTable } from "./app-table.tsx";
 import { readLastUses } from "./last-use.tsx";
@@ -83,7 +83,7 @@ export async function appsPage(c: PageContext, site: Site, filledForm?: FilledFo
         </section>
       </Fold>
       <AppTable view={view} siteId={site.id} apps={apps.items} uses={uses} />
-      <More view={view} path={path} cursor={apps.nextCursor} />
+      <MoreLink view={view} path={path} cursor={apps.nextCursor} />
     </>
   );
   const page = { title: t("Apps"), site: { ...site, tab: "apps" as const }, back: path, body };

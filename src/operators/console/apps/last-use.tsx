@@ -35,7 +35,7 @@ export async function readLastUses(c: PageContext, site: Site, appid?: string): 
 }
 
 /** The text in place of a last use. It never says "never", because calls of the last half hour are not counted yet. */
-function noUse({ t }: View, uses: LastUses | undefined, { createdAt }: AppSummary): string {
+function noUseText({ t }: View, uses: LastUses | undefined, { createdAt }: AppSummary): string {
   if (uses === undefined || uses.completeUntil === null) return "–";
   return createdAt > uses.completeUntil ? t("Not counted yet") : t("No counted call");
 }
@@ -43,7 +43,7 @@ function noUse({ t }: View, uses: LastUses | undefined, { createdAt }: AppSummar
 /** The cell "last used" in a table of apps. */
 export function LastUsedCell({ view, uses, app }: { view: View; uses: LastUses | undefined; app: AppSummary }) {
   const at = uses?.byAppid.get(app.appid)?.lastUsedAt ?? null;
-  return at === null ? <span class="hint">{noUse(view, uses, app)}</span> : <Ago view={view} at={at} />;
+  return at === null ? <span class="hint">{noUseText(view, uses, app)}</span> : <Ago view={view} at={at} />;
 }
 
 /** A hint below a table of apps: up to which time their last uses are known. */
@@ -64,7 +64,7 @@ export function LastUsedFact({ view, uses, app }: { view: View; uses: LastUses |
     <>
       <dt>{view.t("Last used")}</dt>
       <dd>
-        {at === null ? noUse(view, uses, app) : <Time view={view} at={at} />}
+        {at === null ? noUseText(view, uses, app) : <Time view={view} at={at} />}
         <span class="hint line">{countedText(view, uses)}</span>
       </dd>
     </>

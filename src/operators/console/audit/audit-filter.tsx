@@ -2,7 +2,7 @@ import { AUDIT_ACTIONS, type AuditAction, auditQuerySchema, MOST_CHARACTERS } fr
 import type { PageContext } from "../env.ts";
 import { Filter, type FilterInForce, filteredPath } from "../parts/filter.tsx";
 import { Field } from "../parts/form.tsx";
-import { localTime, secondsOf, startsOf, type View } from "../view.ts";
+import { localTime, secondsOf, startOfDayAndWeek, type View } from "../view.ts";
 import { actionText } from "./action-text.ts";
 
 /** The filter above the audit log, as the reader filled it in. */
@@ -62,7 +62,7 @@ export function AuditFilter({ view, path, filterForm }: { view: View; path: stri
       view={view}
       path={path}
       parameters={fields}
-      filtersInForce={inForce(view, path, filterForm)}
+      filtersInForce={filtersInForceOf(view, path, filterForm)}
       open={Object.keys(errors).length > 0}
     >
       <Field label={t("Who")} {...fieldProps("who")} maxlength={MOST_CHARACTERS} />
@@ -74,7 +74,7 @@ export function AuditFilter({ view, path, filterForm }: { view: View; path: stri
   );
 }
 
-function inForce(view: View, path: string, { fields, filter }: AuditFilterForm): FilterInForce[] {
+function filtersInForceOf(view: View, path: string, { fields, filter }: AuditFilterForm): FilterInForce[] {
   const { t } = view;
   const { who, action, subject, since, until } = filter;
   const texts: [name: keyof AuditFilterForm["fields"], label: string, value: string | undefined][] = [
@@ -102,10 +102,10 @@ export function Days({
   filterForm: AuditFilterForm;
 }) {
   const { t, now, timeZone } = view;
-  const { day: today } = startsOf(now, timeZone);
-  const { day: yesterday } = startsOf(today - 1, timeZone);
+  const { day: today } = startOfDayAndWeek(now, timeZone);
+  const { day: yesterday } = startOfDayAndWeek(today - 1, timeZone);
   // Days are counted from noon, because a day may have 23 or 25 hours.
-  const { day: weekAgo } = startsOf(today + DAY / 2 - 6 * DAY, timeZone);
+  const { day: weekAgo } = startOfDayAndWeek(today + DAY / 2 - 6 * DAY, timeZone);
   const minute = (at: number) => localTime(at, timeZone).slice(0, 16);
   const days: [label: string, since: string, until: string][] = [
     [t("Today"), minute(today), ""],

@@ -4,11 +4,11 @@ import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { filteredPath } from "../parts/filter.tsx";
 import { EmptyState, NoticeBox } from "../parts/parts.tsx";
-import { More } from "../parts/table.tsx";
+import { MoreLink } from "../parts/table.tsx";
 import { AuditFilter, Days, readFilter } from "./audit-filter.tsx";
 import { AuditTable } from "./audit-table.tsx";
 
-const SHOWN = 50;
+const ENTRIES_PER_PAGE = 50;
 
 /** The audit log of a site, or of all sites. */
 export async function auditPage(c: PageContext, site?: Site): Promise<Response> {
@@ -17,13 +17,13 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
   const path = site ? `/console/sites/${site.id}/audit` : "/console/audit";
   const filterForm = readFilter(c);
   const isWrong = Object.keys(filterForm.errors).length > 0;
-  const wanted = { siteId: site?.id, ...filterForm.filter, cursor: c.req.query("cursor"), limit: SHOWN };
+  const wanted = { siteId: site?.id, ...filterForm.filter, cursor: c.req.query("cursor"), limit: ENTRIES_PER_PAGE };
   const log = isWrong
     ? { items: [], nextCursor: null, homesDown: [], searchedTo: null }
     : await listAuditLog(ctx, wanted);
   const sites = site ? new Map([[site.id, site]]) : await sitesOfEntries(ctx, log.items);
   const isFiltered = Object.values(filterForm.filter).some((value) => value !== undefined);
-  const isCutShort = log.searchedTo !== null && log.items.length < SHOWN;
+  const isCutShort = log.searchedTo !== null && log.items.length < ENTRIES_PER_PAGE;
   const searched = isCutShort ? t("Searched back to {0}.", view.time(log.searchedTo ?? 0)) : undefined;
   const empty = isWrong
     ? t("Correct the filter above.")
@@ -56,7 +56,7 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
         empty={<EmptyState title={empty} />}
       />
       {searched && <p>{searched}</p>}
-      <More
+      <MoreLink
         view={view}
         path={path}
         query={filterForm.fields}

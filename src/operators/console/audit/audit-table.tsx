@@ -39,7 +39,7 @@ export function AuditTable(props: AuditRows & { entries: AuditLogEntry[]; ofSite
         head={head}
         rows={entries.map((entry) => [
           <WhoDid {...props} entry={entry} />,
-          <What {...props} entry={entry} />,
+          <ActionCell {...props} entry={entry} />,
           <SubjectOf {...props} entry={entry} />,
           ...(ofSite
             ? []
@@ -69,11 +69,11 @@ function WhoDid({ view, path, fields, entry: { who } }: AuditRows & AuditCell) {
   );
 }
 
-function What({ view, sites, entry }: AuditRows & AuditCell) {
+function ActionCell({ view, sites, entry }: AuditRows & AuditCell) {
   // The subject shows the site's name already.
   const { name, ...others } = entry.details;
-  const isSubject = entry.action.startsWith("site.") && name === (entry.siteId && sites.get(entry.siteId)?.name);
-  const details = detailText(view, isSubject ? { ...entry, details: others } : entry);
+  const isNameOfSubject = entry.action.startsWith("site.") && name === (entry.siteId && sites.get(entry.siteId)?.name);
+  const details = detailText(view, isNameOfSubject ? { ...entry, details: others } : entry);
   return (
     <span class="pair">
       <span>{actionText(view, entry.action)}</span>

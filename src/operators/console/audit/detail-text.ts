@@ -25,7 +25,7 @@ export function detailText(view: View, { action, details }: Pick<AuditLogEntry, 
     if (isChange && isObject(from) && isObject(to) && key in to) {
       parts.push(namedText(view, key, arrow(from[key], to[key])));
     } else if (isChange && NAMED_CHANGES.includes(key)) {
-      if (!UNTOLD.includes(key)) parts.push(namedText(view, key, arrow(from, to)));
+      if (!HIDDEN_DETAILS.includes(key)) parts.push(namedText(view, key, arrow(from, to)));
     } else {
       parts.push(namedText(view, key, value));
     }
@@ -41,13 +41,13 @@ const NAMED_CHANGES = ["first_chat_id", "version"];
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
 /** Details that tell an operator nothing: random ids, and the positions where a call continues. The CSV file has them. */
-const UNTOLD = ["call", "version", "previous_version", "next_after_seq"];
+const HIDDEN_DETAILS = ["call", "version", "previous_version", "next_after_seq"];
 
 /** @returns undefined for a detail that tells the reader nothing */
 function namedText(view: View, key: string, value: unknown): string | undefined {
   const { t } = view;
   if (key === "previous_expires_at" && value === null) return t("the old one stopped at once");
-  if (value === null || UNTOLD.includes(key) || (Array.isArray(value) && value.length === 0)) return undefined;
+  if (value === null || HIDDEN_DETAILS.includes(key) || (Array.isArray(value) && value.length === 0)) return undefined;
   const number = () => new Intl.NumberFormat(view.language).format(Number(value));
   const texts: Record<string, () => string | undefined> = {
     name: () => String(value),

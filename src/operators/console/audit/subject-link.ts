@@ -13,12 +13,12 @@ export interface AuditSubject {
 }
 
 /** Actions that end their subject, which then has no page. */
-const ENDS: readonly AuditLogEntry["action"][] = ["webhook.deleted", "app.released", "token.deleted"];
+const ENDING_ACTIONS: readonly AuditLogEntry["action"][] = ["webhook.deleted", "app.released", "token.deleted"];
 
 /** @param site the entry's site, as the directory stores it */
 export function subjectOf(view: View, entry: AuditLogEntry, site: Site | undefined): AuditSubject {
   const { action, subject, siteId } = entry;
-  const path = ENDS.includes(action) ? undefined : pathOf(entry, site);
+  const path = ENDING_ACTIONS.includes(action) ? undefined : pathOf(entry, site);
   const href = path !== undefined && view.may(path, "GET") ? path : undefined;
   if (action.startsWith("site.") && subject === String(siteId)) return { ...textOfSubject(site, subject), href };
   const { ids } = entry.details;

@@ -6,7 +6,7 @@ import { erasurePage, postErasure } from "./erasure-page.tsx";
 import { postFind } from "./find-customer.ts";
 import { postExport } from "./hand-over.tsx";
 
-const SEE = { role: "viewer", scope: "site" } as const;
+const VIEWER_OF_SITE = { role: "viewer", scope: "site" } as const;
 const OWNER = { role: "owner", scope: "site" } as const;
 const CUSTOMERS = "/sites/:site_id/customers";
 
@@ -15,9 +15,9 @@ const CUSTOMERS = "/sites/:site_id/customers";
  * body or one of the customer's sessions names them.
  */
 export const CUSTOMERS_CALLS: ConsoleCall[] = [
-  call({ ...SEE, method: "get", path: CUSTOMERS, audit: [] }, (c, site) => customersPage(c, site)),
+  call({ ...VIEWER_OF_SITE, method: "get", path: CUSTOMERS, audit: [] }, (c, site) => customersPage(c, site)),
   call(
-    { ...SEE, method: "post", path: `${CUSTOMERS}/find`, audit: [], changesNothing: "It leads to a page." },
+    { ...VIEWER_OF_SITE, method: "post", path: `${CUSTOMERS}/find`, audit: [], changesNothing: "It leads to a page." },
     postFind,
   ),
   call({ ...OWNER, method: "post", path: `${CUSTOMERS}/export`, audit: ["customer.exported"] }, postExport),

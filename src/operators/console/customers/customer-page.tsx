@@ -7,7 +7,7 @@ import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Form, FormErrors } from "../parts/form.tsx";
 import { Time } from "../parts/parts.tsx";
-import { More } from "../parts/table.tsx";
+import { MoreLink } from "../parts/table.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { SessionTable } from "../sessions/session-table.tsx";
 import type { View } from "../view.ts";
@@ -46,7 +46,7 @@ export async function customerPage(
         <section class="part">
           <h2>{t("Sessions of this customer")}</h2>
           <SessionTable view={view} siteId={site.id} sessions={sessions.items} ofCustomer />
-          <More view={view} path={path} query={{ chat_id: chatId }} cursor={sessions.nextCursor} />
+          <MoreLink view={view} path={path} query={{ chat_id: chatId }} cursor={sessions.nextCursor} />
         </section>
         <Facts view={view} site={site} customer={customer} />
         <Data view={view} path={path} sbs={sbs} />

@@ -15,7 +15,7 @@ import { customerPage } from "./customer-page.tsx";
 /** A customer has up to 64 characters. Browsers count UTF-16 units, and a character has up to two of them. */
 const MOST_UNITS = 128;
 
-const SHOWN = 25;
+const CUSTOMERS_PER_PAGE = 25;
 
 /** A sent form that is shown again. */
 export type SentAgain = FilledForm & { path: string };
@@ -53,7 +53,7 @@ async function listPage(
   const { t } = view;
   const path = customersPath(site);
   const { values = {}, errors = {} } = filledForm ?? {};
-  const customers = await latestCustomers(ctx, { site, limit: SHOWN });
+  const customers = await latestCustomers(ctx, { site, limit: CUSTOMERS_PER_PAGE });
   const sbs = sbsOf(values);
   const isUnseen = isUnknown(view, errors) && hasUnseen(sbs);
   const error = isUnseen ? t("This site has no customer with exactly this id.") : errors.sbs;

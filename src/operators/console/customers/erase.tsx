@@ -25,12 +25,12 @@ import { WhatStays } from "./what-stays.tsx";
 export async function postErase(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const form = await readForm(c);
-  const isAsked = form.asked !== undefined;
+  const wasConfirmationAsked = form.asked !== undefined;
   const customer = sentCustomer(view, form);
-  const values = isAsked ? { ...customer.values, asked: "yes" } : customer.values;
+  const values = wasConfirmationAsked ? { ...customer.values, asked: "yes" } : customer.values;
   const { path } = c.req;
   // A draft leads to the question again, and its box need not be ticked yet.
-  const mustTick = isAsked && !(await isDraft(c, form));
+  const mustTick = wasConfirmationAsked && !(await isDraft(c, form));
   const askOr = async (sbs: string, filledForm?: FilledForm): Promise<Response> => {
     try {
       return await askPage(c, site, sbs, filledForm);
@@ -46,11 +46,11 @@ export async function postErase(c: PageContext, site: Site): Promise<Response> {
     values,
     entered: mustTick ? requireTick(c, form, customer.entered) : customer.entered,
     page: (filledForm) =>
-      isAsked && filledForm.errors.sbs === undefined && "input" in customer.entered
+      wasConfirmationAsked && filledForm.errors.sbs === undefined && "input" in customer.entered
         ? askOr(customer.entered.input.sbs, filledForm)
         : customersPage(c, site, { path, ...filledForm, values: customer.values }),
     refused: (error) => unknownCustomer(view, error),
-    ask: isAsked ? undefined : ({ sbs }) => askOr(sbs),
+    ask: wasConfirmationAsked ? undefined : ({ sbs }) => askOr(sbs),
     list: customersPath(site),
     work: async ({ sbs }) => `${customersPath(site)}/erasures/${(await eraseCustomer(ctx, { site, sbs })).id}`,
   });

@@ -6,7 +6,7 @@ import { listUsableTokens, MOST_USABLE_TOKENS, type Token } from "../../services
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { NoticeBox, Time } from "../parts/parts.tsx";
-import { More, Table } from "../parts/table.tsx";
+import { MoreLink, Table } from "../parts/table.tsx";
 import { TOKENS_PATH, TokenTable } from "../tokens/token-table.tsx";
 import type { View } from "../view.ts";
 import { confirmPath, DEFAULT_LIFT, pathOf, type Reconciled } from "./reconciled.ts";
@@ -97,7 +97,7 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
               : t("There is none on this page.")
           }
         />
-        <More view={view} path={pathOf(home)} query={{ settled: c.req.query("settled") }} cursor={nextCursor} />
+        <MoreLink view={view} path={pathOf(home)} query={{ settled: c.req.query("settled") }} cursor={nextCursor} />
       </section>
       {home === MAIN_HOME && <RestoredTokens view={view} tokens={tokens} />}
       <p>

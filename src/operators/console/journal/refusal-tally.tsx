@@ -5,7 +5,7 @@ import type { View } from "../view.ts";
 import type { RefusalFilterFields } from "./refusal-filter.ts";
 
 /** How many apps and reasons are listed. The filter finds the calls of all others. */
-const SHOWN = 5;
+const MOST_SHOWN = 5;
 
 /**
  * How many calls were refused, by app and by reason, the most frequent first. Each count links to the list with that filter.
@@ -34,7 +34,7 @@ export function RefusalTally(props: {
   const line = (label: string, name: "appid" | "reason", of: [string, number][], textOf: (key: string) => string) => (
     <nav class="tally" aria-label={label}>
       <span aria-hidden="true">{label}</span>
-      {of.slice(0, SHOWN).map(([key, calls]) => (
+      {of.slice(0, MOST_SHOWN).map(([key, calls]) => (
         <a
           class="chip"
           href={filteredPath(path, { ...fields, [name]: fields[name] === key ? "" : key })}
@@ -43,7 +43,7 @@ export function RefusalTally(props: {
           <bdi>{textOf(key)}</bdi> <b>{number.format(calls)}</b>
         </a>
       ))}
-      {of.length > SHOWN && <span>{t("and {0} more", number.format(of.length - SHOWN))}</span>}
+      {of.length > MOST_SHOWN && <span>{t("and {0} more", number.format(of.length - MOST_SHOWN))}</span>}
     </nav>
   );
   return (

@@ -8,13 +8,13 @@ import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { Filter, type FilterInForce, filteredPath } from "../parts/filter.tsx";
 import { Field } from "../parts/form.tsx";
-import { More } from "../parts/table.tsx";
+import { MoreLink } from "../parts/table.tsx";
 import { reasonLabels } from "../reasons.ts";
 import { quickTimes, type RefusalFilter, readRefusalFilter } from "./refusal-filter.ts";
 import { RefusalTable } from "./refusal-table.tsx";
 import { RefusalTally } from "./refusal-tally.tsx";
 
-const SHOWN = 50;
+const REFUSALS_PER_PAGE = 50;
 
 /** The refused calls of a site, with their counts by app and by reason. */
 export async function refusalsPage(c: PageContext, site: Site): Promise<Response> {
@@ -47,7 +47,7 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
         view={view}
         path={path}
         parameters={{ ...fields }}
-        filtersInForce={inForce(c, path, read, nameOf)}
+        filtersInForce={filtersInForceOf(c, path, read, nameOf)}
         open={isWrong}
       >
         <Field
@@ -83,7 +83,7 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
       </nav>
       {refusals?.tally && <RefusalTally view={view} path={path} fields={fields} nameOf={nameOf} {...refusals.tally} />}
       <RefusalTable view={view} refusals={items} nameOf={nameOf} empty={empty} />
-      <More view={view} path={path} query={{ ...fields }} cursor={nextCursor} />
+      <MoreLink view={view} path={path} query={{ ...fields }} cursor={nextCursor} />
       <p class="hint">
         {t(
           "Kept for {0} days; of a flood, some are left out and counted. Calls whose appid is unknown or was not read are in the log only.",
@@ -101,7 +101,7 @@ async function readRefusals(c: PageContext, site: Site, { filter, errors }: Refu
   const { ctx, view } = c.var;
   try {
     const [page, tally] = await Promise.all([
-      listRefusals(ctx, { site, ...filter, cursor, limit: SHOWN }),
+      listRefusals(ctx, { site, ...filter, cursor, limit: REFUSALS_PER_PAGE }),
       cursor === undefined ? tallyRefusals(ctx, { site, ...filter }) : undefined,
     ]);
     return { page, tally };
@@ -126,7 +126,7 @@ function appChoice({ var: { view } }: PageContext, apps: Page<AppSummary>, chose
 }
 
 /** The filters in force, in words. */
-function inForce(
+function filtersInForceOf(
   { var: { view } }: PageContext,
   path: string,
   { fields, filter, errors }: RefusalFilter,

@@ -51,7 +51,7 @@ export function EmptyState({ title, children }: PropsWithChildren<{ title: strin
 }
 
 /** A future time and the time left until it, which console.js counts down. */
-export function Until({ view, at }: { view: View; at: number }) {
+export function TimeUntil({ view, at }: { view: View; at: number }) {
   return (
     <span>
       <Time view={view} at={at} /> <Left view={view} at={at} />

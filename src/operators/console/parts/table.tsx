@@ -61,7 +61,7 @@ export function Table(props: {
 const MOST_STEPS_BACK = 50;
 
 /** Links to the next and the previous page. A cursor only leads forward, so the address holds the cursors of earlier pages. */
-export function More({
+export function MoreLink({
   view,
   path,
   query,

@@ -11,7 +11,7 @@ import { hasUnseen, showUnseen, Unseen, withoutUnseen } from "../parts/unseen.ts
 import type { View } from "../view.ts";
 import { FoundThings } from "./found-things.tsx";
 import { openText, sealText } from "./sealed-text.ts";
-import { HowFar, WhatToType } from "./what-to-type.tsx";
+import { SearchedParts, WhatToType } from "./what-to-type.tsx";
 
 const PATH = "/console/search";
 
@@ -61,7 +61,7 @@ export async function searchPage(c: PageContext): Promise<Response> {
     <>
       {!isFound && (
         <p class="lead">
-          <NothingFor view={view} text={text} />
+          <NothingFound view={view} text={text} />
         </p>
       )}
       {!isFound && hasUnseen(text) && (
@@ -79,13 +79,13 @@ export async function searchPage(c: PageContext): Promise<Response> {
       )}
       <FoundThings view={view} result={result} />
       {requestId !== undefined && result.calls.length === 0 && (await aroundCall(c, requestId))}
-      <HowFar view={view} result={result} journalDays={ctx.config.journalDays} isOpen={!isFound} />
+      <SearchedParts view={view} result={result} journalDays={ctx.config.journalDays} isOpen={!isFound} />
     </>
   );
   return showPage(c, { title, search: text, searchSite: openSite, body });
 }
 
-function NothingFor({ view, text }: { view: View; text: string }) {
+function NothingFound({ view, text }: { view: View; text: string }) {
   const [before, after] = view.t("Nothing was found for {0}.", "\u0000").split("\u0000");
   return (
     <>

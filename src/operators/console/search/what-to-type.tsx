@@ -39,7 +39,7 @@ export function WhatToType({ view }: { view: View }) {
 }
 
 /** How far the search looked, and what it left out. The section is open when nothing was found. */
-export function HowFar(props: { view: View; result: SearchResult; journalDays: number; isOpen: boolean }) {
+export function SearchedParts(props: { view: View; result: SearchResult; journalDays: number; isOpen: boolean }) {
   const { view, result, journalDays, isOpen } = props;
   return (
     <details class="far" open={isOpen}>

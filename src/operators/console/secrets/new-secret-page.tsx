@@ -2,7 +2,7 @@ import { isRefusedFor } from "../../../core/errors.ts";
 import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 import { showPage } from "../layout.tsx";
-import { Copyable, NoticeBox, Until } from "../parts/parts.tsx";
+import { Copyable, NoticeBox, TimeUntil } from "../parts/parts.tsx";
 import { OverlapCard } from "./overlap-card.tsx";
 import type { ShownSecretOwner } from "./secret-owner.ts";
 
@@ -57,7 +57,7 @@ export async function secretPage(c: PageContext, owner: ShownSecretOwner): Promi
           <Copyable view={view} id="secret" label={t("Secret")} text={secret} />
           <dt>{t("Shown here until")}</dt>
           <dd>
-            <Until view={view} at={end} />
+            <TimeUntil view={view} at={end} />
           </dd>
         </dl>
         <a class="button" href={path}>

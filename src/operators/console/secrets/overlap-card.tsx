@@ -1,5 +1,5 @@
 import { AskLink } from "../parts/form.tsx";
-import { Until } from "../parts/parts.tsx";
+import { TimeUntil } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { hasOverlap } from "./overlap.ts";
 import type { SecretUse, ShownSecretOwner } from "./secret-owner.ts";
@@ -24,7 +24,7 @@ export function OverlapCard(props: {
         <dl class="facts">
           <dt>{t("The old one works until")}</dt>
           <dd>
-            <Until view={view} at={owner.previousExpiresAt ?? 0} />
+            <TimeUntil view={view} at={owner.previousExpiresAt ?? 0} />
           </dd>
           {use !== undefined && (
             <>

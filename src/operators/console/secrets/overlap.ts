@@ -1,4 +1,4 @@
-import { ENDS, type EndedSecret, rotationSchema } from "../../services/rotation.ts";
+import { ENDED_SECRETS, type EndedSecret, rotationSchema } from "../../services/rotation.ts";
 import type { View } from "../view.ts";
 
 /** The overlap in a field, in seconds; undefined for any other text. An empty field is checked first, because Number("") is 0. */
@@ -16,7 +16,7 @@ export const overlapsOf = ({ t }: View): [string, string][] => [
 ];
 
 /** The choice in a field; undefined for any other text. */
-export const endsOf = (text: string): EndedSecret | undefined => ENDS.find((each) => each === text);
+export const endsOf = (text: string): EndedSecret | undefined => ENDED_SECRETS.find((each) => each === text);
 
 /** The secrets to choose from while an overlap runs: value and label. There is no default, because each choice ends a secret. */
 export const choicesOf = ({ t }: View): [string, string][] => [

@@ -27,8 +27,8 @@ export async function rotateSecret(c: PageContext, owner: ShownSecretOwner): Pro
     list: path,
     work: async (input) => {
       // The operator must confirm a rotation that ends a secret which a program may still use.
-      const endsOne = input.overlapSeconds === 0 || hasOverlap(owner, c.var.view.now);
-      if (owner.isActive && version === owner.version && !confirmed && endsOne) return questionOf(path, input);
+      const endsOneSecret = input.overlapSeconds === 0 || hasOverlap(owner, c.var.view.now);
+      if (owner.isActive && version === owner.version && !confirmed && endsOneSecret) return questionOf(path, input);
       try {
         const rotated = await owner.rotate({ ...input, expectedVersion: version });
         return await secretLocation(c, path, rotated.version);

@@ -3,9 +3,9 @@ import type { ConsoleCall } from "../env.ts";
 import { sessionPage } from "./session-page.tsx";
 import { sessionsPage } from "./sessions-page.tsx";
 
-const SEE = { role: "viewer", scope: "site" } as const;
+const VIEWER_OF_SITE = { role: "viewer", scope: "site" } as const;
 
 export const SESSIONS_CALLS: ConsoleCall[] = [
-  call({ ...SEE, method: "get", path: "/sites/:site_id/sessions", audit: [] }, sessionsPage),
-  call({ ...SEE, method: "get", path: "/sites/:site_id/sessions/:chat_id", audit: [] }, sessionPage),
+  call({ ...VIEWER_OF_SITE, method: "get", path: "/sites/:site_id/sessions", audit: [] }, sessionsPage),
+  call({ ...VIEWER_OF_SITE, method: "get", path: "/sites/:site_id/sessions/:chat_id", audit: [] }, sessionPage),
 ];

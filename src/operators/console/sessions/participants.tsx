@@ -4,7 +4,7 @@ import type { View } from "../view.ts";
 import { AgentName } from "./agent-name.tsx";
 
 /** How many agents the page shows at once. More are folded. */
-const SHOWN = 5;
+const MOST_SHOWN = 5;
 
 /** The agents of a session. The responsible agent comes first, and need not be a participant. */
 export function Participants({ view, siteId, stored }: { view: View; siteId: number; stored: StoredSession }) {
@@ -33,7 +33,7 @@ export function Participants({ view, siteId, stored }: { view: View; siteId: num
   ));
   const count = new Intl.NumberFormat(view.language).format(rest.length);
   if (rest.length === 0) return first ? <ul>{first}</ul> : <>–</>;
-  if (rest.length <= SHOWN)
+  if (rest.length <= MOST_SHOWN)
     return (
       <ul>
         {first}

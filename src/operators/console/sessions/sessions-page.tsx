@@ -6,7 +6,7 @@ import { showPage } from "../layout.tsx";
 import { Filter } from "../parts/filter.tsx";
 import { Field } from "../parts/form.tsx";
 import { EmptyState, NoticeBox } from "../parts/parts.tsx";
-import { More } from "../parts/table.tsx";
+import { MoreLink } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 import { NoSession } from "./no-session.tsx";
 import {
@@ -67,7 +67,7 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
           )}
         </p>
       )}
-      <More view={view} path={path} query={queryOf(filter)} cursor={nextCursor} />
+      <MoreLink view={view} path={path} query={queryOf(filter)} cursor={nextCursor} />
     </>
   );
   return showPage(c, { title: t("Sessions"), site: { ...site, tab: "sessions" }, body });

@@ -27,7 +27,7 @@ export function Timeline({ view, site, stored, timeline }: TimelineProps) {
             <time datetime={new Date(at * 1000).toISOString()}>{view.exactTime(at)}</time>
             {happenings.map((each) => (
               <div class={each.what}>
-                <What view={view} site={site} stored={stored} happening={each} />
+                <HappeningText view={view} site={site} stored={stored} happening={each} />
               </div>
             ))}
           </li>
@@ -38,7 +38,7 @@ export function Timeline({ view, site, stored, timeline }: TimelineProps) {
   );
 }
 
-function What(props: { view: View; site: Site; stored: StoredSession; happening: Happening }): Child {
+function HappeningText(props: { view: View; site: Site; stored: StoredSession; happening: Happening }): Child {
   const { view, site, stored, happening } = props;
   const { t } = view;
   if (happening.what === "opened") {
@@ -52,7 +52,7 @@ function What(props: { view: View; site: Site; stored: StoredSession; happening:
       </p>
     );
   }
-  if (happening.what === "added") return <Added view={view} stored={stored} happening={happening} />;
+  if (happening.what === "added") return <AddedAgents view={view} stored={stored} happening={happening} />;
   const { event, deliveries } = happening;
   return (
     <>
@@ -73,9 +73,9 @@ function What(props: { view: View; site: Site; stored: StoredSession; happening:
 }
 
 /** How many agents of one call are named at once. More are folded. */
-const NAMED = 5;
+const MOST_NAMED = 5;
 
-function Added(props: { view: View; stored: StoredSession; happening: Extract<Happening, { what: "added" }> }) {
+function AddedAgents(props: { view: View; stored: StoredSession; happening: Extract<Happening, { what: "added" }> }) {
   const { view, stored, happening } = props;
   const { t } = view;
   const { agents, addedBy } = happening;
@@ -95,7 +95,7 @@ function Added(props: { view: View; stored: StoredSession; happening: Extract<Ha
       <p>
         {t("Agents joined: {0}, added by", count)} <AgentName id={addedBy} name={author} />
       </p>
-      {agents.length <= NAMED ? (
+      {agents.length <= MOST_NAMED ? (
         <ul>{names}</ul>
       ) : (
         <details class="people">

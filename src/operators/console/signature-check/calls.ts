@@ -2,12 +2,12 @@ import { call } from "../../http/call.ts";
 import type { ConsoleCall } from "../env.ts";
 import { postSignatureCheck, signatureCheckPage } from "./signature-check-page.tsx";
 
-const ALL = { role: "viewer", scope: "deployment" } as const;
+const EVERY_VIEWER = { role: "viewer", scope: "deployment" } as const;
 
 export const SIGNATURE_CHECK_CALLS: ConsoleCall[] = [
-  call({ ...ALL, method: "get", path: "/signature-check", audit: [] }, signatureCheckPage),
+  call({ ...EVERY_VIEWER, method: "get", path: "/signature-check", audit: [] }, signatureCheckPage),
   call(
-    { ...ALL, method: "post", path: "/signature-check", audit: [], changesNothing: "It only reads." },
+    { ...EVERY_VIEWER, method: "post", path: "/signature-check", audit: [], changesNothing: "It only reads." },
     postSignatureCheck,
   ),
 ];

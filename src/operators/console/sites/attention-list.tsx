@@ -6,14 +6,14 @@ import type { HomeFill } from "../../services/home-fill.ts";
 import type { Site } from "../../services/sites.ts";
 import { type SiteTrouble, troubleTexts } from "../parts/home-state.tsx";
 import { Icon } from "../parts/icons.tsx";
-import { Ago, Badge, type BadgeKind, Until } from "../parts/parts.tsx";
+import { Ago, Badge, type BadgeKind, TimeUntil } from "../parts/parts.tsx";
 import { reasonLabels } from "../reasons.ts";
 import type { View } from "../view.ts";
 import { resultWords } from "../webhooks/failure-words.ts";
 import { hostOf } from "../webhooks/webhook-of.tsx";
 
 /** How many rows are visible at first. The others are folded. */
-const SHOWN = 4;
+const MOST_SHOWN = 4;
 
 /** Something that needs an operator. */
 export interface Need {
@@ -102,7 +102,7 @@ export function needsOf(
           </a>
         ),
         site: sitesById.get(siteId),
-        when: <Until view={view} at={endsAt} />,
+        when: <TimeUntil view={view} at={endsAt} />,
       }),
     ),
     ...sites
@@ -161,7 +161,7 @@ export const troubleOf = (
 ): SiteTrouble | undefined => homes.get(home) ?? (isKeyWrong ? "wrong_key" : undefined);
 
 /** Names the missing bindings, in case somebody forgot them. Many deployments leave them out on purpose. */
-export function PartsOff({ view, parts }: { view: View; parts: PartStates }) {
+export function SwitchedOffParts({ view, parts }: { view: View; parts: PartStates }) {
   return (
     <>
       {BINDINGS.filter((name) => parts[name] === "off").map((name) => (
@@ -231,11 +231,11 @@ export function AttentionList({ view, needs, namesSites }: { view: View; needs: 
       <h2 id="attention">
         {t("Needs attention")} <span class="count">{needs.length}</span>
       </h2>
-      <ul class="needs">{needs.slice(0, SHOWN).map(item)}</ul>
-      {needs.length > SHOWN && (
+      <ul class="needs">{needs.slice(0, MOST_SHOWN).map(item)}</ul>
+      {needs.length > MOST_SHOWN && (
         <details>
-          <summary>{t("Show {0} more", needs.length - SHOWN)}</summary>
-          <ul class="needs">{needs.slice(SHOWN).map(item)}</ul>
+          <summary>{t("Show {0} more", needs.length - MOST_SHOWN)}</summary>
+          <ul class="needs">{needs.slice(MOST_SHOWN).map(item)}</ul>
         </details>
       )}
     </section>

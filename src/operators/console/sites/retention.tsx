@@ -88,7 +88,7 @@ async function askPage(c: PageContext, site: Site, days: number | null, filledFo
               <>
                 <dt>{t("Sessions that would go today")}</dt>
                 <dd>
-                  <WouldGo view={view} days={days} then={then} />
+                  <RetentionPreview view={view} days={days} then={then} />
                 </dd>
               </>
             )}
@@ -122,7 +122,7 @@ async function askPage(c: PageContext, site: Site, days: number | null, filledFo
 }
 
 /** How many sessions would be deleted today, and the time of the oldest. */
-function WouldGo({ view, days, then }: { view: View; days: number; then: Retention }) {
+function RetentionPreview({ view, days, then }: { view: View; days: number; then: Retention }) {
   const { t } = view;
   const { older, oldestAt } = then;
   if (older === null || older === 0 || oldestAt === null) return <>{t("None")}</>;

@@ -48,7 +48,7 @@ export async function deletePage(c: PageContext, site: Site, filledForm?: Filled
           {t("Export it before: an owner's token gets all of it from")} <code>GET /admin/sites/{site.id}/export</code>
         </p>
       </NoticeBox>
-      <WhatGoes view={view} />
+      <DeletedParts view={view} />
       <Ask
         view={view}
         text={t("It begins at once and cannot be called off. Nobody can undo it.")}
@@ -98,7 +98,7 @@ function IsOpen({ view, site }: { view: View; site: Site }) {
   );
 }
 
-function WhatGoes({ view }: { view: View }) {
+function DeletedParts({ view }: { view: View }) {
   const { t } = view;
   return (
     <section class="card goes">

@@ -20,7 +20,7 @@ import { lastUsesOf } from "../apps/last-use.tsx";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
-import { startsOf, type View } from "../view.ts";
+import { startOfDayAndWeek, type View } from "../view.ts";
 import { AttentionList, fillingHomes, needsOf, partsInNeed, troubleOf } from "./attention-list.tsx";
 import { endedPage } from "./ended-site.tsx";
 import { RetentionProgress } from "./retention-card.tsx";
@@ -28,7 +28,7 @@ import { readSiteUsage } from "./site-usage.ts";
 import { unfinishedPage } from "./unfinished-site.tsx";
 import { UsageCard } from "./usage-card.tsx";
 
-const SHOWN = 5;
+const MOST_SHOWN = 5;
 
 export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const view = c.var.view;
@@ -39,8 +39,8 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const progress = site.status === "open" ? undefined : await readDeletion(ctx, { site });
   if (progress !== undefined) return endedPage(c, site, progress);
   if (hasEnded(site)) throw siteUnknown();
-  const firstItems = { site, limit: SHOWN };
-  const { day, week } = startsOf(view.now, view.timeZone);
+  const firstItems = { site, limit: MOST_SHOWN };
+  const { day, week } = startOfDayAndWeek(view.now, view.timeZone);
   const health = await readHealth(ctx, LIMIT_MS, site.home);
   const settledParts = Promise.allSettled([
     countSessions(ctx, { site, since: [day, week] }),

@@ -15,7 +15,7 @@ const DAY = 86_400;
 export const DAYS_SHOWN = 14;
 
 /** The outcomes of accepted calls. */
-const DONE: ReadonlySet<string> = new Set(["ok", "repeated"]);
+const ACCEPTED_OUTCOMES: ReadonlySet<string> = new Set(["ok", "repeated"]);
 
 export interface DayOfCalls {
   /** The beginning of the day in Unix seconds. */
@@ -55,6 +55,6 @@ function callsOf(day: number, counts: OutcomeCount[]): DayOfCalls {
   return calls;
 }
 
-const isRefused = ({ outcome }: OutcomeCount) => !DONE.has(outcomeName(outcome));
+const isRefused = ({ outcome }: OutcomeCount) => !ACCEPTED_OUTCOMES.has(outcomeName(outcome));
 
 const dayOf = (at: number) => at - (at % DAY);

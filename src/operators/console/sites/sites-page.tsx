@@ -13,9 +13,9 @@ import { showPage } from "../layout.tsx";
 import { Action, Field, Fold, Form, FormErrors } from "../parts/form.tsx";
 import { SiteState, type SiteTrouble } from "../parts/home-state.tsx";
 import { Ago } from "../parts/parts.tsx";
-import { More, Table } from "../parts/table.tsx";
+import { MoreLink, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
-import { AttentionList, fillingHomes, needsOf, PartsOff, partsInNeed, troubleOf } from "./attention-list.tsx";
+import { AttentionList, fillingHomes, needsOf, partsInNeed, SwitchedOffParts, troubleOf } from "./attention-list.tsx";
 
 export async function postSite(c: PageContext): Promise<Response> {
   const form = await readForm(c);
@@ -108,7 +108,7 @@ export async function sitesPage(c: PageContext, filledForm?: FilledForm): Promis
       ) : (
         <AttentionList view={view} needs={needs} namesSites />
       )}
-      {isFirstPage && <PartsOff view={view} parts={health.parts} />}
+      {isFirstPage && <SwitchedOffParts view={view} parts={health.parts} />}
       <Table
         label={t("Sites")}
         head={[
@@ -133,7 +133,7 @@ export async function sitesPage(c: PageContext, filledForm?: FilledForm): Promis
             : t("There is no site yet.")
         }
       />
-      <More view={view} path="/console" cursor={sites.nextCursor} />
+      <MoreLink view={view} path="/console" cursor={sites.nextCursor} />
     </>
   );
   const page = {

@@ -1,7 +1,7 @@
 import type { createToken } from "../../services/tokens.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { Copyable, NoticeBox, Until } from "../parts/parts.tsx";
+import { Copyable, NoticeBox, TimeUntil } from "../parts/parts.tsx";
 import { roleText } from "../parts/role-texts.ts";
 import { ExpiryOf, SiteOf, TOKENS_PATH } from "./token-table.tsx";
 
@@ -39,7 +39,7 @@ export function madePage(c: PageContext, made: Awaited<ReturnType<typeof createT
           <Copyable view={view} id="token" label={t("Token")} text={made.token} />
           <dt>{t("Shown here until")}</dt>
           <dd>
-            <Until view={view} at={view.now + SHOWN_SECONDS} />
+            <TimeUntil view={view} at={view.now + SHOWN_SECONDS} />
           </dd>
         </dl>
         <a class="button" href={TOKENS_PATH}>

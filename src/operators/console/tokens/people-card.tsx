@@ -7,7 +7,7 @@ import type { View } from "../view.ts";
 const GUIDE = "operating#from-one-token-to-names-in-five-minutes";
 
 /** The var of wrangler.toml that lists the people of a role. */
-const LISTS: Record<PersonRole, string> = {
+const SETTING_OF_ROLE: Record<PersonRole, string> = {
   viewer: "CONSOLE_VIEWERS",
   operator: "CONSOLE_OPERATORS",
   owner: "CONSOLE_OWNERS",
@@ -49,7 +49,7 @@ export function PeopleCard({ view, config, origin }: { view: View; config: Confi
               {roleMeans(view, role)}
               {access !== undefined && (
                 <span class="hint line">
-                  <code>{LISTS[role]}</code>: <bdi>{access.roles[role].join(t(", ")) || t("nobody")}</bdi>
+                  <code>{SETTING_OF_ROLE[role]}</code>: <bdi>{access.roles[role].join(t(", ")) || t("nobody")}</bdi>
                 </span>
               )}
             </dd>

@@ -7,7 +7,7 @@ import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Field, Fold, Form, FormErrors } from "../parts/form.tsx";
 import { roleMeans, roleText } from "../parts/role-texts.ts";
-import { More } from "../parts/table.tsx";
+import { MoreLink } from "../parts/table.tsx";
 import { madePage } from "./made-token.tsx";
 import { PeopleCard } from "./people-card.tsx";
 import { TOKENS_PATH, TokenTable } from "./token-table.tsx";
@@ -103,7 +103,7 @@ export async function tokensPage(c: PageContext, filledForm?: FilledForm): Promi
           </section>
         </Fold>
         <TokenTable view={view} tokens={tokens.items} empty={t("No tokens yet.")} />
-        <More view={view} path={TOKENS_PATH} cursor={tokens.nextCursor} />
+        <MoreLink view={view} path={TOKENS_PATH} cursor={tokens.nextCursor} />
       </section>
       <PeopleCard view={view} config={ctx.config} origin={new URL(c.req.url).origin} />
     </>

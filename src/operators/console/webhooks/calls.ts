@@ -8,34 +8,51 @@ import { webhookPage } from "./webhook-page.tsx";
 import { postWebhook, settingsPage, webhookSecretOf } from "./webhook-settings.tsx";
 import { postWebhooks, webhooksPage } from "./webhooks-page.tsx";
 
-const SEE = { role: "viewer", scope: "site" } as const;
-const CHANGE = { role: "operator", scope: "site" } as const;
+const VIEWER_OF_SITE = { role: "viewer", scope: "site" } as const;
+const OPERATOR_OF_SITE = { role: "operator", scope: "site" } as const;
 const WEBHOOK = "/sites/:site_id/webhooks/:webhook_id";
 
 export const WEBHOOKS_CALLS: ConsoleCall[] = [
-  call({ ...SEE, method: "get", path: "/sites/:site_id/webhooks", audit: [] }, webhooksPage),
+  call({ ...VIEWER_OF_SITE, method: "get", path: "/sites/:site_id/webhooks", audit: [] }, webhooksPage),
   call(
-    { ...CHANGE, method: "post", path: "/sites/:site_id/webhooks", audit: ["webhook.added", "site.events_on"] },
+    {
+      ...OPERATOR_OF_SITE,
+      method: "post",
+      path: "/sites/:site_id/webhooks",
+      audit: ["webhook.added", "site.events_on"],
+    },
     postWebhooks,
   ),
-  call({ ...SEE, method: "get", path: WEBHOOK, audit: [] }, webhookPage),
-  call({ ...CHANGE, method: "post", path: WEBHOOK, audit: ["webhook.changed"] }, postWebhook),
-  call({ ...CHANGE, method: "get", path: `${WEBHOOK}/settings`, audit: [] }, settingsPage),
-  call({ ...SEE, method: "get", path: `${WEBHOOK}/deliveries/:seq`, audit: [] }, deliveryPage),
+  call({ ...VIEWER_OF_SITE, method: "get", path: WEBHOOK, audit: [] }, webhookPage),
+  call({ ...OPERATOR_OF_SITE, method: "post", path: WEBHOOK, audit: ["webhook.changed"] }, postWebhook),
+  call({ ...OPERATOR_OF_SITE, method: "get", path: `${WEBHOOK}/settings`, audit: [] }, settingsPage),
+  call({ ...VIEWER_OF_SITE, method: "get", path: `${WEBHOOK}/deliveries/:seq`, audit: [] }, deliveryPage),
   ...secretPages(WEBHOOK, { rotated: "webhook.rotated", ended: "webhook.overlap_ended" }, webhookSecretOf),
-  call({ ...CHANGE, method: "post", path: `${WEBHOOK}/ping`, audit: ["webhook.pinged"] }, webhookButton("ping")),
   call(
-    { ...CHANGE, method: "post", path: `${WEBHOOK}/redeliver`, audit: ["webhook.redelivered"] },
+    { ...OPERATOR_OF_SITE, method: "post", path: `${WEBHOOK}/ping`, audit: ["webhook.pinged"] },
+    webhookButton("ping"),
+  ),
+  call(
+    { ...OPERATOR_OF_SITE, method: "post", path: `${WEBHOOK}/redeliver`, audit: ["webhook.redelivered"] },
     webhookButton("redeliver"),
   ),
-  call({ ...CHANGE, method: "get", path: `${WEBHOOK}/send-again`, audit: [] }, sendAgainPage),
-  call({ ...CHANGE, method: "post", path: `${WEBHOOK}/send-again`, audit: ["webhook.redelivered"] }, postSendAgain),
-  call({ ...CHANGE, method: "post", path: `${WEBHOOK}/enable`, audit: ["webhook.enabled"] }, webhookButton("enable")),
-  call({ ...CHANGE, method: "get", path: `${WEBHOOK}/disable`, audit: [] }, disablePage),
+  call({ ...OPERATOR_OF_SITE, method: "get", path: `${WEBHOOK}/send-again`, audit: [] }, sendAgainPage),
   call(
-    { ...CHANGE, method: "post", path: `${WEBHOOK}/disable`, audit: ["webhook.disabled"] },
+    { ...OPERATOR_OF_SITE, method: "post", path: `${WEBHOOK}/send-again`, audit: ["webhook.redelivered"] },
+    postSendAgain,
+  ),
+  call(
+    { ...OPERATOR_OF_SITE, method: "post", path: `${WEBHOOK}/enable`, audit: ["webhook.enabled"] },
+    webhookButton("enable"),
+  ),
+  call({ ...OPERATOR_OF_SITE, method: "get", path: `${WEBHOOK}/disable`, audit: [] }, disablePage),
+  call(
+    { ...OPERATOR_OF_SITE, method: "post", path: `${WEBHOOK}/disable`, audit: ["webhook.disabled"] },
     webhookButton("disable"),
   ),
-  call({ ...CHANGE, method: "get", path: `${WEBHOOK}/delete`, audit: [] }, deletePage),
-  call({ ...CHANGE, method: "post", path: `${WEBHOOK}/delete`, audit: ["webhook.deleted"] }, webhookButton("delete")),
+  call({ ...OPERATOR_OF_SITE, method: "get", path: `${WEBHOOK}/delete`, audit: [] }, deletePage),
+  call(
+    { ...OPERATOR_OF_SITE, method: "post", path: `${WEBHOOK}/delete`, audit: ["webhook.deleted"] },
+    webhookButton("delete"),
+  ),
 ];

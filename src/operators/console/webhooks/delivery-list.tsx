@@ -13,7 +13,7 @@ import { sentAgainSeq, withoutResult } from "./redelivered.ts";
 
 /** The list of a webhook's deliveries: tabs by status, the table, and links to its other pages. */
 
-const PAGE = 20;
+const DELIVERIES_PER_PAGE = 20;
 
 interface ListedDeliveries extends DeliveryPage {
   status: DeliveryStatus | undefined;
@@ -22,25 +22,34 @@ interface ListedDeliveries extends DeliveryPage {
 }
 
 /** Reads the page of the list that the address names. */
-export async function listedDeliveries(c: PageContext, which: WebhookOf, path: string): Promise<ListedDeliveries> {
+export async function listedDeliveries(
+  c: PageContext,
+  webhookOfPath: WebhookOf,
+  path: string,
+): Promise<ListedDeliveries> {
   const query = c.req.query();
   const status = DELIVERY_STATUSES.find((each) => each === query.status);
-  const cursor = { ...seqIn("before", query.before), ...seqIn("after", query.after) };
+  const cursor = { ...seqParameter("before", query.before), ...seqParameter("after", query.after) };
   const [page, seqSentAgain] = await Promise.all([
-    pageOfDeliveries(c.var.ctx, { ...which, status, ...cursor, limit: PAGE }),
+    pageOfDeliveries(c.var.ctx, { ...webhookOfPath, status, ...cursor, limit: DELIVERIES_PER_PAGE }),
     sentAgainSeq(c, path),
   ]);
-  return { ...page, items: await withSentAgain(c, which, page.items, seqSentAgain), status, seqSentAgain };
+  return { ...page, items: await withSentAgain(c, webhookOfPath, page.items, seqSentAgain), status, seqSentAgain };
 }
 
-const seqIn = (name: "before" | "after", text = ""): { before?: number; after?: number } =>
+const seqParameter = (name: "before" | "after", text = ""): { before?: number; after?: number } =>
   /^\d{1,15}$/.test(text) ? { [name]: Number(text) } : {};
 
 /** Keeps the delivery that was just sent again in the list that it was sent from, also when its status has changed. */
-async function withSentAgain(c: PageContext, which: WebhookOf, items: Delivery[], seqSentAgain: number | undefined) {
+async function withSentAgain(
+  c: PageContext,
+  webhookOfPath: WebhookOf,
+  items: Delivery[],
+  seqSentAgain: number | undefined,
+) {
   if (seqSentAgain === undefined || items.some(({ seq }) => seq === seqSentAgain)) return items;
   try {
-    const { delivery } = await readDelivery(c.var.ctx, { ...which, seq: seqSentAgain });
+    const { delivery } = await readDelivery(c.var.ctx, { ...webhookOfPath, seq: seqSentAgain });
     return delivery === undefined ? items : [...items, delivery].sort((a, b) => b.seq - a.seq);
   } catch (error) {
     if (isRefusedFor(error, "event_unknown")) return items;

@@ -10,7 +10,7 @@ import { durationText, nextText } from "./delivery-words.ts";
 import { cureOf, resultWords } from "./failure-words.ts";
 import { QuoteAndCure } from "./quote-and-cure.tsx";
 import { deliveryId, sentAgainSeq, withoutResult } from "./redelivered.ts";
-import { UpTo } from "./up-to.tsx";
+import { UpLink } from "./up-to.tsx";
 import { hostOf, webhookOf } from "./webhook-of.tsx";
 
 /** One event and its delivery to a webhook: the result, and the sent body. */
@@ -30,7 +30,7 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
   const next = delivery && nextText(view, delivery, webhook);
   const shown = (
     <>
-      <UpTo href={path} name={hostOf(webhook)} />
+      <UpLink href={path} name={hostOf(webhook)} />
       <section class="card" id={deliveryId(seq)}>
         <div class="health">
           {isMissed ? (

@@ -29,8 +29,9 @@ export function resultWords(view: View, result: DeliveryResult): ResultWords | u
   const { lastStatus } = result;
   const error = errorOf(result);
   // A failure of the network begins with our own words, which may be followed by the receiver's.
-  const ours = FAILURE_WORDS.find((each) => `${error}: `.startsWith(`${each}: `));
-  if (ours !== undefined) return { words: ruleText(view, ours), quote: error.slice(ours.length).replace(/^: /, "") };
+  const ownWords = FAILURE_WORDS.find((each) => `${error}: `.startsWith(`${each}: `));
+  if (ownWords !== undefined)
+    return { words: ruleText(view, ownWords), quote: error.slice(ownWords.length).replace(/^: /, "") };
   const timeout = /^no answer in (\d+) s$/.exec(error);
   if (timeout !== null) return { words: t("No answer within {0} s", timeout[1]), quote: "" };
   if (error === "no connection") return { words: t("No connection to the receiver"), quote: "" };

@@ -16,7 +16,7 @@ type ChosenTime = (typeof TIMES)[number];
 const LENGTHS: Partial<Record<ChosenTime, number>> = { hour: 3_600, day: 86_400 };
 
 /** The statuses that are ticked at first: those of events that the receiver does not have. */
-const MISSING: readonly RedeliveredStatus[] = ["failed", "pending", "missed"];
+const MISSING_STATUSES: readonly RedeliveredStatus[] = ["failed", "pending", "missed"];
 
 /** The time that an address or a form asks for. */
 export function askedTime(query: Record<string, string>, { failingSince }: Webhook): ChosenTime {
@@ -33,7 +33,7 @@ export function fieldsOf(
   { failingSince }: Webhook,
 ): Record<string, string> {
   const isFirst = query.time === undefined && time !== "own";
-  const all = isFirst ? { ...query, ...Object.fromEntries(MISSING.map((status) => [status, "on"])) } : query;
+  const all = isFirst ? { ...query, ...Object.fromEntries(MISSING_STATUSES.map((status) => [status, "on"])) } : query;
   if (time === "own") return all;
   const length = LENGTHS[time];
   const since = length === undefined ? (failingSince ?? now) : now - length;

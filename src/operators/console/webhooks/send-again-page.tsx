@@ -9,10 +9,17 @@ import { showPage } from "../layout.tsx";
 import { Form, FormErrors } from "../parts/form.tsx";
 import { statusText } from "../sessions/session-table.tsx";
 import type { View } from "../view.ts";
-import { goSteps, refusedAgain, type SentEvents, sendAgainValues, sentAgain, type WantedEvents } from "./send-again.ts";
+import {
+  refusedAgain,
+  runSteps,
+  type SentEvents,
+  sendAgainValues,
+  sentAgain,
+  type WantedEvents,
+} from "./send-again.ts";
 import { askedTime, fieldsOf, SendAgainForm } from "./send-again-form.tsx";
 import { sentLocation } from "./sent-notice.tsx";
-import { UpTo } from "./up-to.tsx";
+import { UpLink } from "./up-to.tsx";
 import { hostOf, webhookOf } from "./webhook-of.tsx";
 
 /** The counted events to send again, with the form that sends them. */
@@ -32,7 +39,7 @@ export async function postSendAgain(c: PageContext, site: Site): Promise<Respons
     refused: (error) => refusedAgain(view, error),
     work: async (wanted) => {
       try {
-        return await sentLocation(c, path, wanted, await goSteps(c, webhookOfPath, wanted, false));
+        return await sentLocation(c, path, wanted, await runSteps(c, webhookOfPath, wanted, false));
       } catch (error) {
         // The webhook's page says that the webhook is disabled, and why.
         if (isRefusedFor(error, "webhook_disabled")) return path;
@@ -61,7 +68,7 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
   if ("input" in entered && Object.keys(errors).length === 0) {
     const { input: wanted } = entered;
     try {
-      counted = { wanted, sent: await goSteps(c, webhookOfPath, wanted, true) };
+      counted = { wanted, sent: await runSteps(c, webhookOfPath, wanted, true) };
     } catch (error) {
       if (isRefusedFor(error, "webhook_disabled")) return c.redirect(path, 303);
       const refused = refusedAgain(view, error);
@@ -72,7 +79,7 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
   const shown = filledForm ?? (Object.keys(errors).length > 0 ? { values, errors } : undefined);
   const body = (
     <>
-      <UpTo href={path} name={hostOf(webhook)} />
+      <UpLink href={path} name={hostOf(webhook)} />
       <FormErrors
         view={view}
         filled={shown}

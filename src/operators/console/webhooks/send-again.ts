@@ -91,9 +91,9 @@ export function refusedAgain({ t }: View, error: unknown): Record<string, string
  * Sends events again, or counts them, in up to {@link MOST_STEPS} steps. An error after the first step ends the work. The result then
  * has the events of the finished steps, and the reader can continue with the rest.
  */
-export async function goSteps(
+export async function runSteps(
   c: PageContext,
-  which: WebhookOf,
+  webhookOfPath: WebhookOf,
   wanted: WantedEvents,
   dryRun: boolean,
 ): Promise<SentEvents> {
@@ -101,7 +101,13 @@ export async function goSteps(
   for (let step = 0; step < MOST_STEPS; step++) {
     const afterSeq = sent.nextAfterSeq ?? undefined;
     try {
-      const done = await redeliverEvents(c.var.ctx, { ...which, ...wanted, until: sent.until, afterSeq, dryRun });
+      const done = await redeliverEvents(c.var.ctx, {
+        ...webhookOfPath,
+        ...wanted,
+        until: sent.until,
+        afterSeq,
+        dryRun,
+      });
       sent.count += dryRun ? done.matched : done.queued;
       sent.nextAfterSeq = done.nextAfterSeq;
     } catch (error) {

@@ -1,5 +1,5 @@
 /** A link above the body of a page, to the webhook that the page is about. */
-export function UpTo({ href, name }: { href: string; name: string }) {
+export function UpLink({ href, name }: { href: string; name: string }) {
   return (
     <p class="lead">
       <a href={href}>{name}</a>

@@ -66,9 +66,9 @@ export const webhookButton =
     const seq = Number(form.seq ?? 0);
     const id = seq ? deliveryId(seq) : undefined;
     const locationAfter = (done: FormResult) => doneLocation(c, back, done, id);
-    const isAsked = action === "delete" || action === "disable";
+    const needsConfirmation = action === "delete" || action === "disable";
     return buttonAction(c, form, {
-      draft: { path: isAsked ? c.req.path : back, id },
+      draft: { path: needsConfirmation ? c.req.path : back, id },
       list: back,
       // The webhook is looked up inside `work`. Otherwise, the second submit of a deletion would get a 404 and not the first one's result.
       work: async () => {

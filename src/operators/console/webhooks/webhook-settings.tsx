@@ -7,7 +7,7 @@ import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { RotateCard } from "../secrets/rotate-card.tsx";
 import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
-import { UpTo } from "./up-to.tsx";
+import { UpLink } from "./up-to.tsx";
 import { sentWebhook, WebhookForm, WebhookFormErrors, webhookValues } from "./webhook-form.tsx";
 import { hostOf, webhookOf } from "./webhook-of.tsx";
 
@@ -40,7 +40,7 @@ export async function settingsPage(c: PageContext, siteOfPath: Site, filledForm?
   const rotates = filledForm?.values.overlap_seconds !== undefined;
   const body = (
     <>
-      <UpTo href={path} name={hostOf(webhook)} />
+      <UpLink href={path} name={hostOf(webhook)} />
       <WebhookFormErrors view={view} filledForm={filledForm} />
       <div class="two">
         <section class="card">

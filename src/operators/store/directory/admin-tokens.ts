@@ -24,7 +24,7 @@ export interface TokenFound {
   siteOfApp: number | null;
 }
 
-const isLive = (id: string) => and(eq(adminTokens.id, id), isNull(adminTokens.deletedAt));
+const isUndeletedToken = (id: string) => and(eq(adminTokens.id, id), isNull(adminTokens.deletedAt));
 
 /** A token that is not deleted, with the site and the app of the call, in one query. The token may have expired. */
 export async function selectToken(
@@ -37,7 +37,7 @@ export async function selectToken(
     .from(adminTokens)
     .leftJoin(sites, eq(sites.id, siteId))
     .leftJoin(appRoutes, eq(appRoutes.appid, appid))
-    .where(and(isLive(id), eq(adminTokens.hash, hash)))
+    .where(and(isUndeletedToken(id), eq(adminTokens.hash, hash)))
     .get();
 }
 
@@ -66,7 +66,7 @@ export function selectUsableTokens(db: D1Database, now: number, limit: number): 
 
 /** A token that is not deleted; it may have expired. */
 export function selectTokenById(runtime: Runtime, db: D1Database, id: string): Promise<TokenRow | undefined> {
-  return withRetries(runtime, () => drizzle(db).select().from(adminTokens).where(isLive(id)).get());
+  return withRetries(runtime, () => drizzle(db).select().from(adminTokens).where(isUndeletedToken(id)).get());
 }
 
 /** An audit row about a token belongs to no site: operators of one site must not see it, as they have no list of tokens. */
@@ -97,7 +97,7 @@ export async function updateTokenDeleted(
   if (token === undefined) return false;
   const batch = () =>
     inOneBatch(db, {
-      deleted: drizzle(db).update(adminTokens).set({ deletedAt: author.now }).where(isLive(id)),
+      deleted: drizzle(db).update(adminTokens).set({ deletedAt: author.now }).where(isUndeletedToken(id)),
       audited: auditOf(db, author, auditRow("token.deleted", token), ONE_ROW, CHANGED),
     });
   await withRetries(runtime, batch);

@@ -110,14 +110,14 @@ export async function reserveRoute(
   };
   const batch = (attempt: number) => {
     // Each try has a reservation of its own, so that a late try never restores a reservation that was replaced.
-    const mine = `${reservation}.${attempt}`;
+    const ownReservation = `${reservation}.${attempt}`;
     return inOneBatch(db, {
-      reserved: store.insert(appRoutes).values({ appid, siteId, reservation: mine }).onConflictDoNothing(),
+      reserved: store.insert(appRoutes).values({ appid, siteId, reservation: ownReservation }).onConflictDoNothing(),
       audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
       renewed: store
         .update(appRoutes)
-        .set({ reservation: mine })
-        .where(and(isRoute, eq(appRoutes.siteId, siteId), sql`${appRoutes.reservation} IS NOT ${mine}`)),
+        .set({ reservation: ownReservation })
+        .where(and(isRoute, eq(appRoutes.siteId, siteId), sql`${appRoutes.reservation} IS NOT ${ownReservation}`)),
       stored: store.select({ siteId: appRoutes.siteId }).from(appRoutes).where(isRoute),
     });
   };

@@ -61,8 +61,8 @@ export function selectSessionOfName(
   name: string,
 ): Promise<ConsoleSessionRow | undefined> {
   // These are the ids that begin with the name. No hex digit comes after `f`, so the key finds them by a range.
-  const isNamed = and(gte(consoleSessions.id, name), lt(consoleSessions.id, `${name}g`));
-  return withRetries(runtime, () => drizzle(db).select().from(consoleSessions).where(isNamed).get());
+  const isSessionOfName = and(gte(consoleSessions.id, name), lt(consoleSessions.id, `${name}g`));
+  return withRetries(runtime, () => drizzle(db).select().from(consoleSessions).where(isSessionOfName).get());
 }
 
 /** Sessions that are open at `now`, the last used first. @param whoId only those of this operator */

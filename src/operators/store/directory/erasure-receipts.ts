@@ -46,8 +46,8 @@ export async function insertReceipts(
 }
 
 const isOf = ({ home, siteId, erasureId }: Pick<Receipt, "home" | "siteId" | "erasureId">) => {
-  const isIts = and(eq(erasureReceipts.siteId, siteId), eq(erasureReceipts.erasureId, erasureId));
-  return and(eq(erasureReceipts.home, home), isIts);
+  const isOfErasure = and(eq(erasureReceipts.siteId, siteId), eq(erasureReceipts.erasureId, erasureId));
+  return and(eq(erasureReceipts.home, home), isOfErasure);
 };
 
 const COLUMNS = {

@@ -120,7 +120,7 @@ export async function noteSiteGone(
   now: number,
 ): Promise<void> {
   const store = drizzle(directory);
-  const isIt = and(eq(sites.id, siteId), eq(sites.home, home));
+  const isSite = and(eq(sites.id, siteId), eq(sites.home, home));
   await inOneBatch(directory, {
     kept: store
       .insert(siteDeletions)
@@ -130,8 +130,8 @@ export async function noteSiteGone(
         set: { doneAt: sql`coalesce(${siteDeletions.doneAt}, ${now})` },
         setWhere: sql`${siteDeletions.home} = excluded.home`,
       }),
-    gone: store.update(sites).set({ status: "deleted", name: "" }).where(isIt),
-    tokens: deleteTokens(directory, isIt, now),
+    gone: store.update(sites).set({ status: "deleted", name: "" }).where(isSite),
+    tokens: deleteTokens(directory, isSite, now),
     forgotten: forgetEnded(directory, home, siteId),
   });
 }

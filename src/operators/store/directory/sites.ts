@@ -122,20 +122,20 @@ export function selectSites(db: D1Database, after: number, limit: number, only?:
   return drizzle(db)
     .select()
     .from(sites)
-    .where(and(gt(sites.id, after), isThere, only === undefined ? undefined : eq(sites.id, only)))
+    .where(and(gt(sites.id, after), isNotDeleted, only === undefined ? undefined : eq(sites.id, only)))
     .orderBy(asc(sites.id))
     .limit(limit)
     .all();
 }
 
-const isThere = ne(sites.status, "deleted");
+const isNotDeleted = ne(sites.status, "deleted");
 
 /** The number of sites of each home, without homes that have none. */
 export async function countSitesByHome(db: D1Database): Promise<Map<string, number>> {
   const rows = await drizzle(db)
     .select({ home: sites.home, sites: count() })
     .from(sites)
-    .where(isThere)
+    .where(isNotDeleted)
     .groupBy(sites.home)
     .all();
   return new Map(rows.map(({ home, sites }) => [home, sites]));

@@ -8,7 +8,7 @@ import { LAST_WORDS } from "./read-webhooks.ts";
 
 /** This file reads what needs an operator. Each list ends at a limit, because an operator with twenty troubles begins with the first. */
 
-const MOST = 20;
+const MOST_WEBHOOKS = 20;
 
 /** A webhook that the Worker has disabled, or that fails. */
 export interface TroubledWebhook {
@@ -53,7 +53,7 @@ export function selectTroubledWebhooks(
       ${webhooks.disabledReason} AS disabledReason, coalesce(${since}, 0) AS since,
       ${webhooks.lastStatus} AS lastStatus, ${webhooks.lastCause} AS lastCause, ${LAST_WORDS} AS lastError
     FROM ${webhooks} WHERE ${ofSites(sql`${webhooks.siteId}`, sites)} AND (${isDisabled} OR ${isFailing})
-    ORDER BY disabledReason IS NULL, since DESC LIMIT ${MOST}`);
+    ORDER BY disabledReason IS NULL, since DESC LIMIT ${MOST_WEBHOOKS}`);
 }
 
 /** The overlaps of two secrets that run at `now` (Unix seconds), in the order of their ends. */
@@ -68,7 +68,7 @@ export function selectRunningOverlaps(
     UNION ALL
     SELECT ${webhooks.siteId}, 'webhook', ${webhooks.id}, ${webhooks.url}, ${webhooks.previousExpiresAt}
       FROM ${webhooks} WHERE ${ofSites(sql`${webhooks.siteId}`, sites)} AND ${webhooks.previousExpiresAt} > ${now}
-    ORDER BY endsAt LIMIT ${MOST}`);
+    ORDER BY endsAt LIMIT ${MOST_WEBHOOKS}`);
 }
 
 /** A reason for which clearly more calls of a site are refused than before. */
@@ -106,5 +106,5 @@ export function selectRisenReasons(db: D1Database, sites: readonly number[]): Pr
       AND ${usage.outcome} NOT IN ('accepted', 'repeated')
     GROUP BY ${usage.siteId}, ${usage.outcome}
     HAVING ${recent} >= ${LEAST_RISEN} AND ${recent} >= 2 * ${before} / 7.0
-    ORDER BY count DESC, siteId, reason LIMIT ${MOST}`);
+    ORDER BY count DESC, siteId, reason LIMIT ${MOST_WEBHOOKS}`);
 }

@@ -63,8 +63,13 @@ export async function selectCustomerOf(db: D1Database, siteId: number, chatId: n
  */
 export async function selectCustomerSummary(db: D1Database, siteId: number, externalId: string, looked: number) {
   const store = drizzle(db);
-  const theirs = ofCustomer(siteId, externalId);
-  const itsSessions = store.select({ id: sessions.id }).from(sessions).where(theirs).limit(COUNT_LIMIT).as("found");
+  const isOfCustomer = ofCustomer(siteId, externalId);
+  const itsSessions = store
+    .select({ id: sessions.id })
+    .from(sessions)
+    .where(isOfCustomer)
+    .limit(COUNT_LIMIT)
+    .as("found");
   const {
     customer: [customer],
     first: [first],
@@ -78,13 +83,13 @@ export async function selectCustomerSummary(db: D1Database, siteId: number, exte
     first: store
       .select({ id: sessions.id, createdAt: sessions.createdAt })
       .from(sessions)
-      .where(theirs)
+      .where(isOfCustomer)
       .orderBy(asc(sessions.id))
       .limit(1),
     newest: store
       .select({ id: sessions.id, createdAt: sessions.createdAt, metadata: sessions.metadata })
       .from(sessions)
-      .where(theirs)
+      .where(isOfCustomer)
       .orderBy(desc(sessions.id))
       .limit(looked),
     counts: store.select({ sessions: count() }).from(itsSessions),

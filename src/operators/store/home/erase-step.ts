@@ -52,7 +52,7 @@ const isErasure = (v: { [Name in "siteId" | "hash" | "id"]: unknown }) =>
 const isMine = (v: V) =>
   sql`EXISTS (SELECT 1 FROM ${erasures} WHERE ${isErasure(v)} AND ${erasures.step} = ${v.step} + 1 AND ${erasures.madeBy} = ${v.madeBy})`;
 
-const moveOn: Statement<EraseStepValues> = statement(
+const moveErasureOn: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${erasures} SET step = step + 1, made_by = ${v.madeBy}
     WHERE ${isErasure(v)} AND ${erasures.step} = ${v.step} AND ${erasures.doneAt} IS NULL
       AND ${erasures.until} = ${v.until} AND ${erasures.listedTo} >= ${erasures.until}`,
@@ -238,7 +238,7 @@ export async function eraseStep(
       const some = chatIds.length > 0;
       const bindWrites = (writes: readonly Statement<EraseStepValues>[]) => writes.map((write) => write(db, bound));
       return inOneBatch(db, {
-        moved: moveOn(db, bound),
+        moved: moveErasureOn(db, bound),
         counted: some ? count(db, bound) : undefined,
         event: some ? erasedEvent(db, bound) : undefined,
         erased: some ? bindWrites(ERASING) : undefined,

@@ -65,7 +65,7 @@ export interface FoundEvents {
 }
 
 const CREATED = literal("session.created");
-const ADDED = literal("session.agents_added");
+const AGENTS_ADDED = literal("session.agents_added");
 
 /** The types of events that are found by their time, without reading the log. */
 const LOCATED_EVENTS = ["session.created", "session.agents_added"];
@@ -148,7 +148,7 @@ const selectBetween: Statement<{ siteId: number; stretches: string; chatIds: str
       coalesce(json_array_length(${events.data}, iif(${events.type} = ${CREATED}, '$.participants', '$.agent_ids')), 0) AS agents
     FROM json_each(${v.stretches}) AS stretch CROSS JOIN ${events}
     WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} >= stretch.value ->> 0 AND ${events.seq} < stretch.value ->> 1
-      AND ${events.type} IN (${CREATED}, ${ADDED}) AND ${events.sessionId} IN (SELECT value FROM json_each(${v.chatIds}))`,
+      AND ${events.type} IN (${CREATED}, ${AGENTS_ADDED}) AND ${events.sessionId} IN (SELECT value FROM json_each(${v.chatIds}))`,
 );
 
 /** The events of some sessions from a seq on, of the types that are not found by time. */

@@ -69,12 +69,12 @@ export function selectDeliveries(
   limit: number,
 ) {
   const store = drizzle(db);
-  const isPast = "after" in place ? gt(seq, place.after) : lt(seq, place.before);
+  const isBeyondPlace = "after" in place ? gt(seq, place.after) : lt(seq, place.before);
   // The page of seqs is a query of its own, because an index alone can answer it.
   const page = store
     .select({ seq })
     .from(deliveries)
-    .where(and(isDeliveryOf(key), status && hasStatus(status), isPast))
+    .where(and(isDeliveryOf(key), status && hasStatus(status), isBeyondPlace))
     .orderBy("after" in place ? asc(seq) : desc(seq))
     .limit(limit);
   return store

@@ -53,12 +53,12 @@ type RemovalValues = ChosenSessions & {
 type V = Placeholders<RemovalValues>;
 
 /** Condition: the site's retention is the one that was read, or the site is being deleted. */
-const mayGo = (v: V) => sql`EXISTS (SELECT 1 FROM ${homeSites} WHERE ${homeSites.siteId} = ${v.siteId}
+const mayDeleteSessions = (v: V) => sql`EXISTS (SELECT 1 FROM ${homeSites} WHERE ${homeSites.siteId} = ${v.siteId}
   AND (${homeSites.retentionDays} = ${v.retentionDays}
     OR EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${v.siteId} AND ${siteDeletions.home} = ${v.home} AND ${siteDeletions.keptAt} IS NOT NULL)))`;
 
 const deleteDeliveries: Statement<RemovalValues> = statement(
-  (v) => sql`DELETE FROM ${deliveries} WHERE ${mayGo(v)} AND ${inItsDeliveries(v)}`,
+  (v) => sql`DELETE FROM ${deliveries} WHERE ${mayDeleteSessions(v)} AND ${inItsDeliveries(v)}`,
 );
 
 /** This must come before the site's newest event is deleted: otherwise its seq would be given again. */
@@ -66,32 +66,32 @@ const raiseSeqFloor: Statement<RemovalValues> = statement(
   (
     v,
   ) => sql`UPDATE ${homeSites} SET event_seq_floor = (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId})
-    WHERE ${homeSites.siteId} = ${v.siteId} AND ${mayGo(v)}
+    WHERE ${homeSites.siteId} = ${v.siteId} AND ${mayDeleteSessions(v)}
       AND (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) IN (WITH ${itsEvents(v)} SELECT seq FROM its_events)
       AND ${homeSites.eventSeqFloor} < (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId})`,
 );
 
 const deleteEvents: Statement<RemovalValues> = statement(
-  (v) => sql`DELETE FROM ${events} WHERE ${mayGo(v)} AND ${inItsEvents(v)}`,
+  (v) => sql`DELETE FROM ${events} WHERE ${mayDeleteSessions(v)} AND ${inItsEvents(v)}`,
 );
 
 const deleteParticipants: Statement<RemovalValues> = statement(
-  (v) => sql`DELETE FROM ${participants} WHERE ${mayGo(v)} AND ${ofSessions(v, participants)}`,
+  (v) => sql`DELETE FROM ${participants} WHERE ${mayDeleteSessions(v)} AND ${ofSessions(v, participants)}`,
 );
 
 const deleteMessages: Statement<RemovalValues> = statement(
-  (v) => sql`DELETE FROM ${messages} WHERE ${mayGo(v)} AND ${ofSessions(v, messages)}`,
+  (v) => sql`DELETE FROM ${messages} WHERE ${mayDeleteSessions(v)} AND ${ofSessions(v, messages)}`,
 );
 
-const keepIds: Statement<RemovalValues> = statement((v) => raiseFloor(v, mayGo(v)));
+const keepIds: Statement<RemovalValues> = statement((v) => raiseFloor(v, mayDeleteSessions(v)));
 
 const deleteSessions: Statement<RemovalValues, { id: number }> = statement(
   (v) =>
-    sql`DELETE FROM ${sessions} WHERE ${mayGo(v)} AND ${theSessions(v)} RETURNING ${sql.identifier(sessions.id.name)}`,
+    sql`DELETE FROM ${sessions} WHERE ${mayDeleteSessions(v)} AND ${theSessions(v)} RETURNING ${sql.identifier(sessions.id.name)}`,
 );
 
 const deleteCustomers: Statement<RemovalValues> = statement(
-  (v) => sql`DELETE FROM ${customers} WHERE ${mayGo(v)}
+  (v) => sql`DELETE FROM ${customers} WHERE ${mayDeleteSessions(v)}
     AND ${customers.siteId} = ${v.siteId} AND ${customers.externalId} IN (SELECT value FROM json_each(${v.externalIds}))
     AND NOT EXISTS (SELECT 1 FROM ${sessions}
       WHERE ${sessions.siteId} = ${customers.siteId} AND ${sessions.customerExternalId} = ${customers.externalId})`,

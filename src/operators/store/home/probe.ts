@@ -13,11 +13,11 @@ const TABLES = [tables, eventTables, journalTables, operatorTables, erasureTable
   .filter((each): each is SQLiteTable => is(each, SQLiteTable));
 
 /** SQLite reads an unknown quoted name as a text, unless its table stands before it. drizzle writes the table. */
-const isThere = (table: SQLiteTable): SQL =>
+const hasTable = (table: SQLiteTable): SQL =>
   sql`EXISTS (SELECT ${sql.join(Object.values(getTableColumns(table)), sql`, `)} FROM ${table} WHERE 0)`;
 
 /** A SELECT of one row that reads no stored row. It names all tables and columns of this release, so D1 refuses it when one is missing. */
-export const ALL_NAMES: SQL = sql`SELECT ${sql.join(TABLES.map(isThere), sql`, `)}`;
+export const ALL_NAMES: SQL = sql`SELECT ${sql.join(TABLES.map(hasTable), sql`, `)}`;
 
 const nameAll: Statement<Record<never, never>> = statement(() => ALL_NAMES);
 

@@ -16,7 +16,7 @@ import type { WebhookKey } from "../../../events/store/pending-deliveries.ts";
 import { type Author, auditOf, CHANGED } from "../audit.ts";
 import { auditLog } from "../operator-schema.ts";
 import { SKEW_SECONDS } from "./events-of-sessions.ts";
-import { DUE, type RedeliveryKey, selectNextRetry, startAgain, webhookOf } from "./redeliver-one.ts";
+import { INSERT_DUE, type RedeliveryKey, selectNextRetry, startAgain, webhookOf } from "./redeliver-one.ts";
 
 /** This file sends events again: a delivery that starts again has eight attempts left, and no result. */
 
@@ -75,17 +75,17 @@ const sourceOf = (status: readonly RedeliveredStatus[]): RedeliverySource => {
   return status.includes("pending") ? "unfinished" : "failed";
 };
 
-const AFTER = sql`> (SELECT begin.seq FROM begin)`;
+const AFTER_BEGIN = sql`> (SELECT begin.seq FROM begin)`;
 
 /** The status must be in the SQL itself: with a bound value SQLite does not use a partial index. */
 const failedDeliveries = (v: Values<unknown>) =>
-  sql`${deliveries} INDEXED BY deliveries_failed WHERE ${deliveryOf(v)} AND ${deliveries.status} = 'failed' AND ${deliveries.seq} ${AFTER}`;
+  sql`${deliveries} INDEXED BY deliveries_failed WHERE ${deliveryOf(v)} AND ${deliveries.status} = 'failed' AND ${deliveries.seq} ${AFTER_BEGIN}`;
 
 /** The first delivery that failed or is pending. When very many are pending, it is the seq after `begin`. */
 const firstUnfinished = (v: Values<unknown>) => sql`SELECT min(seq) FROM (
     SELECT (SELECT seq FROM ${failedDeliveries(v)} ORDER BY seq LIMIT 1) AS seq
     UNION ALL
-    SELECT iif(count(*) > ${sql.raw(String(MOST_PENDING_READ))}, (SELECT begin.seq FROM begin) + 1, min(iif(seq ${AFTER}, seq, NULL)))
+    SELECT iif(count(*) > ${sql.raw(String(MOST_PENDING_READ))}, (SELECT begin.seq FROM begin) + 1, min(iif(seq ${AFTER_BEGIN}, seq, NULL)))
     FROM (SELECT seq FROM ${deliveries} INDEXED BY deliveries_due WHERE ${deliveryOf(v)} AND ${deliveries.status} = 'pending'
       LIMIT ${sql.raw(String(MOST_PENDING_READ + 1))}))`;
 
@@ -98,12 +98,12 @@ const SOURCES: Record<RedeliverySource, (v: Values<unknown>) => SQL> = {
   failed: (v) => ofDeliveries(failedDeliveries(v)),
   unfinished: (v) =>
     ofDeliveries(sql`${deliveries} WHERE ${deliveryOf(v)} AND ${deliveries.seq} >= (${firstUnfinished(v)})`),
-  deliveries: (v) => ofDeliveries(sql`${deliveries} WHERE ${deliveryOf(v)} AND ${deliveries.seq} ${AFTER}`),
+  deliveries: (v) => ofDeliveries(sql`${deliveries} WHERE ${deliveryOf(v)} AND ${deliveries.seq} ${AFTER_BEGIN}`),
   events: (v) =>
     readSeqs(
       sql`${events}`,
       sql`${events} LEFT JOIN ${deliveries} ON ${deliveryOf(v)} AND ${deliveries.seq} = ${events.seq}
-        WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} ${AFTER}`,
+        WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} ${AFTER_BEGIN}`,
       sql`coalesce(${deliveries.status}, 'missed')`,
     ),
 };
@@ -131,7 +131,7 @@ const lookedEvents = (
     WHERE EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhookOf(v)} AND ${webhooks.status} = 'enabled'))`;
 
 /** Over `looked`: how many fit, and where the next step begins; null when no event after the step can fit. */
-const MATCHED = sql`count(CASE WHEN fits THEN 1 END)`;
+const COUNT_MATCHED = sql`count(CASE WHEN fits THEN 1 END)`;
 const nextAfter = (v: Values<unknown>) =>
   sql`CASE WHEN count(*) = ${sql.raw(String(MOST_READ))} AND max(at) <= ${v.until} + ${sql.raw(String(SKEW_SECONDS))} THEN max(seq) END`;
 
@@ -148,7 +148,7 @@ const matchedBy = (
   source: RedeliverySource,
   v: Values<{ call: string }>,
 ) => sql`(${lookedEvents(source, v, sql`${auditRow(v)} IS NULL`)}
-  SELECT ${MATCHED} AS queued, ${nextAfter(v)} AS next_after_seq FROM looked HAVING ${MATCHED} > 0)`;
+  SELECT ${COUNT_MATCHED} AS queued, ${nextAfter(v)} AS next_after_seq FROM looked HAVING ${COUNT_MATCHED} > 0)`;
 
 /** The compiled statements of a step, for each source. auditOf writes the audit row. */
 const STEPS = Object.fromEntries(
@@ -157,7 +157,7 @@ const STEPS = Object.fromEntries(
     {
       // Must come right after the audit row in the batch, because it uses changes().
       send: statement<SendingStep>(
-        (v) => sql`${DUE}
+        (v) => sql`${INSERT_DUE}
         ${lookedEvents(source, v, CHANGED)}
         SELECT ${v.siteId}, ${v.webhookId}, seq, 'pending', 0,
           ${v.now} + (row_number() OVER (ORDER BY seq) - 1) / ${sql.raw(String(DUE_PER_SECOND))}, at
@@ -169,7 +169,7 @@ const STEPS = Object.fromEntries(
         (
           v,
         ) => sql`SELECT ${webhooks.status} AS status, coalesce(${auditRow(v)}, CASE WHEN ${webhooks.status} = 'enabled' THEN (
-          ${lookedEvents(source, v)} SELECT json_object('matched', ${MATCHED}, 'next_after_seq', ${nextAfter(v)}) FROM looked) END) AS told
+          ${lookedEvents(source, v)} SELECT json_object('matched', ${COUNT_MATCHED}, 'next_after_seq', ${nextAfter(v)}) FROM looked) END) AS told
         FROM ${webhooks} WHERE ${webhookOf(v)}`,
       ),
     },

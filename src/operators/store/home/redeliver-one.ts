@@ -13,7 +13,7 @@ import { auditLog } from "../operator-schema.ts";
 /** This file sends one event again. redeliver-many.ts sends many. */
 
 /** The columns of a delivery that starts again. */
-export const DUE = insertInto(
+export const INSERT_DUE = insertInto(
   deliveries,
   deliveries.siteId,
   deliveries.webhookId,
@@ -45,7 +45,7 @@ export const webhookOf = (v: Record<keyof RedeliveryKey, unknown>) =>
 export type RedeliveryKey = { siteId: number; webhookId: string };
 
 const renew: Statement<RedeliveryKey & { seq: number; now: number }> = statement(
-  (v) => sql`${DUE}
+  (v) => sql`${INSERT_DUE}
     SELECT ${v.siteId}, ${v.webhookId}, ${events.seq}, 'pending', 0,
       CASE WHEN ${events.type} = ${literal(PING)} THEN ${sql.raw(String(FIRST_IN_LINE))} ELSE ${v.now} END, ${events.createdAt}
     FROM ${webhooks} CROSS JOIN ${events}

@@ -11,10 +11,10 @@ import { firstSince } from "./sessions.ts";
 /** A row of the journal: a refused call of a known app. Whether the call was carried out all the same is found out later. */
 export type Refusal = Omit<typeof refusals.$inferSelect, "done">;
 
-const { done, ...GIVEN } = getTableColumns(refusals);
+const { done, ...REFUSAL_COLUMNS } = getTableColumns(refusals);
 
 /** The columns of a row, by their names in a message. */
-const COLUMNS = Object.entries(GIVEN);
+const COLUMNS = Object.entries(REFUSAL_COLUMNS);
 
 /**
  * Condition: a row of a message belongs to this home. The home must have its app: a cached record may have named a wrong home, or the site

@@ -21,7 +21,7 @@ export const NAMES_SEARCHED = 5_000;
 export const MOST_FOUND = 20;
 
 const numberLiteral = (value: number) => sql.raw(String(value));
-const MOST = numberLiteral(MOST_FOUND + 1);
+const MOST_HITS = numberLiteral(MOST_FOUND + 1);
 
 /** The sites to search, a JSON array of their ids. */
 const sitesOf = (siteIds: SQL) => sql`site(id) AS MATERIALIZED (SELECT value FROM json_each(${siteIds}))`;
@@ -62,7 +62,7 @@ export const findTitles: Statement<{ sites: string; words: string }> = statement
       SELECT chat_id FROM (
         SELECT ${sessions.id} AS chat_id, lower(${title} || char(10) || coalesce(${sessions.visitorTitle}, '')) AS titles
         FROM ${sessions} WHERE ${sessions.siteId} = site.id ORDER BY ${sessions.id} DESC LIMIT ${numberLiteral(TITLES_SEARCHED)})
-      WHERE ${hasWords(sql`titles`)} LIMIT ${MOST}))) AS hit
+      WHERE ${hasWords(sql`titles`)} LIMIT ${MOST_HITS}))) AS hit
     CROSS JOIN ${sessions} WHERE ${sessions.siteId} = site.id AND ${sessions.id} = hit.value`,
 );
 
@@ -84,7 +84,7 @@ export const findSessionsOf: Statement<{ sites: string; externalId: string }> = 
   (v) => sql`WITH ${sitesOf(v.sites)} SELECT ${sessionHit}
     FROM site CROSS JOIN json_each((SELECT json_group_array(chat_id) FROM (
       SELECT ${sessions.id} AS chat_id FROM ${sessions}
-      WHERE ${sessions.siteId} = site.id AND ${sessions.customerExternalId} = ${v.externalId} ORDER BY ${sessions.id} DESC LIMIT ${MOST}))) AS hit
+      WHERE ${sessions.siteId} = site.id AND ${sessions.customerExternalId} = ${v.externalId} ORDER BY ${sessions.id} DESC LIMIT ${MOST_HITS}))) AS hit
     CROSS JOIN ${sessions} WHERE ${sessions.siteId} = site.id AND ${sessions.id} = hit.value`,
 );
 
@@ -100,7 +100,7 @@ const appHit = sql`${apps.siteId} AS siteId, ${apps.appid} AS appid, ${apps.name
 /** Apps with an appid in this range, both ends included. */
 export const findApps: Statement<{ sites: string; from: string; to: string }> = statement(
   (v) => sql`WITH ${sitesOf(v.sites)} SELECT ${appHit} FROM site CROSS JOIN ${apps}
-    WHERE ${apps.siteId} = site.id AND ${apps.appid} >= ${v.from} AND ${apps.appid} <= ${v.to} LIMIT ${MOST}`,
+    WHERE ${apps.siteId} = site.id AND ${apps.appid} >= ${v.from} AND ${apps.appid} <= ${v.to} LIMIT ${MOST_HITS}`,
 );
 
 /** Apps whose names have every word. */
@@ -110,7 +110,7 @@ export const findAppNames: Statement<{ sites: string; words: string }> = stateme
       SELECT key FROM (
         SELECT ${apps.appid} AS key, lower(${apps.name}) AS called
         FROM ${apps} WHERE ${apps.siteId} = site.id ORDER BY ${apps.appid} LIMIT ${numberLiteral(NAMES_SEARCHED)})
-      WHERE ${hasWords(sql`called`)} LIMIT ${MOST}))) AS hit
+      WHERE ${hasWords(sql`called`)} LIMIT ${MOST_HITS}))) AS hit
     CROSS JOIN ${apps} WHERE ${apps.siteId} = site.id AND ${apps.appid} = hit.value`,
 );
 
@@ -135,7 +135,7 @@ export const findAgentNames: Statement<{ sites: string; words: string }> = state
       SELECT key FROM (
         SELECT ${agents.id} AS key, lower(${agents.name}) AS called
         FROM ${agents} WHERE ${agents.siteId} = site.id ORDER BY ${agents.id} LIMIT ${numberLiteral(NAMES_SEARCHED)})
-      WHERE ${hasWords(sql`called`)} LIMIT ${MOST}))) AS hit
+      WHERE ${hasWords(sql`called`)} LIMIT ${MOST_HITS}))) AS hit
     CROSS JOIN ${agents} WHERE ${agents.siteId} = site.id AND ${agents.id} = hit.value`,
 );
 

@@ -15,7 +15,7 @@ export async function* pruneAudit(run: PruneRun, db: D1Database): AsyncGenerator
   const store = drizzle(db);
   const { id, at, action } = auditLog;
   // The ids of a chunk limit what SQLite reads for the row that is not old enough.
-  const look = () =>
+  const readChunk = () =>
     store.get<{ from: number | null; to: number | null }>(sql`SELECT found.id AS "from", min(found.newest - 1, coalesce(
         (SELECT ${id} FROM ${auditLog} WHERE ${id} >= found.id AND ${id} < found.id + ${run.chunkRows} AND ${at} > ${run.auditKeptUntil}
           ORDER BY ${id} LIMIT 1) - 1, found.id + ${run.chunkRows - 1})) AS "to"
@@ -23,7 +23,7 @@ export async function* pruneAudit(run: PruneRun, db: D1Database): AsyncGenerator
           (SELECT CAST(${jobs.place} AS INTEGER) FROM ${jobs} WHERE ${jobs.name} = ${JOB}), 0)) AS id,
         (SELECT max(${id}) FROM ${auditLog}) AS newest) AS found`);
   for (;;) {
-    const { from, to } = await countedCall(run, 1, look);
+    const { from, to } = await countedCall(run, 1, readChunk);
     if (from === null || to === null || to < from) return;
     const place = String(to);
     const statements = {

@@ -27,7 +27,7 @@ export async function* pruneDeletedSites(
   let fault: unknown;
   for (const deletion of await countedCall(run, 1, () => selectUnderWay(home, db))) {
     try {
-      if (deletion.keptAt === null && !(await goOn(run, db, directory, deletion))) continue;
+      if (deletion.keptAt === null && !(await continueDeletion(run, db, directory, deletion))) continue;
       yield* emptyTables(run, db, deletion);
       if (directory !== undefined) await endDeletion(run, db, directory, deletion);
     } catch (error) {
@@ -51,7 +51,12 @@ const selectUnderWay = (home: string, db: D1Database): Promise<SiteDeletion[]> =
  * Continues a deletion that a fault stopped before the home noted that the directory and KV have stored it. @returns false when they have
  * not stored it: then an operator must send the call again
  */
-async function goOn(run: PruneRun, db: D1Database, directory: D1Database | undefined, deletion: SiteDeletion) {
+async function continueDeletion(
+  run: PruneRun,
+  db: D1Database,
+  directory: D1Database | undefined,
+  deletion: SiteDeletion,
+) {
   if (directory === undefined) return false;
   const site = await countedCall(run, 1, () => selectSite(directory, deletion.siteId));
   if (site?.home !== deletion.home || site.status !== "deleting") return false;

@@ -13,7 +13,7 @@ import { countedCall, inChunks, type PruneRun } from "./pruner.ts";
  */
 
 /** The value of `what` over all events of a site, or over all deliveries to a webhook. */
-const ofSite = (what: SQL) =>
+const perSite = (what: SQL) =>
   sql`(SELECT ${what} FROM ${events} AS other WHERE other.site_id = ${homeSites.siteId} ORDER BY seq LIMIT 1)`;
 const ofWebhook = (what: SQL) => sql`(SELECT ${what} FROM ${deliveries} AS other
   WHERE other.site_id = ${webhooks.siteId} AND other.webhook_id = ${webhooks.id} ORDER BY seq LIMIT 1)`;
@@ -30,16 +30,16 @@ export async function* pruneEvents(run: PruneRun, db: D1Database): AsyncGenerato
     .crossJoin(events)
     .where(
       and(
-        sql`${ofSite(sql`created_at`)} <= ${run.keptUntil}`,
+        sql`${perSite(sql`created_at`)} <= ${run.keptUntil}`,
         eq(events.siteId, homeSites.siteId),
-        sql`${events.seq} < ${ofSite(sql`seq`)} + ${PRUNED_WINDOW}`,
-        lt(events.seq, ofSite(sql`max(seq)`)),
+        sql`${events.seq} < ${perSite(sql`seq`)} + ${PRUNED_WINDOW}`,
+        lt(events.seq, perSite(sql`max(seq)`)),
         lte(events.createdAt, run.keptUntil),
       ),
     )
     .limit(run.chunkRows);
   const { siteId, webhookId, seq } = deliveries;
-  const theirs = sql`(SELECT its.site_id, its.webhook_id, its.seq FROM ${old} AS gone
+  const deliveriesOfOld = sql`(SELECT its.site_id, its.webhook_id, its.seq FROM ${old} AS gone
     CROSS JOIN ${webhooks} ON ${webhooks.siteId} = gone.site_id
     CROSS JOIN ${deliveries} AS its ON its.site_id = gone.site_id AND its.webhook_id = ${webhooks.id} AND its.seq = gone.seq
     WHERE its.status = 'pending' OR its.last_error IS NOT NULL)`;
@@ -47,10 +47,10 @@ export async function* pruneEvents(run: PruneRun, db: D1Database): AsyncGenerato
   const forgotten = store
     .update(deliveries)
     .set({ status: skipped, nextAttemptAt: null, lease: null, lastError: null })
-    .where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${theirs}`);
+    .where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${deliveriesOfOld}`);
   const removed = store.delete(events).where(sql`(${events.siteId}, ${events.seq}) IN ${old}`);
-  const look = () => store.get<{ found: number }>(sql`SELECT EXISTS ${old} AS found`);
-  while ((await countedCall(run, 1, look)).found === 1) {
+  const hasOldEvents = () => store.get<{ found: number }>(sql`SELECT EXISTS ${old} AS found`);
+  while ((await countedCall(run, 1, hasOldEvents)).found === 1) {
     yield (await countedCall(run, 2, () => inOneBatch(db, { forgotten, removed }))).removed.meta.changes;
   }
 }

@@ -83,12 +83,14 @@ async function selectDue(
   const store = drizzle(db);
   const keptUntil = sql`${oldestAt} + ${homeSites.retentionDays} * ${DAY}`;
   const ends = keptEndIn(db, home);
-  const isPassed = sql`${homeSites.siteId} IN (SELECT value FROM ${eachRow(passed)})`;
+  const isPassedSite = sql`${homeSites.siteId} IN (SELECT value FROM ${eachRow(passed)})`;
   const select = () =>
     store
       .select({ siteId: homeSites.siteId, retentionDays: sql<number>`${homeSites.retentionDays}` })
       .from(homeSites)
-      .where(and(isNotNull(homeSites.retentionDays), sql`${keptUntil} <= ${run.now}`, not(isPassed), notExists(ends)))
+      .where(
+        and(isNotNull(homeSites.retentionDays), sql`${keptUntil} <= ${run.now}`, not(isPassedSite), notExists(ends)),
+      )
       .orderBy(asc(keptUntil))
       .limit(SITES_AT_ONCE)
       .all();

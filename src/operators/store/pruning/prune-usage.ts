@@ -4,7 +4,7 @@ import { inOneBatch } from "../../../core/store/batch.ts";
 import { apps, homeSites } from "../../../core/store/schema.ts";
 import { countRefusals } from "../usage/count-calls.ts";
 import { countEvents, selectUncounted } from "../usage/count-events.ts";
-import { type DueCounting, passQuietTime, selectDue } from "../usage/folds.ts";
+import { type DueCounting, selectDue, skipHoursWithoutCalls } from "../usage/folds.ts";
 import { usage, usageDays } from "../usage-schema.ts";
 import { copyMetrics } from "./copy-metrics.ts";
 import { countedCall, inChunks, type PrunedPlace, type PruneRun } from "./pruner.ts";
@@ -54,7 +54,7 @@ async function* foldRefusals(
 ): AsyncGenerator<number, void> {
   if (noncesUntil === null || refusalsUntil === null || noncesUntil <= refusalsUntil) return;
   if (hasRefusals === 0) {
-    await countedCall(run, 1, () => passQuietTime(db, refusalsUntil, noncesUntil).run());
+    await countedCall(run, 1, () => skipHoursWithoutCalls(db, refusalsUntil, noncesUntil).run());
     return;
   }
   let seconds = SECONDS_PER_CHUNK;

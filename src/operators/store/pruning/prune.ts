@@ -188,7 +188,7 @@ export async function prune(
 }
 
 /** The name of the job whose row has the place where the next run starts. */
-const START = "prune";
+const PRUNE_JOB = "prune";
 
 /** All walks, beginning with the one where this run starts: a random one when the directory does not answer. */
 async function fromItsStart(
@@ -204,12 +204,13 @@ async function fromItsStart(
 }
 
 async function readStart(run: PruneRun, directory: D1Database): Promise<string> {
-  const readJob = () => drizzle(directory).select({ place: jobs.place }).from(jobs).where(eq(jobs.name, START)).get();
+  const readJob = () =>
+    drizzle(directory).select({ place: jobs.place }).from(jobs).where(eq(jobs.name, PRUNE_JOB)).get();
   return (await countedCall(run, 1, readJob))?.place ?? "";
 }
 
 async function keepStart(run: PruneRun, directory: D1Database, place: string): Promise<void> {
-  const job = { name: START, place };
+  const job = { name: PRUNE_JOB, place };
   const keep = () =>
     drizzle(directory).insert(jobs).values(job).onConflictDoUpdate({ target: jobs.name, set: { place } }).run();
   await countedCall(run, 1, keep).catch(() => {});

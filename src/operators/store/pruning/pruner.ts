@@ -57,7 +57,7 @@ const rowValue = (parts: (KeyColumn | string | number)[]) =>
 type PruneStatements = Readonly<Record<string, BatchItem<"sqlite">>>;
 
 /** Whether a chunk has a last row. Without one, the chunk goes to the end of the table. */
-const isPlace = (last: Record<string, string | number | null>): last is Record<string, string | number> =>
+const hasLastRow = (last: Record<string, string | number | null>): last is Record<string, string | number> =>
   Object.values(last).every((part) => part !== null);
 
 /** How rows are counted in the batch of their chunk, before they are deleted. */
@@ -99,7 +99,7 @@ export function pruner(
 
     const readPlace = () => store.select({ place: jobs.place }).from(jobs).where(eq(jobs.name, name)).get();
     let storedPlace = (await countedCall(run, 1, readPlace))?.place;
-    const { place: firstPlace, since: firstSince } = placeIn(storedPlace, start);
+    const { place: firstPlace, since: firstSince } = parsePlace(storedPlace, start);
     // Two runs at the same time are harmless: rows are read twice, and one of the two places is stored.
     const legs: { from: RowKey; since: number | undefined; to?: RowKey }[] =
       firstPlace === start
@@ -114,7 +114,7 @@ export function pruner(
       while (place !== undefined) {
         const chunk: RowKey = place;
         const { expired: hasExpired, ...last } = await countedCall(run, 1, () => readChunk(chunk, to));
-        place = isPlace(last) ? Object.values(last) : undefined;
+        place = hasLastRow(last) ? Object.values(last) : undefined;
         const isExpiredInChunk = expired(chunk, place ?? to);
         const next = JSON.stringify(place === undefined ? start : since === undefined ? place : [...place, since]);
         const isEnd = place === undefined && to === undefined;
@@ -163,7 +163,7 @@ export async function* inChunks(
  * The stored place, and when the reading that came there began, in Unix seconds. Returns `start` itself when no place is stored or it does
  * not fit the key.
  */
-function placeIn(text: string | undefined, start: RowKey): { place: RowKey; since?: number } {
+function parsePlace(text: string | undefined, start: RowKey): { place: RowKey; since?: number } {
   try {
     const storedParts = JSON.parse(text ?? "") as unknown;
     if (!Array.isArray(storedParts)) return { place: start };

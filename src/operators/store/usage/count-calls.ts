@@ -116,13 +116,13 @@ export function countRefusals(db: D1Database, from: number, to: number, { nonceR
 /** Counts rows of the journal that come too late for {@link countRefusals}, before they are inserted in the same batch. */
 export function countLate(db: D1Database, rows: unknown[], { nonceReasons }: CallRules) {
   const columnOf = (name: keyof Refusal) => rowField(`$.${name}`);
-  const isThere = sql`EXISTS (SELECT 1 FROM ${refusals} WHERE ${refusals.siteId} = ${columnOf("siteId")}
+  const isRefusalStored = sql`EXISTS (SELECT 1 FROM ${refusals} WHERE ${refusals.siteId} = ${columnOf("siteId")}
     AND ${refusals.requestId} = ${columnOf("requestId")})`;
   const calls = sql`SELECT site_id, appid, operation, reason AS outcome, coalesce(secret, '') AS secret, skipped + 1 AS calls, at
     FROM (SELECT ${columnOf("siteId")} AS site_id, ${columnOf("appid")} AS appid, ${columnOf("operation")} AS operation, ${columnOf("reason")} AS reason,
         ${columnOf("secret")} AS secret, ${columnOf("skipped")} AS skipped, ${columnOf("at")} AS at
       FROM ${eachRow(rows)}
-      WHERE NOT ${isThere} AND ${isOfThisHome(sql`each_row.value`)} AND ${columnOf("requestId")} IS NOT NULL AND ${columnOf("status")} IS NOT NULL
+      WHERE NOT ${isRefusalStored} AND ${isOfThisHome(sql`each_row.value`)} AND ${columnOf("requestId")} IS NOT NULL AND ${columnOf("status")} IS NOT NULL
         AND ${columnOf("at")} <= (SELECT ${folds.refusalsUntil} FROM ${folds} WHERE ${folds.id} = ${FOLD})
       GROUP BY ${columnOf("siteId")}, ${columnOf("requestId")})
     WHERE ${isCountedHere(nonceReasons)} AND operation IS NOT NULL AND skipped >= 0`;

@@ -78,7 +78,7 @@ export const passRefusals = (db: D1Database, from: number, to: number) =>
     .where(sql`${folds.id} = ${FOLD} AND ${folds.refusalsUntil} = ${from}`);
 
 /** Moves `refusals_until` over a time without refused calls, unless there is one by now or another run has moved it. */
-export const passQuietTime = (db: D1Database, from: number, to: number) =>
+export const skipHoursWithoutCalls = (db: D1Database, from: number, to: number) =>
   drizzle(db)
     .update(folds)
     .set({ refusalsUntil: to })

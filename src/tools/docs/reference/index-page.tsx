@@ -2,7 +2,7 @@ import { headingsOf, type Page } from "../page.ts";
 import { type Texts, wholeTexts } from "../texts.ts";
 import { isForOperators, type ShownCall } from "./openapi.ts";
 
-const GROUPS: [kind: ShownCall["kind"], id: string, title: string, about: string][] = [
+const CALL_GROUPS: [kind: ShownCall["kind"], id: string, title: string, about: string][] = [
   ["signed", "signed", "Signed calls", "For back ends: signed with the secret of an app."],
   ["event", "events", "Events", "For receivers: what the service posts to the webhooks of a site."],
   [
@@ -25,7 +25,7 @@ export function referencePage(calls: ShownCall[], texts: Texts): Page {
       <p>
         <a href="/openapi.json">openapi.json</a> {t("has the same for programs.")}
       </p>
-      {GROUPS.map(([kind, id, title, about]) => (
+      {CALL_GROUPS.map(([kind, id, title, about]) => (
         <section>
           <h2 id={id}>{t(title)}</h2>
           <p>{t(about)}</p>

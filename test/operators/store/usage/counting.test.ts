@@ -2,7 +2,12 @@ import { env } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/d1";
 import { describe, expect, it } from "vitest";
 import { countEvents, selectUncounted } from "../../../../src/operators/store/usage/count-events.ts";
-import { notePassed, passQuietTime, passRefusals, selectCounted } from "../../../../src/operators/store/usage/folds.ts";
+import {
+  notePassed,
+  passRefusals,
+  selectCounted,
+  skipHoursWithoutCalls,
+} from "../../../../src/operators/store/usage/folds.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 const db = env.DB;
@@ -36,7 +41,7 @@ describe("two runs of the cron at once", () => {
     await passRefusals(db, begin, begin + 300).run();
     await pass(NOW + 60);
     await passRefusals(db, begin, begin + 100).run();
-    await passQuietTime(db, begin, begin + 200).run();
+    await skipHoursWithoutCalls(db, begin, begin + 200).run();
     expect(await selectCounted(db)).toEqual({ noncesUntil: begin + 600, refusalsUntil: begin + 300 });
   });
 });
