@@ -10,7 +10,7 @@ import {
 } from "../src/core/config.ts";
 import { BINDING_RULE } from "../src/core/homes.ts";
 import { consoleTelemetry } from "../src/core/telemetry/telemetry.ts";
-import { closing } from "./support/closing.ts";
+import { closedHomeVars } from "./support/closing.ts";
 
 const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const OTHER_KEY = "Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";
@@ -209,7 +209,7 @@ describe("homes", () => {
   });
 
   it("a CLOSED_ secret closes its home, and the log warns once when there is no such home", () => {
-    const testEnv = bindings(closing("apac", "eu-west"));
+    const testEnv = bindings(closedHomeVars("apac", "eu-west"));
     expect([...readConfig(testEnv, consoleTelemetry).closedHomes]).toEqual(["apac", "eu-west"]);
     readConfig(testEnv, consoleTelemetry);
     expect(warnings()).toEqual(["CLOSED_EU_WEST closes eu-west, and there is no such home"]);

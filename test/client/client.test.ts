@@ -144,8 +144,8 @@ describe("an idempotency key", () => {
   it("a call with a used idempotency key returns the first answer, with replayed set to true", async () => {
     const { world, client } = await ownService();
     const first = await client.createSession(newSession(), { idempotencyKey: "order-1" });
-    const again = await client.createSession(newSession(), { idempotencyKey: "order-1" });
-    expect(again).toMatchObject({ chatId: first.chatId, replayed: true });
+    const secondAnswer = await client.createSession(newSession(), { idempotencyKey: "order-1" });
+    expect(secondAnswer).toMatchObject({ chatId: first.chatId, replayed: true });
     expect(first.replayed).toBe(false);
     expect((await world.stored()).sessions).toHaveLength(1);
     await client.addAgents({ chatId: first.chatId, agentIds: [3] }, { idempotencyKey: "order-1" });

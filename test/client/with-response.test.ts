@@ -12,9 +12,9 @@ describe("withResponse", () => {
     expect(response.headers.get("x-request-id")).toBe(data.requestId);
     expect(response.headers.has("idempotency-replayed")).toBe(false);
     expect(sent).toHaveLength(1);
-    const again = await client.createSession(newSession(), { idempotencyKey: "k" }).withResponse();
-    expect(again.data).toMatchObject({ chatId: data.chatId, replayed: true });
-    expect(again.response.headers.get("idempotency-replayed")).toBe("true");
+    const secondAnswer = await client.createSession(newSession(), { idempotencyKey: "k" }).withResponse();
+    expect(secondAnswer.data).toMatchObject({ chatId: data.chatId, replayed: true });
+    expect(secondAnswer.response.headers.get("idempotency-replayed")).toBe("true");
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 

@@ -15,7 +15,7 @@ import {
   trickle,
 } from "../support/hostile-server.ts";
 import { hmacOf } from "../support/listener.ts";
-import { commandOf, EXAMPLES, type ExampleResult, runExample, runnable } from "../support/run-example.ts";
+import { commandOf, EXAMPLES, type ExampleResult, runExample, runnablePrograms } from "../support/run-example.ts";
 
 /** Tries each rule of CALLER_RULES on each program of CALLERS, against a server with faulty answers. */
 
@@ -344,7 +344,7 @@ describe("the programs that open a session", () => {
   });
 });
 
-const PROGRAMS = runnable(CALLERS);
+const PROGRAMS = runnablePrograms(CALLERS);
 
 /** The outcome of each program in each case, by the program's file. */
 const outcomes = new Map<string, Map<Case, Promise<Outcome>>>();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CALLERS } from "../../src/tools/docs/programs.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
-import { commandOf, runExample, runnable } from "../support/run-example.ts";
+import { commandOf, runExample, runnablePrograms } from "../support/run-example.ts";
 
 let worker: BuiltWorker;
 let relaxed: BuiltWorker;
@@ -19,7 +19,7 @@ afterAll(async () => {
   await relaxed?.close();
 });
 
-describe.each(runnable(CALLERS))("$file", (program) => {
+describe.each(runnablePrograms(CALLERS))("$file", (program) => {
   let command: string[];
   const folder = mkdtempSync(join(tmpdir(), "examples-"));
   beforeAll(() => {

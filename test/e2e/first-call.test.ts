@@ -133,10 +133,10 @@ describe("the five common mistakes of the page on integrating", () => {
     const inMilliseconds = await prepare({ appid, secret }, { ...fields, timestamp: Date.now() });
     const idAsText = await prepare({ appid, secret }, { ...fields, kefu_id: ["10411"] });
     const form = await send(right.body, right.signature, "application/x-www-form-urlencoded");
-    const again = await send(JSON.stringify(JSON.parse(right.body), null, 1), right.signature);
+    const secondAnswer = await send(JSON.stringify(JSON.parse(right.body), null, 1), right.signature);
     await send(right.body, right.signature);
     const answers = [
-      again,
+      secondAnswer,
       await send(inMilliseconds.body, inMilliseconds.signature),
       await send(right.body, right.signature),
       await send(idAsText.body, idAsText.signature),

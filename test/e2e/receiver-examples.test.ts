@@ -19,7 +19,7 @@ import { AgentSessionClient } from "../../src/client/client.ts";
 import { freePort } from "../../src/tools/cli/local-address.ts";
 import { type Program, RECEIVER_RULES, RECEIVERS } from "../../src/tools/docs/programs.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
-import { commandOf, EXAMPLES, runExample, runnable, startExample } from "../support/run-example.ts";
+import { commandOf, EXAMPLES, runExample, runnablePrograms, startExample } from "../support/run-example.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const OTHER = `whsec_${Buffer.alloc(32, 8).toString("base64")}`;
@@ -76,7 +76,7 @@ const requestOf = (seq: number, body: string) =>
 let worker: BuiltWorker;
 let receivers: Receiver[] = [];
 const built = mkdtempSync(join(tmpdir(), "receivers-"));
-const programs = runnable(RECEIVERS);
+const programs = runnablePrograms(RECEIVERS);
 
 beforeAll(async () => {
   const listening = programs.map(async (program) =>
@@ -163,16 +163,16 @@ function starts() {
       const command = ["sh", "-c", `cd '${copy}' && ${build} && exec ${run}`];
       const secret = `whsec_${Buffer.alloc(24, 9).toString("base64")}`;
       const port = await freePort("127.0.0.1");
-      const own = await start({ ...program, command }, port, secret, "");
+      const ownReceiver = await start({ ...program, command }, port, secret, "");
       const kept = () =>
         readdirSync(tmpdir()).filter(
           (name) => name.startsWith("events-") && existsSync(join(tmpdir(), name, `${idOf(port)}.json`)),
         );
       try {
-        expect((await send(own, port, headersOf(port, {}, { secrets: [secret] }))).status).toBe(204);
+        expect((await send(ownReceiver, port, headersOf(port, {}, { secrets: [secret] }))).status).toBe(204);
         expect(kept()).toHaveLength(1);
       } finally {
-        own.close();
+        ownReceiver.close();
         for (const name of kept()) rmSync(join(tmpdir(), name), { recursive: true });
       }
     }),
@@ -262,7 +262,7 @@ function verifies() {
       const { id, secret } = await worker.admin<{ id: string; secret: string }>("POST", webhooks, {
         url: `http://127.0.0.1:${port}/`,
       });
-      const own = await start(receiver.program, port, secret);
+      const ownReceiver = await start(receiver.program, port, secret);
       try {
         const client = new AgentSessionClient({ baseUrl: worker.url, ...app });
         const open = () =>
@@ -273,13 +273,13 @@ function verifies() {
             responsibleAgentId: 10411,
           });
         await open();
-        await own.says(" session.created 1\n");
+        await ownReceiver.says(" session.created 1\n");
         await worker.admin("POST", `${webhooks}/${id}/rotate`);
         await open();
-        await own.says(" session.created 2\n");
-        expect(own.said()).not.toContain("refused");
+        await ownReceiver.says(" session.created 2\n");
+        expect(ownReceiver.said()).not.toContain("refused");
       } finally {
-        own.close();
+        ownReceiver.close();
       }
     }),
   );
@@ -594,16 +594,16 @@ function ends() {
     "each receiver ends on SIGTERM, also while a request hangs",
     every(async (receiver) => {
       const port = await freePort("127.0.0.1");
-      const own = await start(receiver.program, port, SECRET);
-      const caller = await hang(own, ["POST /"]);
+      const ownReceiver = await start(receiver.program, port, SECRET);
+      const caller = await hang(ownReceiver, ["POST /"]);
       try {
-        own.child.kill("SIGTERM");
+        ownReceiver.child.kill("SIGTERM");
         await until(async () => !(await listens(port)));
         await until(async () => !caller.isOpen());
-        await until(async () => own.hasEnded());
-        expect(own.said()).not.toMatch(TRACE);
+        await until(async () => ownReceiver.hasEnded());
+        expect(ownReceiver.said()).not.toMatch(TRACE);
       } finally {
-        own.close();
+        ownReceiver.close();
       }
     }),
   );

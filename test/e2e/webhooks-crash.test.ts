@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { createSession } from "../support/create-session.ts";
 import { eventually } from "../support/eventually.ts";
-import { Receiver, verified } from "../support/receiver.ts";
+import { Receiver, verifiedEvent } from "../support/receiver.ts";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 
 /** workerd is killed at moments when an event could get lost. The sweep of the next process must find that event. */
@@ -64,7 +64,7 @@ function expectAllArrived(all: { webhook: Webhook }[], path: string, since: numb
   for (const each of arrived) {
     const by = all.filter(({ webhook }) => {
       try {
-        return verified(each, webhook.secret).type === "session.created";
+        return verifiedEvent(each, webhook.secret).type === "session.created";
       } catch {
         return false;
       }

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createSession } from "../support/create-session.ts";
 import { eventually } from "../support/eventually.ts";
-import { Receiver, verified } from "../support/receiver.ts";
+import { Receiver, verifiedEvent } from "../support/receiver.ts";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 
 const SWEEP = "* * * * *";
@@ -153,7 +153,7 @@ it("the Worker records how each receiver behaves, and no receiver delays another
 
   for (const { path, webhook } of webhooks) {
     const arrived = receiver.at(path);
-    for (const each of arrived) expect(verified(each, webhook.secret).type).toBe("session.created");
+    for (const each of arrived) expect(verifiedEvent(each, webhook.secret).type).toBe("session.created");
     expect(new Set(arrived.map(({ headers, body }) => `${headers["webhook-id"]} ${body}`)).size, path).toBe(1);
   }
   expect(receiver.at("/elsewhere")).toEqual([]);
@@ -206,7 +206,7 @@ it("hundreds of sessions that were created under load are delivered while anothe
 
   const counts = new Map<string, number>();
   for (const arrived of receiver.at("/always")) {
-    const { type, data } = verified(arrived, webhook.secret);
+    const { type, data } = verifiedEvent(arrived, webhook.secret);
     expect(type).toBe("session.created");
     const { chat_id = 0, messages } = data as { chat_id?: number; messages?: [{ content: string }] };
     expect(messages?.[0].content).toBe(created.get(chat_id));

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { closing } from "../support/closing.ts";
+import { closedHomeVars } from "../support/closing.ts";
 import {
   DeliveringWorker,
   deliveriesOf,
@@ -243,7 +243,7 @@ describe("a message of the queue", () => {
     const worker = new DeliveringWorker({
       HOME_APAC: downDb(env.HOME_APAC),
       HOME_SHUT: env.HOME_APAC,
-      ...closing("shut"),
+      ...closedHomeVars("shut"),
     });
     await worker.deliver(down, { ...down, home: "shut" }, { ...down, home: "unbound" }, up);
     expect(await deliveriesOf(up)).toMatchObject([{ status: "delivered" }]);

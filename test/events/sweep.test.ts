@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { closing } from "../support/closing.ts";
+import { closedHomeVars } from "../support/closing.ts";
 import { DeliveringWorker, deliveriesOf, fillDeliveries, setDeliveries, setWebhook } from "../support/deliveries.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
@@ -75,7 +75,7 @@ describe("the sweep", () => {
 
   it("the sweep does not touch a closed home", async () => {
     const webhook = await webhookWith("attempts = 0", "apac");
-    const worker = new DeliveringWorker(closing("apac"));
+    const worker = new DeliveringWorker(closedHomeVars("apac"));
     worker.clock.now += 5;
     expect(await notified([webhook], worker)).toEqual([]);
   });

@@ -12,9 +12,9 @@ afterEach(() => vi.unstubAllGlobals());
 describe("the events of a site", () => {
   it("a site's events go to its own webhooks only", async () => {
     const world = await World.create();
-    const [own, foreign] = [await newWebhook(world), await newWebhook(await World.create())];
+    const [ownWorld, foreign] = [await newWebhook(world), await newWebhook(await World.create())];
     await world.chatId();
-    expect(await deliveriesOf(own)).toHaveLength(1);
+    expect(await deliveriesOf(ownWorld)).toHaveLength(1);
     expect(await deliveriesOf(foreign)).toEqual([]);
   });
 });

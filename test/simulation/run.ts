@@ -4,7 +4,7 @@ import type { ProgramImage } from "./machine/program.ts";
 import { onNotSimulated } from "./not-simulated.ts";
 import { Operator } from "./operators/acts/operator.ts";
 import { OperatorDay } from "./operators/acts/operator-day.ts";
-import { calm, endMs } from "./world/end.ts";
+import { calmTheWorld, endMs } from "./world/end.ts";
 import { startEvents, watchRecords } from "./world/start-events.ts";
 import { World } from "./world/world.ts";
 
@@ -47,10 +47,10 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
   const world = new World(image, seed, trace);
   const { scheduler, checker } = world;
   onNotSimulated(({ stack }) => checker.violate("the simulation itself works", String(stack), []));
-  world.start(() => begin(world));
+  world.start(() => startActors(world));
   while (scheduler.steps < steps && checker.violation === undefined && (await scheduler.step()));
   if (checker.violation === undefined) {
-    calm(world);
+    calmTheWorld(world);
     const until = scheduler.now + endMs(world);
     const most = scheduler.steps + MOST_END_STEPS;
     while ((scheduler.nextAt ?? until) < until && checker.violation === undefined) {
@@ -69,7 +69,7 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
 }
 
 /** Makes the company's sites without faults, then starts all actors. */
-async function begin(world: World): Promise<void> {
+async function startActors(world: World): Promise<void> {
   watchRecords(world);
   const operator = new Operator(world);
   for (const home of world.cloud.homes.keys()) await operator.found(home);

@@ -62,9 +62,9 @@ export class AccessTeam {
 
   constructor(answer: AccessTeam["answer"]) {
     this.answer = answer;
-    const own = runtimeAt(() => this.clock.now);
-    const after: Runtime["after"] = (milliseconds, callback) => own.after(milliseconds / this.haste, callback);
-    this.#runtime = { ...own, after };
+    const ownRuntime = runtimeAt(() => this.clock.now);
+    const after: Runtime["after"] = (milliseconds, callback) => ownRuntime.after(milliseconds / this.haste, callback);
+    this.#runtime = { ...ownRuntime, after };
     this.#keys = new AccessKeys(this.#runtime, this.keptRecords.telemetry);
     vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
       this.fetched.push(url);
@@ -73,8 +73,8 @@ export class AccessTeam {
   }
 
   /** Lets the certs endpoint show these keys from now on. */
-  show(...keys: TeamKey[]): void {
-    this.answer = () => showing(...keys);
+  publishKeys(...keys: TeamKey[]): void {
+    this.answer = () => keysResponse(...keys);
   }
 
   /** Verifies one assertion, and waits for its `waitUntil` work. */
@@ -101,4 +101,4 @@ export class AccessTeam {
   }
 }
 
-export const showing = (...keys: TeamKey[]): Response => Response.json({ keys: keys.map(({ shown }) => shown) });
+export const keysResponse = (...keys: TeamKey[]): Response => Response.json({ keys: keys.map(({ shown }) => shown) });

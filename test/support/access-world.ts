@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import { AUDIENCE, assertionOf, newTeamKey, showing, type TeamKey } from "./access-team.ts";
+import { AUDIENCE, assertionOf, keysResponse, newTeamKey, type TeamKey } from "./access-team.ts";
 import { ConsoleVisitor } from "./console-visitor.ts";
 import { type ReplacedBindings, World } from "./world.ts";
 
@@ -27,7 +27,7 @@ async function showTeamKey(): Promise<void> {
   const shown = await teamKey();
   const real = globalThis.fetch;
   vi.stubGlobal("fetch", async (...args: Parameters<typeof fetch>) =>
-    args[0] === CERTS_URL ? showing(shown) : real(...args),
+    args[0] === CERTS_URL ? keysResponse(shown) : real(...args),
   );
 }
 

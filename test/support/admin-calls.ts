@@ -9,7 +9,7 @@ import type { ReplacedBindings } from "./isolate.ts";
 import { newRefusal } from "./new-refusal.ts";
 import { newToken } from "./new-token.ts";
 import { newWebhook } from "./new-webhook.ts";
-import { bookmark } from "./time-travel.ts";
+import { bookmarkDatabase } from "./time-travel.ts";
 import type { World } from "./world.ts";
 
 /** The id of the webhook that {@link prepared} stores. */
@@ -90,7 +90,7 @@ const OWN_SAMPLES: Partial<Record<AdminCallId, [Sample, ...Sample[]]>> = {
     {
       body: { lift: 1, force: true },
       before: async (world) => {
-        const travelBack = await bookmark(databaseOf("main"));
+        const travelBack = await bookmarkDatabase(databaseOf("main"));
         const { sbs } = world.createBody();
         await world.admin("POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs });
         await travelBack();
@@ -99,7 +99,7 @@ const OWN_SAMPLES: Partial<Record<AdminCallId, [Sample, ...Sample[]]>> = {
     {
       body: { lift: 1, force: true },
       before: async (world) => {
-        const travelBack = await bookmark(databaseOf("main"));
+        const travelBack = await bookmarkDatabase(databaseOf("main"));
         const site = `/admin/sites/${world.siteId}`;
         await world.admin("PATCH", site, { name: "Site", status: "closed" });
         await world.admin("DELETE", site, { name: "Site" });

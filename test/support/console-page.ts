@@ -81,7 +81,7 @@ export class ConsolePage {
 
   link(text: string): string {
     for (const [, attributes = "", inner = ""] of this.html.matchAll(/<a ([^>]*)>(.*?)<\/a>/gs)) {
-      if (plain(inner) === text) return decoded(/href="([^"]*)"/.exec(attributes)?.[1] ?? "");
+      if (plain(inner) === text) return decodeEntities(/href="([^"]*)"/.exec(attributes)?.[1] ?? "");
     }
     throw new Error(`${this.path} has no link “${text}”`);
   }
@@ -95,7 +95,7 @@ export class ConsolePage {
 
   /** The exact text of the code or payload with this id. */
   code(id: string): string {
-    return decoded(new RegExp(`<(code|pre) id="${id}">(.*?)</\\1>`, "s").exec(this.html)?.[2] ?? "");
+    return decodeEntities(new RegExp(`<(code|pre) id="${id}">(.*?)</\\1>`, "s").exec(this.html)?.[2] ?? "");
   }
 
   /** The error of a field: the text beside it, to which the notice's link with the field's label leads. */
@@ -116,7 +116,7 @@ export class ConsolePage {
 
   /** The targets of its links, without links to places in the page itself. */
   get links(): string[] {
-    const all = [...this.html.matchAll(/<a [^>]*?href="([^"]*)"/g)].map(([, href = ""]) => decoded(href));
+    const all = [...this.html.matchAll(/<a [^>]*?href="([^"]*)"/g)].map(([, href = ""]) => decodeEntities(href));
     return all.filter((href) => !href.startsWith("#"));
   }
 
@@ -183,10 +183,10 @@ function readForms(html: string): Form[] {
     const [mark, tag = "", given = ""] = found;
     const pairs = [...given.matchAll(/([\w-]+)(?:="([^"]*)")?/g)];
     const attributes: Record<string, string> = Object.fromEntries(
-      pairs.map(([, name = "", value = ""]) => [name, decoded(value)]),
+      pairs.map(([, name = "", value = ""]) => [name, decodeEntities(value)]),
     );
     const from = found.index + mark.length;
-    const text = () => decoded(html.slice(from, html.indexOf(`</${tag}>`, from)).replace(/<[^>]*>/g, ""));
+    const text = () => decodeEntities(html.slice(from, html.indexOf(`</${tag}>`, from)).replace(/<[^>]*>/g, ""));
     if (tag === "/form") form = undefined;
     else if (tag === "form") {
       const { id, method = "get", action } = attributes;
@@ -227,12 +227,12 @@ function readForms(html: string): Form[] {
 
 /** The text of HTML without tags, with blanks as a browser shows them. */
 export function plain(html: string): string {
-  return decoded(html.replace(/<[^>]*>/g, " "))
+  return decodeEntities(html.replace(/<[^>]*>/g, " "))
     .replace(/\s+/g, " ")
     .trim();
 }
 
-function decoded(text: string): string {
+function decodeEntities(text: string): string {
   return text
     .replace(/&quot;/g, '"')
     .replace(/&#39;/g, "'")

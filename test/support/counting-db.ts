@@ -13,18 +13,18 @@ export function countingDb(
   { before, after }: ResultWatch = {},
 ): { db: D1Database; trips: { batches: number; single: number } } {
   const trips = { batches: 0, single: 0 };
-  const counted = (statement: D1PreparedStatement): D1PreparedStatement => {
+  const countingStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
     const { bind, first, all, run, raw } = statement;
-    const once = (call: (...args: never[]) => Promise<unknown>, told?: (result: D1Result) => void) =>
+    const once = (call: (...args: never[]) => Promise<unknown>, onResult?: (result: D1Result) => void) =>
       async function single(...args: never[]) {
         trips.single += 1;
         before?.(1);
         const result = await call.apply(statement, args);
-        told?.(result as D1Result);
+        onResult?.(result as D1Result);
         return result;
       };
     return Object.assign(statement, {
-      bind: (...values: unknown[]) => counted(bind.apply(statement, values)),
+      bind: (...values: unknown[]) => countingStatement(bind.apply(statement, values)),
       first: once(first),
       all: once(all, after),
       run: once(run, after),
@@ -34,7 +34,7 @@ export function countingDb(
   return {
     trips,
     db: replacing(db, {
-      prepare: (sql: string) => counted(db.prepare(sql)),
+      prepare: (sql: string) => countingStatement(db.prepare(sql)),
       batch: async (statements: D1PreparedStatement[]) => {
         trips.batches += 1;
         before?.(statements.length);

@@ -32,7 +32,7 @@ export const erase = (world: World, body: unknown) => call(world, "POST", `${pat
 export const exportOf = (world: World, body: unknown) => call(world, "POST", `${path(world)}/export`, body);
 
 /** An isolate whose KV refuses each put. */
-export const silent = (world: World): World => {
+export const withRefusingKv = (world: World): World => {
   const put = () => Promise.reject(new Error("KV PUT failed: 500"));
   return world.anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
 };

@@ -52,10 +52,10 @@ export class DeliveringWorker {
       for (const { body, delaySeconds = 0 } of messages) this.notices.push({ ...body, delay: delaySeconds });
     };
     this.env = { ...env, EVENTS: { sendBatch } as never, ...bindings } as Bindings;
-    const own = runtimeAt(() => this.clock.now * 1000);
-    const elapsed = () => own.elapsed() + this.elapsedMore;
-    const after: Runtime["after"] = (milliseconds, callback) => own.after(milliseconds / this.haste, callback);
-    const runtime = { ...own, elapsed, after, random: () => this.chance };
+    const ownRuntime = runtimeAt(() => this.clock.now * 1000);
+    const elapsed = () => ownRuntime.elapsed() + this.elapsedMore;
+    const after: Runtime["after"] = (milliseconds, callback) => ownRuntime.after(milliseconds / this.haste, callback);
+    const runtime = { ...ownRuntime, elapsed, after, random: () => this.chance };
     this.#worker = createWorker(runtime, this.keptRecords.telemetry);
     vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
       const posted = { url, headers: new Headers(init.headers), body: String(init.body) };

@@ -11,7 +11,7 @@ import {
   type Metadata,
   patchBindings,
   setSecrets,
-  upload,
+  uploadWorker,
 } from "./fake-workers.ts";
 
 interface FakeDatabase {
@@ -199,7 +199,7 @@ export class FakeCloudflare {
       ({ type, queue_name: queue }) => type === "queue" && !this.queues.byName.has(String(queue)),
     );
     if (missing !== undefined) return failure(404, 11000, "workers.api.error.queue_not_found");
-    return upload(worker, metadata);
+    return uploadWorker(worker, metadata);
   }
 }
 

@@ -38,8 +38,8 @@ export class FakeQueues {
 
   #list({ searchParams }: Call): Reply {
     const names = searchParams.getAll("name");
-    const asked = [...this.byName].filter(([name]) => names.length === 0 || names.includes(name));
-    return { result: asked.map(([name, queue]) => publicQueue(name, queue)) };
+    const askedQueues = [...this.byName].filter(([name]) => names.length === 0 || names.includes(name));
+    return { result: askedQueues.map(([name, queue]) => publicQueue(name, queue)) };
   }
 
   #create({ body }: Call): Reply {
@@ -53,8 +53,8 @@ export class FakeQueues {
 function consume({ method, body }: Call, name: string, queue: FakeQueue, consumerId: string): Reply | undefined {
   if (method === "GET") return { result: consumersOf(name, queue) };
   const { script_name: worker, settings } = JSON.parse(body.toString());
-  const known = queue.consumers.get(worker);
-  if (method === "PUT" && known?.id === consumerId) queue.consumers.set(worker, { ...known, settings });
+  const ownConsumer = queue.consumers.get(worker);
+  if (method === "PUT" && ownConsumer?.id === consumerId) queue.consumers.set(worker, { ...ownConsumer, settings });
   else if (method !== "POST") return undefined;
   else if (queue.consumers.size > 0) return failure(400, 11004, "workers.api.error.consumer_exists");
   else queue.consumers.set(worker, { id: newId(), settings });

@@ -29,7 +29,7 @@ export const bindingsOf = ({ versions, secrets }: FakeWorker): Binding[] => [
 ];
 
 /** Stores a version as strictly as the real API: a binding can inherit only from an earlier one, and only kept types stay. */
-export function upload(worker: FakeWorker, { bindings, keep_bindings: keep = [] }: Metadata): Reply {
+export function uploadWorker(worker: FakeWorker, { bindings, keep_bindings: keep = [] }: Metadata): Reply {
   const before = bindingsOf(worker);
   const resolved = bindings.map((binding) =>
     binding.type === "inherit" ? before.find(({ name }) => name === binding.name) : binding,
@@ -37,15 +37,17 @@ export function upload(worker: FakeWorker, { bindings, keep_bindings: keep = [] 
   const missing = bindings.find((_, index) => resolved[index] === undefined);
   if (missing !== undefined)
     return failure(400, 10057, `inherit binding '${missing.name}' is invalid: nothing to inherit`);
-  const kept = before.filter(({ name, type }) => keep.includes(type) && !bindings.some((each) => each.name === name));
-  store(worker, [...resolved.filter((binding) => binding !== undefined), ...kept]);
+  const keptBindings = before.filter(
+    ({ name, type }) => keep.includes(type) && !bindings.some((each) => each.name === name),
+  );
+  storeBindings(worker, [...resolved.filter((binding) => binding !== undefined), ...keptBindings]);
   const id = randomUUID();
   return {
     result: { id, deployment_id: id, etag: "etag", startup_time_ms: 1, resources: { script: { etag: "etag" } } },
   };
 }
 
-function store(worker: FakeWorker, bindings: Binding[]): void {
+function storeBindings(worker: FakeWorker, bindings: Binding[]): void {
   worker.versions.push(bindings.filter(({ type }) => type !== "secret_text"));
   worker.secrets = new Set(bindings.filter(({ type }) => type === "secret_text").map(({ name }) => name));
 }
@@ -67,7 +69,7 @@ export function patchBindings(worker: FakeWorker, bindings: Binding[]): Reply {
     Object.keys(binding).length > 2 ? binding : before.find(({ name }) => name === binding.name),
   );
   if (patched.includes(undefined)) return failure(400, 10057, "a binding is invalid: nothing to inherit");
-  store(
+  storeBindings(
     worker,
     patched.filter((binding) => binding !== undefined),
   );

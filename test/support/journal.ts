@@ -33,16 +33,16 @@ export class JournalConsumer {
 
   /** Gives a batch to the consumer. @returns the delay in seconds of each message that is to come again, by its place */
   async write(bodies: readonly unknown[], attempts = 1): Promise<Record<number, number>> {
-    const again: Record<number, number> = {};
+    const redeliveries: Record<number, number> = {};
     const messages = bodies.map((body, i) => ({
       body,
       attempts,
       retry({ delaySeconds = 0 }: QueueRetryOptions = {}) {
-        again[i] = delaySeconds;
+        redeliveries[i] = delaySeconds;
       },
     }));
     await this.#worker.queue({ messages } as never, this.#env, createExecutionContext());
-    return again;
+    return redeliveries;
   }
 }
 

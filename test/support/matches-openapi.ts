@@ -41,7 +41,7 @@ interface Exchange {
  *
  * @throws Error when the document does not have the path
  */
-export function undocumented({ method, path, status, headers, text }: Exchange): string[] {
+export function undocumentedParts({ method, path, status, headers, text }: Exchange): string[] {
   const template = templateOf(path);
   if (template === undefined) throw new Error(`${path} is not in openapi.json`);
   const operations: Json = openApi.paths[template];

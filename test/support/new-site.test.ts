@@ -12,12 +12,12 @@ describe.each(["main", "apac"])("in the home %s", (home) => {
     const { id: siteId } = await site.json<{ id: number }>();
     const app = await operators.admin("POST", `/admin/sites/${siteId}/apps`, { name: "App" });
     const { appid, secret } = await app.json<{ appid: string; secret: string }>();
-    expect(await stored(await newSite(home))).toEqual(await stored({ siteId, home, appid, secret }));
+    expect(await storedRows(await newSite(home))).toEqual(await storedRows({ siteId, home, appid, secret }));
   });
 });
 
 /** All stored rows of a site and its app, sorted, with placeholders for ids and random values. */
-async function stored({ siteId, home, appid }: Site): Promise<string[]> {
+async function storedRows({ siteId, home, appid }: Site): Promise<string[]> {
   const read = async (db: D1Database, table: string, id = "site_id") => {
     const { results } = await db.prepare(`SELECT * FROM ${table} WHERE ${id} = ?`).bind(siteId).all();
     return results.map(({ id: _, ...row }) => JSON.stringify(row));

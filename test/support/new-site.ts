@@ -45,7 +45,8 @@ export async function newSite(home = "main"): Promise<Site> {
     { ...by, requestId: systemRuntime.uuid(), subject: `${siteId}` },
     { ...by, requestId: systemRuntime.uuid(), subject: appid },
   ];
-  const audited = (rows: (typeof auditLog.$inferInsert)[], db: typeof directory) => db.insert(auditLog).values(rows);
+  const insertAuditRows = (rows: (typeof auditLog.$inferInsert)[], db: typeof directory) =>
+    db.insert(auditLog).values(rows);
   const own = drizzle(databaseOf(home));
   const agent = (id: number) =>
     ({ siteId, id, name: `Agent ${id}`, status: id === 4 ? "disabled" : "normal" }) as const;
@@ -53,7 +54,7 @@ export async function newSite(home = "main"): Promise<Site> {
   await Promise.all([
     directory.batch([
       directory.insert(appRoutes).values({ appid, siteId, reservation: `${systemRuntime.uuid()}.1` }),
-      audited(
+      insertAuditRows(
         [
           { ...siteCall, action: "site.begun", details: JSON.stringify({ name: "Site", home, first_chat_id: 1 }) },
           { ...appCall, action: "app.routed", details: JSON.stringify({ name: "App" }) },
@@ -65,7 +66,7 @@ export async function newSite(home = "main"): Promise<Site> {
       own.insert(homeSites).values({ siteId, name: "Site", status: "open", chatIdFloor: 0, revision: 0, ...at }),
       own.insert(apps).values({ siteId, appid, name: "App", version, secret: sealed, ...at }),
       own.insert(agents).values([1, 2, 3, 4].map(agent)),
-      audited(
+      insertAuditRows(
         [
           { ...siteCall, action: "site.created", details: JSON.stringify({ name: "Site", first_chat_id: 1 }) },
           { ...appCall, action: "app.issued", details: JSON.stringify({ name: "App", imported: [] }) },
@@ -83,7 +84,7 @@ export async function newSite(home = "main"): Promise<Site> {
  * Changes a site of `apac` so that it is in the directory but not yet in its home. It gets its own name, because the admin API
  * would finish it when asked for a site of the same name.
  */
-export async function unfinish({ siteId }: { siteId: number }): Promise<void> {
+export async function unfinishSite({ siteId }: { siteId: number }): Promise<void> {
   const begin = "UPDATE sites SET status = 'creating', home = 'apac', name = 'Unfinished ' || id WHERE id = ?";
   await env.DB.prepare(begin).bind(siteId).run();
 }

@@ -61,9 +61,9 @@ export function descendants(pid: number): { pid: number; name: string }[] {
     .split("\n")
     .map((line) => /^ *(\d+) +(\d+) (.*)$/.exec(line) ?? [])
     .map(([, parent, child, name = ""]) => ({ parent: Number(parent), pid: Number(child), name }));
-  const below = (ancestor: number): typeof all =>
-    all.filter(({ parent }) => parent === ancestor).flatMap((child) => [child, ...below(child.pid)]);
-  return below(pid);
+  const descendantsOf = (ancestor: number): typeof all =>
+    all.filter(({ parent }) => parent === ancestor).flatMap((child) => [child, ...descendantsOf(child.pid)]);
+  return descendantsOf(pid);
 }
 
 /** Whether a process runs. A zombie does not run: it has ended, and its parent has not waited for it. */

@@ -59,5 +59,5 @@ export class Receiver {
 }
 
 /** The event, if the signature is good and fresh. @throws the public package's error */
-export const verified = ({ headers, body }: ReceivedRequest, secret: string): EventBody =>
+export const verifiedEvent = ({ headers, body }: ReceivedRequest, secret: string): EventBody =>
   new Webhook(secret).verify(body, headers) as EventBody;

@@ -126,7 +126,7 @@ export class ResolvingIsolate {
 export const kvKey = (appid: string) => `app:${appid}`;
 
 /** A world whose app is not in KV, and was never read from KV as missing. */
-export async function unpublished(home = "main"): Promise<World> {
+export async function worldUnknownToKv(home = "main"): Promise<World> {
   const world = await World.create({}, home);
   await env.CREDENTIALS.delete(kvKey(world.appid));
   return world;
@@ -139,7 +139,7 @@ export async function recordOf(appid: string): Promise<AppRecord> {
 }
 
 /** An isolate that knows the first secret of the world's app. */
-export async function warm(
+export async function warmIsolate(
   world: World,
   change: Change = {},
 ): Promise<{ isolate: ResolvingIsolate; known: Credentials }> {

@@ -21,9 +21,13 @@ export function run(
   args: readonly string[],
   { env = {}, input = "", cwd }: { env?: Record<string, string>; input?: string | Uint8Array; cwd?: string } = {},
 ): Promise<CliResult> {
-  const { APPID, SECRET, BASE_URL, CLOUDFLARE_ENV, NODE_ENV, ...own } = process.env;
+  const { APPID, SECRET, BASE_URL, CLOUDFLARE_ENV, NODE_ENV, ...ownEnv } = process.env;
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: { ...own, ...env }, stdio: "pipe", ...(cwd !== undefined && { cwd }) });
+    const child = spawn(program, args, {
+      env: { ...ownEnv, ...env },
+      stdio: "pipe",
+      ...(cwd !== undefined && { cwd }),
+    });
     let stdout = "";
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {

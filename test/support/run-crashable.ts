@@ -138,10 +138,10 @@ export class CrashableWorker {
       db.prepare("SELECT 1 FROM home_sites WHERE site_id = ?").get(siteId) !== undefined;
     const [file = ""] = this.databases((db, file) => (holds(db) ? [file] : [])).flat();
     const parts = ["", "-wal", "-shm"].map((part) => `${file}${part}`);
-    const kept = parts.filter((part) => existsSync(part)).map((part) => [part, readFileSync(part)] as const);
+    const keptFiles = parts.filter((part) => existsSync(part)).map((part) => [part, readFileSync(part)] as const);
     return () => {
       for (const part of parts) rmSync(part, { force: true });
-      for (const [part, bytes] of kept) writeFileSync(part, bytes);
+      for (const [part, bytes] of keptFiles) writeFileSync(part, bytes);
     };
   }
 }

@@ -18,7 +18,7 @@ const TOOLS: Record<string, string[]> = {
 /**
  * The programs for which this machine has the tools. Each other program gets a test that is skipped, or that fails if CI is set.
  */
-export function runnable(programs: readonly Program[]): Program[] {
+export function runnablePrograms(programs: readonly Program[]): Program[] {
   return programs.filter(({ file }) => {
     const tools = TOOLS[extname(file)] ?? [`what runs ${file}`];
     const missing = tools.filter((tool) => spawnSync("sh", ["-c", tool]).status !== 0);

@@ -14,9 +14,9 @@ export async function runMain(
     if (wrangler === undefined) throw new Error(`This test gives no wrangler, and the command runs ${given.join(" ")}`);
     return wrangler(given, { env, root, input: text ?? "" });
   };
-  const said = { stdout: "", stderr: "" };
-  const say = (stream: keyof typeof said) => (line: string) => {
-    said[stream] += `${line}\n`;
+  const output = { stdout: "", stderr: "" };
+  const say = (stream: keyof typeof output) => (line: string) => {
+    output[stream] += `${line}\n`;
   };
   const exitCode = await main([...args], {
     out: say("stdout"),
@@ -27,12 +27,12 @@ export async function runMain(
     wrangler: run,
     async handOver(given) {
       const result = await run(given);
-      said.stdout += result.stdout;
-      said.stderr += result.stderr;
+      output.stdout += result.stdout;
+      output.stderr += result.stderr;
       return result.exitCode;
     },
   });
-  return { exitCode, ...said };
+  return { exitCode, ...output };
 }
 
 /** What a test may set: the variables, and the folder with package.json and wrangler.toml. */

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { call } from "./admin-calls.ts";
-import { closing } from "./closing.ts";
+import { closedHomeVars } from "./closing.ts";
 import { countingDb } from "./counting-db.ts";
 import type { ReplacedBindings } from "./isolate.ts";
 import type { World } from "./world.ts";
@@ -13,20 +13,20 @@ interface Settled {
 /** Databases that refuse each query after 50 queries in total, as Workers Free does. */
 export function freePlan<Bindings extends Record<string, D1Database>>(databases: Bindings): Bindings {
   let queries = 0;
-  const take = (count: number) => {
+  const countQueries = (count: number) => {
     queries += count;
     if (queries > 50) throw new Error("D1_ERROR: Too many API requests by single Worker invocation.");
   };
-  const limited = Object.entries(databases).map(([name, db]) => [name, countingDb(db, { before: take }).db]);
+  const limited = Object.entries(databases).map(([name, db]) => [name, countingDb(db, { before: countQueries }).db]);
   return Object.fromEntries(limited) as Bindings;
 }
 
 /** Settles a home in an isolate for which it is closed. @param bindings of that isolate */
 export const settleOnce = (world: World, home: string, more: object = {}, bindings: ReplacedBindings = {}) =>
-  call(world.anotherIsolate({ ...closing(home), ...bindings }), "POST", `/admin/homes/${home}/restored`, more);
+  call(world.anotherIsolate({ ...closedHomeVars(home), ...bindings }), "POST", `/admin/homes/${home}/restored`, more);
 
 /** Settles a closed home until nothing is left to erase. */
-export async function settle(world: World, home: string, more: object = {}): Promise<Settled[]> {
+export async function settleHome(world: World, home: string, more: object = {}): Promise<Settled[]> {
   const answers: Settled[] = [];
   const settling_id = crypto.randomUUID();
   do {

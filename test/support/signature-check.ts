@@ -29,7 +29,7 @@ interface Verdict {
 }
 
 /** Presses "Check" with every field of the real form. */
-export async function check(
+export async function checkSignature(
   visitor: ConsoleVisitor,
   pasted: Pasted & { operation?: Operation; body: string; signature: string },
 ): Promise<Verdict> {
@@ -80,5 +80,5 @@ export const PARAMETERS = "Sent now, the server answers 400 参数错误";
 
 export async function checkSigned(world: World, visitor: ConsoleVisitor, change: Body = {}): Promise<Verdict> {
   const body = JSON.stringify(world.createBody(change));
-  return check(visitor, { body, signature: await hmac(world.secret, body) });
+  return checkSignature(visitor, { body, signature: await hmac(world.secret, body) });
 }

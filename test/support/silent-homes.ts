@@ -6,11 +6,11 @@ const WAITED_MS = 2_000;
 
 /** A database that computes its answer to every statement from the bound values. */
 export const answeringBy = (answer: (values: unknown[]) => Promise<unknown>): D1Database => {
-  const bound = (values: unknown[]) => {
+  const boundValues = (values: unknown[]) => {
     const raw = () => answer(values);
     return { raw, all: raw, first: raw, run: raw };
   };
-  const prepare = () => ({ ...bound([]), bind: (...values: unknown[]) => bound(values) });
+  const prepare = () => ({ ...boundValues([]), bind: (...values: unknown[]) => boundValues(values) });
   return replacing(env.HOME_APAC, { prepare, batch: () => answer([]) });
 };
 
@@ -23,9 +23,9 @@ export const PROMPT_HOME = answeringBy(async () => NO_ROWS);
 /** Bindings of homes that never answer, HOME_X01 and so on, and how they were asked. */
 export function silentHomes(count: number) {
   const names = Array.from({ length: count }, (_, i) => `x${String(i + 1).padStart(2, "0")}`);
-  const asked: number[] = [];
+  const askedAt: number[] = [];
   const silent = () => {
-    asked.push(Date.now());
+    askedAt.push(Date.now());
     return new Promise<never>(() => {});
   };
   const db = answeringBy(silent);
@@ -38,6 +38,6 @@ export function silentHomes(count: number) {
     states: Object.fromEntries(names.map((name) => [name, "down"])),
     /** The highest number of homes asked at the same time. */
     most: () =>
-      Math.max(0, ...asked.map((at) => asked.filter((other) => other > at - WAITED_MS && other <= at).length)),
+      Math.max(0, ...askedAt.map((at) => askedAt.filter((other) => other > at - WAITED_MS && other <= at).length)),
   };
 }

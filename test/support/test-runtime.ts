@@ -14,11 +14,11 @@ export function runtimeAt(now: () => number): Runtime {
 
 /** A telemetry that collects every log record. */
 export function keptTelemetry() {
-  const kept = { requests: [] as RequestRecord[], jobs: [] as JobRecord[], warnings: [] as WarningRecord[] };
+  const keptRecords = { requests: [] as RequestRecord[], jobs: [] as JobRecord[], warnings: [] as WarningRecord[] };
   const telemetry: Telemetry = {
-    request: (record) => void kept.requests.push(record),
-    job: (record) => void kept.jobs.push(record),
-    warn: (record) => void kept.warnings.push(record),
+    request: (record) => void keptRecords.requests.push(record),
+    job: (record) => void keptRecords.jobs.push(record),
+    warn: (record) => void keptRecords.warnings.push(record),
   };
-  return { ...kept, telemetry };
+  return { ...keptRecords, telemetry };
 }

@@ -59,7 +59,7 @@ export async function keepSiteIds(newest?: number): Promise<void> {
  *
  * @returns a function that restores those rows, as D1's Time Travel does
  */
-export async function bookmark(db: D1Database): Promise<() => Promise<void>> {
+export async function bookmarkDatabase(db: D1Database): Promise<() => Promise<void>> {
   const found = await db.batch<Record<string, unknown>>(TABLES.map((table) => db.prepare(`SELECT * FROM ${table}`)));
   const inserts = TABLES.flatMap((table, i) => {
     const rows = found[i]?.results ?? [];

@@ -33,7 +33,7 @@ const { main, FatalError } = createRequire(import.meta.url)(WRANGLER) as {
 const { send } = process;
 process.disconnect = () => {};
 process.on("disconnect", () => process.exit());
-process.on("message", (asked) => void run(asked as WranglerRequest).then((ran) => send?.call(process, ran)));
+process.on("message", (request) => void run(request as WranglerRequest).then((ran) => send?.call(process, ran)));
 
 async function run({ args, root, env, input }: WranglerRequest): Promise<WranglerResult> {
   const said: WranglerResult["said"] = [];

@@ -22,8 +22,8 @@ export function warmWrangler(): RunWrangler {
         died = once(child, "exit").then(() => Promise.reject(new Error("The process of wrangler ended.")));
         died.catch(() => {});
       }
-      const { CLOUDFLARE_ENV, NODE_ENV, ...own } = process.env;
-      child.send({ args, root, input, env: { ...QUIET_ENV, ...own, ...env } });
+      const { CLOUDFLARE_ENV, NODE_ENV, ...ownEnv } = process.env;
+      child.send({ args, root, input, env: { ...QUIET_ENV, ...ownEnv, ...env } });
       const [{ exitCode, said }] = (await Promise.race([once(child, "message"), died])) as [WranglerResult];
       const textOf = (streams: readonly string[]) =>
         said.flatMap(({ stream, text }) => (streams.includes(stream) ? text : [])).join("");

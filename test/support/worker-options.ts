@@ -25,13 +25,13 @@ export async function workerOptions(config = join(root, "wrangler.toml")): Promi
   const made = readFileSync(require.resolve("wrangler/package.json"));
   const own = readFileSync(import.meta.filename);
   const key = createHash("sha256").update(root).update(own).update(made).update(readFileSync(config)).digest("hex");
-  const kept = join(root, "node_modules/.cache/agent-session", `worker-${key}.json`);
+  const cacheFile = join(root, "node_modules/.cache/agent-session", `worker-${key}.json`);
   try {
-    return JSON.parse(readFileSync(kept, "utf8"));
+    return JSON.parse(readFileSync(cacheFile, "utf8"));
   } catch {
     const options = await readWithWrangler(config);
-    mkdirSync(dirname(kept), { recursive: true });
-    writeFileSync(kept, JSON.stringify(options));
+    mkdirSync(dirname(cacheFile), { recursive: true });
+    writeFileSync(cacheFile, JSON.stringify(options));
     return options;
   }
 }

@@ -5,7 +5,7 @@ import { downDb } from "../../support/down-db.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { firedTimers } from "../../support/fired-timers.ts";
 import { replacing } from "../../support/replacing.ts";
-import { kvKey, ResolvingIsolate, recordOf, refusalOf, unpublished } from "../../support/resolving-isolate.ts";
+import { kvKey, ResolvingIsolate, recordOf, refusalOf, worldUnknownToKv } from "../../support/resolving-isolate.ts";
 import { staleKv } from "../../support/stale-kv.ts";
 import { World } from "../../support/world.ts";
 
@@ -55,7 +55,7 @@ describe("a cold look-up", () => {
   });
 
   it("a cold look-up asks D1 at once, without the wait of 15 ms, when KV does not have the app", async () => {
-    const { appid } = await unpublished();
+    const { appid } = await worldUnknownToKv();
     const credentials = replacing(env.CREDENTIALS, { get: async () => null });
     const isolate = new ResolvingIsolate({ credentials });
     const fired = firedTimers();

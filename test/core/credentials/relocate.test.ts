@@ -2,13 +2,13 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Credentials } from "../../../src/core/credentials/open-secrets.ts";
 import { downDb } from "../../support/down-db.ts";
-import { type Change, ResolvingIsolate, recordOf, refusalOf, warm } from "../../support/resolving-isolate.ts";
+import { type Change, ResolvingIsolate, recordOf, refusalOf, warmIsolate } from "../../support/resolving-isolate.ts";
 import { World } from "../../support/world.ts";
 
 /** An app of `apac` whose record in the isolate names another home, as after a move or a restore. */
 async function misplaced(home: string, change: Change = {}) {
   const world = await World.create({}, "apac");
-  const { known } = await warm(world);
+  const { known } = await warmIsolate(world);
   const believed: Credentials = { ...known, home };
   return { world, isolate: new ResolvingIsolate(change), believed };
 }

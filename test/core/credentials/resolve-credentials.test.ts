@@ -17,8 +17,8 @@ import {
   ResolvingIsolate,
   recordOf,
   refusalOf,
-  unpublished,
-  warm,
+  warmIsolate,
+  worldUnknownToKv,
 } from "../../support/resolving-isolate.ts";
 import { NOW, World } from "../../support/world.ts";
 
@@ -39,7 +39,7 @@ const versionOf = ({ appid, home }: World) =>
 
 describe("resolving", () => {
   it("a look-up asks the isolate, then KV, then D1, and fills the caches that did not have the app", async () => {
-    const world = await unpublished();
+    const world = await worldUnknownToKv();
     const { appid, siteId } = world;
     const first = new ResolvingIsolate();
     const expected = { appid, siteId, home: "main", revoked: false, keys: [{ version: await versionOf(world) }] };
@@ -59,7 +59,7 @@ describe("resolving", () => {
 
   it("a look-up believes the isolate's record for 300 s", async () => {
     const world = await World.create();
-    const { isolate } = await warm(world);
+    const { isolate } = await warmIsolate(world);
     isolate.clock.now += 299;
     expect(await isolate.resolve(world.appid)).toMatchObject({ source: "isolate" });
     isolate.clock.now += 1;
@@ -67,7 +67,7 @@ describe("resolving", () => {
   });
 
   it("a look-up of an app in another home asks the directory, then that home, and puts the record into KV", async () => {
-    const world = await unpublished("apac");
+    const world = await worldUnknownToKv("apac");
     const { appid, siteId } = world;
     const first = new ResolvingIsolate();
     const expected = { appid, siteId, home: "apac", revoked: false, keys: [{ version: await versionOf(world) }] };
@@ -91,7 +91,7 @@ describe("resolving", () => {
   });
 
   it("KV keeps a sealed record for a day, and no clear secret", async () => {
-    const world = await unpublished();
+    const world = await worldUnknownToKv();
     const puts: unknown[][] = [];
     const credentials = replacing(env.CREDENTIALS, { put: async (...args: unknown[]) => void puts.push(args) });
     await new ResolvingIsolate({ credentials }).resolve(world.appid);
@@ -262,7 +262,7 @@ describe("resolving without a good answer of KV", () => {
 
 describe("resolving without a good answer of D1", () => {
   it("a look-up is unavailable when D1 does not answer", async () => {
-    const { appid } = await unpublished();
+    const { appid } = await worldUnknownToKv();
     const isolate = new ResolvingIsolate({ directory: downDb(env.DB) });
     const { code, context } = await refusalOf(isolate.resolve(appid));
     expect([code, context.reason]).toEqual(["unavailable", "d1_unavailable"]);
@@ -276,7 +276,7 @@ describe("resolving without a good answer of D1", () => {
   ])(
     "a look-up is unavailable when the app's home is %s, and a closed home is not asked",
     async (_, change, reason) => {
-      const { appid } = await unpublished("apac");
+      const { appid } = await worldUnknownToKv("apac");
       const isolate = new ResolvingIsolate(change);
       const { code, context } = await refusalOf(isolate.resolve(appid));
       expect([code, context.reason]).toEqual(["unavailable", reason]);
@@ -294,7 +294,7 @@ describe("resolving without a good answer of D1", () => {
   });
 
   it("a look-up with a wrong MASTER_KEY says so, and puts nothing into KV", async () => {
-    const { appid } = await unpublished();
+    const { appid } = await worldUnknownToKv();
     const isolate = new ResolvingIsolate({ masterKeys: [OTHER_KEY] });
     const { code, context } = await refusalOf(isolate.resolve(appid));
     expect([code, context.reason]).toEqual(["internal", "master_key_wrong"]);
@@ -325,7 +325,7 @@ describe("resolving without a good answer of D1", () => {
 describe("refreshing", () => {
   it("a refresh reads D1 instead of both caches and finds a new version", async () => {
     const world = await World.create();
-    const { isolate, known } = await warm(world);
+    const { isolate, known } = await warmIsolate(world);
     const before = await versionOf(world);
     await rotate(world, 60);
     const keys = [{ version: await versionOf(world) }, { version: before }];
@@ -337,14 +337,14 @@ describe("refreshing", () => {
 
   it("a refresh finds that an app was revoked", async () => {
     const world = await World.create();
-    const { isolate, known } = await warm(world);
+    const { isolate, known } = await warmIsolate(world);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
     expect(await isolate.refresh(known)).toMatchObject({ revoked: true, keys: [] });
   });
 
   it("a refresh asks D1 at most once in 5 s while it finds nothing new", async () => {
     const world = await World.create();
-    const { isolate, known } = await warm(world);
+    const { isolate, known } = await warmIsolate(world);
     const trips = async () => {
       expect(await isolate.refresh(known)).toBeUndefined();
       return isolate.trips.single;
@@ -358,7 +358,7 @@ describe("refreshing", () => {
 
   it("the refreshes of each app are counted separately", async () => {
     const [world, other] = [await World.create(), await World.create()];
-    const { isolate, known } = await warm(world);
+    const { isolate, known } = await warmIsolate(world);
     const another = await isolate.resolve(other.appid);
     isolate.trips.single = 0;
     await isolate.refresh(known);
@@ -368,7 +368,7 @@ describe("refreshing", () => {
 
   it("a refresh that found a change is not counted, so the next change is found at once", async () => {
     const world = await World.create();
-    const { isolate, known } = await warm(world);
+    const { isolate, known } = await warmIsolate(world);
     await rotate(world, 60);
     const second = await isolate.refresh(known);
     await rotate(world, 60, "previous");
@@ -378,7 +378,7 @@ describe("refreshing", () => {
 
   it("refreshes of one client that found nothing new delay no client at another address", async () => {
     const world = await World.create();
-    const { isolate, known } = await warm(world);
+    const { isolate, known } = await warmIsolate(world);
     expect(await isolate.refresh(known, "192.0.2.66")).toBeUndefined();
     await rotate(world, 0);
     expect(await isolate.refresh(known, "192.0.2.66")).toBeUndefined();
@@ -390,7 +390,7 @@ describe("refreshing", () => {
 
   it("simultaneous refreshes of one client read D1 once, and all of them get the result", async () => {
     const world = await World.create();
-    const { isolate, known } = await warm(world);
+    const { isolate, known } = await warmIsolate(world);
     const together = () => Promise.all(Array.from({ length: 20 }, () => isolate.refresh(known)));
     await rotate(world, 0);
     const found = await together();
@@ -405,7 +405,7 @@ describe("refreshing", () => {
       puts.push(args[0]);
       await env.CREDENTIALS.put(...args);
     };
-    const { isolate, known } = await warm(world, { credentials: replacing(env.CREDENTIALS, { put }) });
+    const { isolate, known } = await warmIsolate(world, { credentials: replacing(env.CREDENTIALS, { put }) });
     puts.length = 0;
     await isolate.refresh(known);
     expect(puts).toEqual([]);
@@ -418,7 +418,7 @@ describe("refreshing", () => {
   it("a refresh finds that a restore of the database has undone a revocation", async () => {
     const world = await World.create();
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
-    const { isolate, known } = await warm(world);
+    const { isolate, known } = await warmIsolate(world);
     expect(known.revoked).toBe(true);
     await env.DB.prepare("UPDATE apps SET revoked_at = NULL WHERE appid = ?").bind(world.appid).run();
     expect(await isolate.refresh(known)).toMatchObject({ revoked: false, keys: [{}] });
@@ -430,7 +430,7 @@ describe("refreshing", () => {
 
   it("a refresh finds a secret that was rotated in a further home at once, while the directory is down", async () => {
     const world = await World.create({}, "apac");
-    const { isolate, known } = await warm(world, { directory: downDb(env.DB) });
+    const { isolate, known } = await warmIsolate(world, { directory: downDb(env.DB) });
     await rotate(world, 0);
     expect(await isolate.refresh(known)).toMatchObject({ home: "apac", keys: [{ version: await versionOf(world) }] });
     expect([isolate.trips.single, isolate.tripsToApac.single]).toEqual([0, 1]);
@@ -441,7 +441,7 @@ describe("refreshing", () => {
     ["is not there", ({ appid }) => env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run()],
   ])("a refresh asks the directory too when the app %s in its former home", async (_, act) => {
     const world = await World.create({}, "apac");
-    const { isolate, known } = await warm(world);
+    const { isolate, known } = await warmIsolate(world);
     await act(world);
     const fresh = await isolate.refresh(known);
     expect(fresh?.revoked).toBe(_ === "is revoked" ? true : undefined);
@@ -468,7 +468,7 @@ describe("refreshing", () => {
 
   it("a refresh does not ask a closed home that the directory names", async () => {
     const world = await World.create({}, "apac");
-    const { known } = await warm(world);
+    const { known } = await warmIsolate(world);
     const isolate = new ResolvingIsolate({ closedHomes: ["apac"] });
     const elsewhere = { ...known, home: "main" };
     const { context } = await refusalOf(isolate.refresh(elsewhere));
@@ -477,7 +477,7 @@ describe("refreshing", () => {
 
   it("a refresh drops an app that no longer exists after a restore of the database", async () => {
     const world = await World.create();
-    const { isolate, known } = await warm(world, { credentials: undefined });
+    const { isolate, known } = await warmIsolate(world, { credentials: undefined });
     await env.DB.prepare("DELETE FROM apps WHERE appid = ?").bind(world.appid).run();
     expect(await isolate.refresh(known)).toBeUndefined();
     expect(await isolate.resolve(world.appid)).toBeUndefined();
@@ -487,7 +487,7 @@ describe("refreshing", () => {
 describe("confirming", () => {
   it("a confirmation asks D1 once a second for one signature, and ten times a second for one app", async () => {
     const world = await World.create();
-    const { isolate, known } = await warm(world);
+    const { isolate, known } = await warmIsolate(world);
     const confirm = (signature: string) =>
       isolate.lookUp({ trust: "home", bound: "signature", cached: known, client: "", signature });
     expect(await confirm("ab")).toMatchObject({ source: "d1" });
@@ -504,7 +504,7 @@ describe("confirming", () => {
 
   it("a confirmation finds at once that the app was revoked", async () => {
     const world = await World.create();
-    const { isolate, known } = await warm(world);
+    const { isolate, known } = await warmIsolate(world);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
     const question = { trust: "home", bound: "signature", cached: known, client: "", signature: "ab" } as const;
     const credentials = await isolate.lookUp(question);
@@ -516,7 +516,7 @@ describe("confirming", () => {
 describe("publishing a change", () => {
   it("publishing a change drops the app from the isolate, and puts its record with its home into KV", async () => {
     const world = await World.create({}, "apac");
-    const { isolate } = await warm(world);
+    const { isolate } = await warmIsolate(world);
     const record = { ...(await recordOf(world.appid)), revokedAt: NOW };
     await isolate.publish(record);
     expect(await recordOf(world.appid)).toEqual(record);
@@ -546,7 +546,7 @@ describe("publishing a change", () => {
   it("publishing a change works without KV", async () => {
     const world = await World.create();
     const record = await recordOf(world.appid);
-    const { isolate } = await warm(world, { credentials: undefined });
+    const { isolate } = await warmIsolate(world, { credentials: undefined });
     await isolate.publish(record);
     expect(await isolate.resolve(world.appid)).toMatchObject({ source: "d1" });
   });

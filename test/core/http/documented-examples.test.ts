@@ -84,8 +84,10 @@ describe("the documented examples, byte for byte", () => {
     await answered(world, "add_kf", next(ADD_STRING, "codex1033048656"));
     expect((await world.stored()).participants.map(({ agent_id }) => agent_id)).toEqual([10427, 10428]);
     const signature = await hmac(world.secret, next(ADD_ARRAY, "codex1033048657"));
-    const again = await world.sendRaw("add_kf", next(ADD_ARRAY, "codex1033048657"), { "x-chat-signature": signature });
-    expect(again.envelope).toEqual({ code: -1, msg: "当前状态不允许操作", data: "" });
+    const secondAnswer = await world.sendRaw("add_kf", next(ADD_ARRAY, "codex1033048657"), {
+      "x-chat-signature": signature,
+    });
+    expect(secondAnswer.envelope).toEqual({ code: -1, msg: "当前状态不允许操作", data: "" });
   });
 });
 

@@ -62,11 +62,11 @@ describe("the request log", () => {
     };
     expect(lines(log)).toEqual([line]);
     expect(line.request_id).toMatch(UUID);
-    const again = await world.add(line.chat_id);
+    const secondAnswer = await world.add(line.chat_id);
     expect(lines(log)).toEqual([
       {
         ...line,
-        request_id: again.headers.get("x-request-id"),
+        request_id: secondAnswer.headers.get("x-request-id"),
         route: "/openapi/chat/add_kf",
         credentials_from: "isolate",
       },

@@ -240,8 +240,8 @@ export function secretSuite(route: SignedRoute): void {
     await env.DB.prepare(`UPDATE apps SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE appid = ?`)
       .bind(...Object.values(row ?? {}), world.appid)
       .run();
-    const again = await rotate(world, 60);
+    const secondAnswer = await rotate(world, 60);
     await refuses(isolate);
-    for (const secret of [old, again]) await accepts(Object.assign(isolate, { secret }));
+    for (const secret of [old, secondAnswer]) await accepts(Object.assign(isolate, { secret }));
   });
 }

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { downDb } from "../../support/down-db.ts";
 import { type Fault, Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { forgeRecord } from "../../support/forge-record.ts";
@@ -154,7 +154,7 @@ describe("a record of KV that names a closed home", () => {
   beforeEach(() => void vi.useRealTimers());
 
   it("a record of KV that names a closed home stops no app of another home, because the directory is asked", async () => {
-    const world = await World.create(closing("apac"));
+    const world = await World.create(closedHomeVars("apac"));
     await forgeRecord(world, { home: "apac" });
     expect((await world.anotherIsolate().create()).status).toBe(200);
     expect((await world.stored()).sessions).toHaveLength(1);
@@ -167,18 +167,18 @@ describe("a record of KV that names a closed home", () => {
   it("a record of KV that names main stops an app while main is closed or silent", async () => {
     const world = await World.create({}, "apac");
     await forgeRecord(world, { home: "main" });
-    for (const bindings of [closing("main"), { DB: downDb(env.DB) }]) {
+    for (const bindings of [closedHomeVars("main"), { DB: downDb(env.DB) }]) {
       expect((await world.anotherIsolate(bindings).create()).status).toBe(503);
     }
     expect((await world.stored()).sessions).toEqual([]);
     await env.CREDENTIALS.delete(`app:${world.appid}`);
-    expect((await world.anotherIsolate(closing("main")).create()).status).toBe(200);
+    expect((await world.anotherIsolate(closedHomeVars("main")).create()).status).toBe(200);
   });
 
   it("a record of KV that names a closed home is believed when the directory, asked once in 5 s, confirms it", async () => {
     const world = await World.create({}, "apac");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
-    const through = faulty(world, { apac: () => undefined }, closing("apac"));
+    const through = faulty(world, { apac: () => undefined }, closedHomeVars("apac"));
     for (let n = 0; n < 3; n++) {
       const { answer } = await createThrough(through);
       expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "30"]);
@@ -190,7 +190,7 @@ describe("a record of KV that names a closed home", () => {
   it("a record of KV that names a closed home is believed within a second while the directory is silent", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const world = await World.create({}, "apac");
-    const through = faulty(world, { main: hangs, apac: () => undefined }, closing("apac"));
+    const through = faulty(world, { main: hangs, apac: () => undefined }, closedHomeVars("apac"));
     for (let n = 0; n < 2; n++) {
       const { answer, tookMs } = await createThrough(through);
       expect([answer.status, answer.headers.get("retry-after"), tookMs < 1_500]).toEqual([503, "30", true]);

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { nonceKey } from "../../../src/core/signed/kv-nonces.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { forgeRecord } from "../../support/forge-record.ts";
 import { databaseOf } from "../../support/homes.ts";
@@ -46,7 +46,7 @@ describe("a request that is held back on its way", () => {
 describe("a request without a signature", () => {
   it("a request without a signature learns that an appid is in a closed home, and nothing about other homes", async () => {
     const [closed, open] = [await World.create({}, "apac"), await World.create()];
-    const isolate = new Isolate(closing("apac"));
+    const isolate = new Isolate(closedHomeVars("apac"));
     const status = async (appid: string) => (await isolate.sendRaw("create_gd", JSON.stringify({ appid }))).status;
     expect(await status(closed.appid)).toBe(503);
     for (const appid of [open.appid, "no-such-app"]) expect(await status(appid)).toBe(401);

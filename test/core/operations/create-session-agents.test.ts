@@ -64,10 +64,10 @@ describe("agents of create_gd", () => {
   });
 
   it("refused agents of create_gd are named with reasons in at most 3,000 characters, in one batch", async () => {
-    const own = await World.create();
-    await own.chatId();
+    const ownWorld = await World.create();
+    await ownWorld.chatId();
     const faults = new Faults();
-    const counted = own.anotherIsolate({ DB: faultyD1(env.DB, faults) });
+    const counted = ownWorld.anotherIsolate({ DB: faultyD1(env.DB, faults) });
     await counted.create();
     faults.calls.length = 0;
     const unknown = from(MOST - 99, 100);
@@ -80,13 +80,13 @@ describe("agents of create_gd", () => {
   });
 
   it("a change of an agent's status is effective in create_gd at once", async () => {
-    const own = await World.create();
-    const set = (status: string) => own.admin("PATCH", `/admin/sites/${own.siteId}/agents/2`, { status });
-    await own.chatId();
+    const ownWorld = await World.create();
+    const set = (status: string) => ownWorld.admin("PATCH", `/admin/sites/${ownWorld.siteId}/agents/2`, { status });
+    await ownWorld.chatId();
     await set("disabled");
-    expect((await own.create()).status).toBe(400);
+    expect((await ownWorld.create()).status).toBe(400);
     await set("normal");
-    await own.chatId();
+    await ownWorld.chatId();
   });
 
   it.each<[string, Body, string]>([

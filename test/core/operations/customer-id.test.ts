@@ -88,11 +88,11 @@ describe("sbs of create_gd", () => {
   });
 
   it("sbs as a number and as the same digits in a string is one customer, and other spellings are others", async () => {
-    const own = await World.create();
+    const ownWorld = await World.create();
     for (const sbs of ["1001", '"1001"', '"01001"', '"1001 "', '"１００１"', "10010"]) {
-      expect((await own.send("create_gd", written(own, sbs))).status).toBe(200);
+      expect((await ownWorld.send("create_gd", written(ownWorld, sbs))).status).toBe(200);
     }
-    const { customers, sessions } = await own.stored();
+    const { customers, sessions } = await ownWorld.stored();
     expect(new Set(customers.map((customer) => customer.external_id))).toEqual(
       new Set(["1001", "01001", "1001 ", "１００１", "10010"]),
     );
@@ -101,9 +101,9 @@ describe("sbs of create_gd", () => {
   });
 
   it("sbs distinguishes customers by case and by Unicode composition", async () => {
-    const own = await World.create();
-    for (const sbs of ["Ab", "aB", "é", "e\u0301"]) await own.chatId({ sbs });
-    expect((await own.stored()).customers).toHaveLength(4);
+    const ownWorld = await World.create();
+    for (const sbs of ["Ab", "aB", "é", "e\u0301"]) await ownWorld.chatId({ sbs });
+    expect((await ownWorld.stored()).customers).toHaveLength(4);
   });
 
   it.each(["appid", "ranstr", "content", "title"])(

@@ -17,9 +17,12 @@ async function storedBy(world: World) {
 /** Expects the first answer again, marked as repeated, and that only a nonce was written. */
 async function expectRepeat(world: World, first: Answer, repeat: () => Promise<Answer>): Promise<void> {
   const before = await storedBy(world);
-  const again = await repeat();
-  expect({ status: again.status, envelope: again.envelope }).toEqual({ status: 200, envelope: first.envelope });
-  expect(again.headers.get("idempotency-replayed")).toBe("true");
+  const secondAnswer = await repeat();
+  expect({ status: secondAnswer.status, envelope: secondAnswer.envelope }).toEqual({
+    status: 200,
+    envelope: first.envelope,
+  });
+  expect(secondAnswer.headers.get("idempotency-replayed")).toBe("true");
   expect(await storedBy(world)).toEqual({ nonces: before.nonces + 1, rest: before.rest });
 }
 

@@ -70,13 +70,13 @@ describe("metadata of create_gd, an extension of this service", () => {
   });
 
   it("an Idempotency-Key compares metadata, whatever the order of its pairs", async () => {
-    const own = await World.create();
-    const create = (metadata: unknown) => own.create({ metadata }, { "idempotency-key": "k" });
+    const ownWorld = await World.create();
+    const create = (metadata: unknown) => ownWorld.create({ metadata }, { "idempotency-key": "k" });
     const first = await create({ a: "1", b: "2" });
-    const again = await create({ b: "2", a: "1" });
-    expect([again.headers.get("idempotency-replayed"), again.envelope]).toEqual(["true", first.envelope]);
+    const secondAnswer = await create({ b: "2", a: "1" });
+    expect([secondAnswer.headers.get("idempotency-replayed"), secondAnswer.envelope]).toEqual(["true", first.envelope]);
     for (const other of [{ a: "1", b: "3" }, undefined, {}]) expect((await create(other)).status).toBe(422);
-    expect((await own.stored()).sessions).toHaveLength(1);
+    expect((await ownWorld.stored()).sessions).toHaveLength(1);
   });
 });
 

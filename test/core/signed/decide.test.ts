@@ -4,7 +4,7 @@ import { decide } from "../../../src/core/signed/decide.ts";
 import { NonceMemory } from "../../../src/core/signed/nonce-memory.ts";
 import { ExceededLimits } from "../../../src/core/signed/rate-limit.ts";
 import { notifyQueue } from "../../../src/events/notify-queue.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { contextAt } from "../../support/service-context.ts";
@@ -12,7 +12,7 @@ import { NOW, World } from "../../support/world.ts";
 
 it("a closed home is not asked, even for a caller whose record another request has just found", async () => {
   const { appid, siteId, home } = await World.create({}, "apac");
-  const context = contextAt(NOW, { ...closing("apac"), HOME_APAC: downDb(databaseOf("apac")) });
+  const context = contextAt(NOW, { ...closedHomeVars("apac"), HOME_APAC: downDb(databaseOf("apac")) });
   const { runtime, waitUntil } = context;
   const tools = {
     ...context,

@@ -4,7 +4,7 @@ import type { AppRecord } from "../../../src/core/credentials/find-app.ts";
 import { importKeyring, seal } from "../../../src/core/credentials/sealed-secret.ts";
 import { systemRuntime } from "../../../src/core/runtime.ts";
 import { nonceKey } from "../../../src/core/signed/kv-nonces.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { eventsOn } from "../../support/new-webhook.ts";
@@ -326,7 +326,7 @@ describe("a closed home", () => {
     const [world, near] = [await World.create({}, "apac"), await World.create()];
     const homes = observedHomes();
     for (const CREDENTIALS of [env.CREDENTIALS, undefined]) {
-      const closed = world.anotherIsolate({ ...homes.bindings, ...closing("apac"), CREDENTIALS });
+      const closed = world.anotherIsolate({ ...homes.bindings, ...closedHomeVars("apac"), CREDENTIALS });
       for (const _ of ["cold", "warm"]) {
         const { status, headers } = await closed.create();
         expect([status, headers.get("retry-after")]).toEqual([503, "30"]);
@@ -334,13 +334,13 @@ describe("a closed home", () => {
       expect(homes.look().apac).toEqual(NOTHING);
     }
     expect(await counts(world)).toEqual([0, 0, 0]);
-    expect((await near.anotherIsolate(closing("apac")).create()).status).toBe(200);
+    expect((await near.anotherIsolate(closedHomeVars("apac")).create()).status).toBe(200);
   });
 
   it("a home that is open again is asked again, and no ranstr was used meanwhile", async () => {
     const world = await World.create({}, "apac");
     const body = JSON.stringify(world.createBody());
-    expect((await world.anotherIsolate(closing("apac")).send("create_gd", body)).status).toBe(503);
+    expect((await world.anotherIsolate(closedHomeVars("apac")).send("create_gd", body)).status).toBe(503);
     expect((await world.send("create_gd", body)).status).toBe(200);
   });
 
@@ -350,7 +350,7 @@ describe("a closed home", () => {
     for (const stale of [{ home: "main" }, { home: "eu" }, { home: "main", revokedAt: 1 }]) {
       const homes = observedHomes();
       const CREDENTIALS = kvWith({ ...record, ...stale });
-      const isolate = world.anotherIsolate({ ...homes.bindings, ...closing("apac"), CREDENTIALS });
+      const isolate = world.anotherIsolate({ ...homes.bindings, ...closedHomeVars("apac"), CREDENTIALS });
       expect([stale, (await isolate.create()).status]).toEqual([stale, 503]);
       expect(homes.look().apac).toEqual(NOTHING);
     }
@@ -359,10 +359,10 @@ describe("a closed home", () => {
   it("when main is closed, its callers get 503 from the caches alone, and apac is served", async () => {
     const [near, far] = [await World.create(), await World.create({}, "apac")];
     const homes = observedHomes();
-    const closed = near.anotherIsolate({ ...homes.bindings, ...closing("main") });
+    const closed = near.anotherIsolate({ ...homes.bindings, ...closedHomeVars("main") });
     for (const _ of ["cold", "warm"]) expect((await closed.create()).status).toBe(503);
     expect(homes.look().main).toEqual(NOTHING);
-    expect((await far.anotherIsolate(closing("main")).create()).status).toBe(200);
+    expect((await far.anotherIsolate(closedHomeVars("main")).create()).status).toBe(200);
   });
 });
 

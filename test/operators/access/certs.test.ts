@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { AccessTeam, assertionOf, newTeamKey, showing, type TeamKey } from "../../support/access-team.ts";
+import { AccessTeam, assertionOf, keysResponse, newTeamKey, type TeamKey } from "../../support/access-team.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const [MINUTE, HOUR] = [60_000, 3_600_000];
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 let team: AccessTeam;
 beforeEach(() => {
-  team = new AccessTeam(() => showing(key));
+  team = new AccessTeam(() => keysResponse(key));
 });
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -30,7 +30,7 @@ describe("the keys of a team", () => {
   it("the keys of an Access team are fetched once per endpoint, and each endpoint has its own cache", async () => {
     for (let i = 0; i < 3; i++) expect(await team.reasonOf(known)).toBeUndefined();
     expect(team.fetched).toEqual([CERTS]);
-    team.show(rotated);
+    team.publishKeys(rotated);
     const certsUrl = "http://127.0.0.1:9/certs";
     expect(await team.reasonOf(fresh, { certsUrl })).toBeUndefined();
     expect(await team.reasonOf(known, { certsUrl })).toBe("assertion_forged");
@@ -43,7 +43,7 @@ describe("the keys of a team", () => {
     team.answer = () => new Promise((resolve) => (answer = resolve));
     const asked = [team.reasonOf(known), team.reasonOf(fresh), team.reasonOf(known)];
     await eventually(() => expect(team.fetched).toHaveLength(1));
-    answer(showing(key, rotated));
+    answer(keysResponse(key, rotated));
     expect(await Promise.all(asked)).toEqual([undefined, undefined, undefined]);
     expect(team.fetched).toEqual([CERTS]);
   });
@@ -54,7 +54,7 @@ describe("the keys of a team", () => {
     const pendingWork: Promise<unknown>[] = [];
     const abandoned = team.verifyLeaving(known, (work) => void pendingWork.push(work));
     await eventually(() => expect(pendingWork).toHaveLength(1));
-    answer(showing(key));
+    answer(keysResponse(key));
     await pendingWork[0];
     team.answer = down;
     expect(await team.reasonOf(known)).toBeUndefined();
@@ -68,7 +68,7 @@ describe("the keys of a team", () => {
     const asked = [team.reasonOf(known), team.reasonOf(known)];
     expect(await Promise.all(asked)).toEqual(["certs_unavailable", "certs_unavailable"]);
     expect(warnings()).toEqual(["no answer in 3 s"]);
-    team.show(key);
+    team.publishKeys(key);
     team.clock.now += MINUTE - 1;
     expect(await team.reasonOf(known)).toBe("certs_unavailable");
     team.clock.now += 1;
@@ -86,7 +86,7 @@ describe("the keys of a team", () => {
     const waiting = team.reasonOf(known);
     team.clock.now += 3_000;
     expect(await waiting).toBe("certs_unavailable");
-    team.show(key);
+    team.publishKeys(key);
     team.clock.now += MINUTE;
     expect(await team.reasonOf(known)).toBeUndefined();
   });
@@ -109,9 +109,9 @@ describe("a key that is not known", () => {
   it("a new Access key verifies as soon as it is fetched, and the old key as long as the team shows it", async () => {
     expect(await both()).toEqual([undefined, "assertion_forged"]);
     team.clock.now += MINUTE;
-    team.show(key, rotated);
+    team.publishKeys(key, rotated);
     expect(await both()).toEqual([undefined, undefined]);
-    team.show(rotated);
+    team.publishKeys(rotated);
     team.clock.now += HOUR;
     // The first of these requests begins the fetch in the background.
     expect([await both(), await both()]).toEqual([
@@ -128,7 +128,7 @@ describe("a key that is not known", () => {
       for (let i = 0; i < 3; i++) expect(await both()).toEqual([undefined, "certs_unavailable"]);
       expect([team.fetched.length, warnings().length]).toEqual([1 + minute, minute]);
     }
-    team.show(key, rotated);
+    team.publishKeys(key, rotated);
     team.clock.now += MINUTE - 1;
     expect(await both()).toEqual([undefined, "certs_unavailable"]);
     team.clock.now += 1;
@@ -151,7 +151,7 @@ describe("known keys while the endpoint is down", () => {
     expect(await team.reasonOf(known)).toBeUndefined();
     team.clock.now += 2 * MINUTE;
     expect(await team.reasonOf(known)).toBe("certs_unavailable");
-    team.show(key);
+    team.publishKeys(key);
     expect(await team.reasonOf(known)).toBe("certs_unavailable");
     team.clock.now += MINUTE;
     expect(await team.reasonOf(known)).toBeUndefined();

@@ -5,8 +5,8 @@ import {
   AUDIENCE,
   assertionOf,
   CLAIMS,
+  keysResponse,
   newTeamKey,
-  showing,
   type TeamKey,
 } from "../../support/access-team.ts";
 import { NOW } from "../../support/test-runtime.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 let team: AccessTeam;
 beforeEach(() => {
-  team = new AccessTeam(() => showing(key, other));
+  team = new AccessTeam(() => keysResponse(key, other));
 });
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -145,10 +145,10 @@ describe("an assertion is refused", () => {
   it("an Access assertion that requires an unknown extension (crit) is refused", async () => {
     const header = { alg: "RS256", kid: key.kid, crit: ["own"], own: 1 };
     const payload = new TextEncoder().encode(JSON.stringify(CLAIMS));
-    const made = await new CompactSign(payload)
+    const assertion = await new CompactSign(payload)
       .setProtectedHeader(header)
       .sign(key.privateKey, { crit: { own: true } });
-    expect(await team.reasonOf(made)).toBe("assertion_forged");
+    expect(await team.reasonOf(assertion)).toBe("assertion_forged");
   });
 
   it("garbage in place of an Access assertion is refused, mostly without fetching a key", async () => {
@@ -178,8 +178,8 @@ describe("an assertion is refused", () => {
   ])("an Access assertion whose claims are %s is refused", async (_, claims) => {
     const payload = new TextEncoder().encode(JSON.stringify(claims));
     const header = { alg: "RS256", kid: key.kid };
-    const made = await new CompactSign(payload).setProtectedHeader(header).sign(key.privateKey);
-    expect(await team.reasonOf(made)).toBe("assertion_malformed");
+    const assertion = await new CompactSign(payload).setProtectedHeader(header).sign(key.privateKey);
+    expect(await team.reasonOf(assertion)).toBe("assertion_malformed");
   });
 
   it("an Access assertion longer than 8 KiB is refused without fetching a key", async () => {

@@ -295,9 +295,9 @@ describe("POST /admin/apps/:appid/rotate", () => {
     const world = await World.create();
     const first = world.secret;
     expect((await call(world, "POST", path(world))).status).toBe(200);
-    const again = await call(world, "POST", path(world));
-    expect(gist(again)).toEqual(conflict("overlap_running"));
-    expect((again.body as { detail: string }).detail).toMatch(/^An overlap runs until \d+, .*"ends"/);
+    const secondAnswer = await call(world, "POST", path(world));
+    expect(gist(secondAnswer)).toEqual(conflict("overlap_running"));
+    expect((secondAnswer.body as { detail: string }).detail).toMatch(/^An overlap runs until \d+, .*"ends"/);
     expect((await world.create()).status).toBe(200);
     expect((await call(world, "POST", path(world), { ends: "previous" })).status).toBe(200);
     const body = JSON.stringify(world.createBody());
@@ -334,10 +334,12 @@ describe("POST /admin/apps/:appid/rotate", () => {
     const after = await appRow(world);
     expect(after).toMatchObject({ previous_version: body.expected_version, previous_expires_at: NOW + 60 });
 
-    const again = await call(world.anotherIsolate(), "POST", path(world), body);
-    expect(gist(again)).toEqual(conflict("version_other"));
-    expect((again.body as { detail: string }).detail).toMatch(/^expected_version: it has another version by now/);
-    expect(JSON.stringify(again.body)).not.toContain("secret");
+    const secondAnswer = await call(world.anotherIsolate(), "POST", path(world), body);
+    expect(gist(secondAnswer)).toEqual(conflict("version_other"));
+    expect((secondAnswer.body as { detail: string }).detail).toMatch(
+      /^expected_version: it has another version by now/,
+    );
+    expect(JSON.stringify(secondAnswer.body)).not.toContain("secret");
     expect(await appRow(world)).toEqual(after);
     expect((await world.create()).status).toBe(200);
     if (!inD1) {

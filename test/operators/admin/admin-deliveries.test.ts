@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { type AdminAnswer, call, conflict, problem } from "../../support/admin-calls.ts";
-import { added, eventStore, keepingQueue } from "../../support/webhook-store.ts";
+import { addWebhook, eventStore, keepingQueue } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
 const gist = ({ status, body }: AdminAnswer) => ({ status, body });
@@ -17,7 +17,7 @@ const update = (world: World, set: string, where = "true") =>
 async function start(home = "main") {
   const { sent, EVENTS } = keepingQueue();
   const world = await World.create({ EVENTS }, home);
-  const { id } = await added(world);
+  const { id } = await addWebhook(world);
   return { world, id, sent, notice: { home, site: world.siteId, webhook: id } };
 }
 
@@ -27,7 +27,7 @@ const disable = (world: World, id: string) =>
 describe("POST /admin/sites/:site_id/webhooks/:webhook_id/ping", () => {
   it("a ping of a webhook is 202: it makes an event for this webhook only and notifies the queue", async () => {
     const { world, id, sent, notice } = await start("apac");
-    await added(world);
+    await addWebhook(world);
     const answer = await call(world, "POST", at(world, id, "/ping"));
     expect(gist(answer)).toEqual({ status: 202, body: { event_id: EVENT_ID } });
     const { event_id } = answer.body as { event_id: string };
@@ -100,7 +100,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/ping", () => {
   it("a ping of a webhook is 202 when the queue fails, because the sweep will deliver it", async () => {
     const EVENTS = { sendBatch: () => Promise.reject(new Error("Queue is overloaded")) } as never;
     const world = await World.create({ EVENTS });
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     expect((await call(world, "POST", at(world, id, "/ping"))).status).toBe(202);
     expect((await eventStore(world)).deliveries).toMatchObject([{ status: "pending", next_attempt_at: 0 }]);
   });
@@ -154,7 +154,7 @@ describe("GET /admin/sites/:site_id/webhooks/:webhook_id/deliveries", () => {
 
   it("each further page of the list of deliveries has earlier deliveries, also filtered by status", async () => {
     const { world, id } = await start();
-    await added(world);
+    await addWebhook(world);
     for (let call = 0; call < 5; call++) await world.chatId();
     await update(world, "status = 'delivered', next_attempt_at = NULL", "seq % 2 = 0");
     const seqs: number[] = [];

@@ -168,8 +168,8 @@ describe("what the journal leaves out", () => {
   it("accepted and repeated calls leave no row in the journal", async () => {
     const { world, items } = await journaled();
     await world.create({}, { "idempotency-key": "k" });
-    const again = await world.create({ ranstr: "another" }, { "idempotency-key": "k" });
-    expect(again.headers.get("idempotency-replayed")).toBe("true");
+    const secondAnswer = await world.create({ ranstr: "another" }, { "idempotency-key": "k" });
+    expect(secondAnswer.headers.get("idempotency-replayed")).toBe("true");
     expect(await items()).toEqual([]);
   });
 
@@ -376,10 +376,10 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
   it("a repeated call is found by its request id, with the session of the first call", async () => {
     const { world } = await journaled();
     const first = await world.create({}, { "idempotency-key": "k" });
-    const again = await world.create({ ranstr: "again" }, { "idempotency-key": "k" });
+    const secondAnswer = await world.create({ ranstr: "again" }, { "idempotency-key": "k" });
     const { chat_id } = first.envelope.data as { chat_id: number };
     const body = { outcome: "repeated", chat_id, at: NOW, appid: world.appid, operation: "create_gd" };
-    expect(await find(world, again.headers.get("x-request-id"))).toMatchObject({ status: 200, body });
+    expect(await find(world, secondAnswer.headers.get("x-request-id"))).toMatchObject({ status: 200, body });
   });
 
   it("a call that the database refused is found by its nonce before its journal row arrives", async () => {

@@ -59,16 +59,18 @@ describe("GET /admin/sites", () => {
   it("GET /admin/sites lists sites by id, each once, over all pages", async () => {
     const first = await World.create();
     const names = ["b", "a", "c"];
-    const made: number[] = [];
+    const madeIds: number[] = [];
     for (const name of names) {
-      made.push(((await call(first, "POST", "/admin/sites", { name })).body as { id: number }).id);
+      madeIds.push(((await call(first, "POST", "/admin/sites", { name })).body as { id: number }).id);
     }
-    const before = String((made[0] ?? 0) - 1);
+    const before = String((madeIds[0] ?? 0) - 1);
     const { sizes, items } = await walk(first, "/admin/sites", 2, before);
     expect(sizes).toEqual([2, 1]);
-    expect(items).toEqual(made.map((id, i) => ({ id, name: names[i], home: "main", status: "open", created_at: NOW })));
+    expect(items).toEqual(
+      madeIds.map((id, i) => ({ id, name: names[i], home: "main", status: "open", created_at: NOW })),
+    );
     const from = `/admin/sites?limit=100&cursor=${first.siteId - 1}`;
-    expect(ids((await page(first, from)).items, "id")).toEqual(expect.arrayContaining([first.siteId, ...made]));
+    expect(ids((await page(first, from)).items, "id")).toEqual(expect.arrayContaining([first.siteId, ...madeIds]));
   });
 });
 

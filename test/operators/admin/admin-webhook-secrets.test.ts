@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { importKeyring, unseal } from "../../../src/core/credentials/sealed-secret.ts";
 import { type AdminAnswer, call, problem } from "../../support/admin-calls.ts";
 import { replacing } from "../../support/replacing.ts";
-import { added, eventStore } from "../../support/webhook-store.ts";
+import { addWebhook, eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
@@ -34,7 +34,7 @@ async function unsealed(world: World) {
 describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
   it("rotating a webhook secret is 200; the previous secret verifies for one more day, and an earlier one ends at once", async () => {
     const world = await World.create();
-    const { id, secret: first } = await added(world);
+    const { id, secret: first } = await addWebhook(world);
     const before = (await unsealed(world)).row;
     const answer = await rotate(world, id);
     const version = expect.stringMatching(/^[0-9a-f]{32}$/);
@@ -63,7 +63,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
   it("rotating a webhook secret keeps the previous secret for the given seconds", async () => {
     const world = await World.create();
     for (const overlap_seconds of [1, 604_800]) {
-      const { body } = await rotate(world, (await added(world)).id, { overlap_seconds });
+      const { body } = await rotate(world, (await addWebhook(world)).id, { overlap_seconds });
       expect(body).toMatchObject({ previous_expires_at: NOW + overlap_seconds });
     }
   });
@@ -86,7 +86,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
 
   it("rotating a webhook secret refuses a wrong body and changes nothing", async () => {
     const world = await World.create();
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     const before = await eventStore(world);
     for (const [body, field, message] of WRONG) {
       const refused = problem(400, "Invalid input", [{ field, message }]);
@@ -97,7 +97,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
 
   it("a rotation of a webhook secret happens once when the database loses its answer, and shows the stored secret", async () => {
     const world = await World.create();
-    const { id, secret: first } = await added(world);
+    const { id, secret: first } = await addWebhook(world);
     let lost = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
       const results = await env.DB.batch(statements);
@@ -114,7 +114,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
 
   it("callers who rotate a webhook secret at once each get their own secret, and the last one is in force", async () => {
     const world = await World.create();
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     const answers = await Promise.all([1, 2, 3].map(() => rotate(world, id, { ends: "previous" })));
     const made = answers.filter(({ status }) => status === 200).map(secretOf);
     expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true);
@@ -128,7 +128,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
   it("rotating a webhook secret is 500 when no master key opens the secret, and changes nothing", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const world = await World.create();
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     const before = await eventStore(world);
     const isolate = world.anotherIsolate({ MASTER_KEY: btoa("another master key of 32 bytes!!") });
     expect((await rotate(isolate, id)).status).toBe(500);
@@ -144,7 +144,7 @@ describe("a webhook's secret and the path of its URL", () => {
     }
     const world = await World.create();
     const token = "token-Zq81Kd";
-    const { id, secret } = await added(world, { url: `https://hooks.example.com/${token}` });
+    const { id, secret } = await addWebhook(world, { url: `https://hooks.example.com/${token}` });
     const rotated = secretOf(await rotate(world, id));
     const of = `/admin/sites/${world.siteId}`;
     const answers = [

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { EVENT_TYPES } from "../../../src/operators/services/webhooks.ts";
 import { type AdminAnswer, call, problem } from "../../support/admin-calls.ts";
-import { added, eventStore } from "../../support/webhook-store.ts";
+import { addWebhook, eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
 const gist = ({ status, body }: AdminAnswer) => ({ status, body });
@@ -108,7 +108,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
   it("a new webhook gets the events of later calls and no earlier ones", async () => {
     const world = await World.create();
     await world.chatId();
-    const [all, added_] = [await added(world), await added(world, { events: ["session.agents_added"] })];
+    const [all, added_] = [await addWebhook(world), await addWebhook(world, { events: ["session.agents_added"] })];
     const chatId = await world.chatId({ kefu_id: [1], fzr_uid: 1 });
     await world.add(chatId, { kefu_ids: [2] });
     const { events, deliveries } = await eventStore(world);
@@ -135,9 +135,9 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
 
   it("a second webhook does not turn the site's events on again after an operator turned them off", async () => {
     const world = await World.create();
-    await added(world);
+    await addWebhook(world);
     await call(world, "PATCH", `/admin/sites/${world.siteId}`, { events: false });
-    await added(world);
+    await addWebhook(world);
     const { site, audit } = await eventStore(world);
     expect(site).toMatchObject({ events: 0 });
     expect(audit.map(({ action }) => action)).toEqual([
@@ -151,7 +151,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
   it("adding a webhook writes no audit entry about events when they are on already", async () => {
     const world = await World.create();
     await call(world, "PATCH", `/admin/sites/${world.siteId}`, { events: true });
-    await added(world);
+    await addWebhook(world);
     const { audit } = await eventStore(world);
     expect(audit.map(({ action }) => action)).toEqual(["site.events_on", "webhook.added"]);
   });
@@ -167,8 +167,8 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect([webhooks.length, audit.length]).toEqual([10, 11]);
     const [{ id } = { id: "" }] = webhooks;
     expect((await call(world, "DELETE", at(world, `/${id}`))).status).toBe(204);
-    await added(world);
-    await added(await World.create());
+    await addWebhook(world);
+    await addWebhook(await World.create());
   });
 
   // test/events/url.test.ts tests every rule of a URL.
@@ -243,7 +243,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     const body = { url: "https://hooks.example.com/" };
     expect((await call(world, "POST", "/admin/sites/999999/webhooks", body)).status).toBe(404);
     await call(world, "PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
-    await added(world);
+    await addWebhook(world);
     const mark = env.DB.prepare("UPDATE sites SET status = ? WHERE id = ?");
     await mark.bind("creating", world.siteId).run();
     expect((await call(world, "POST", at(world), body)).status).toBe(409);
@@ -257,10 +257,10 @@ describe("GET /admin/sites/:site_id/webhooks", () => {
   it("the list of webhooks shows only the site's own, oldest first, without a secret", async () => {
     const [world, other] = [await World.create(), await World.create()];
     expect((await call(world, "GET", at(world))).body).toEqual({ items: [], next_cursor: null });
-    const first = await added(world);
+    const first = await addWebhook(world);
     world.clock.now++;
-    const second = await added(world, { url: "https://second.example.com/", events: ["session.created"] });
-    await added(other);
+    const second = await addWebhook(world, { url: "https://second.example.com/", events: ["session.created"] });
+    await addWebhook(other);
     const { body } = await call(world, "GET", at(world));
     expect(body).toEqual({
       items: [
@@ -281,7 +281,7 @@ describe("GET /admin/sites/:site_id/webhooks", () => {
 describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
   it("PATCH changes a webhook's URL, and the audit log shows neither the path nor the query", async () => {
     const world = await World.create();
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     const url = "https://second.example.com/secret-path?token=2";
     expect(gist(await call(world, "PATCH", at(world, `/${id}`), { url }))).toEqual({
       status: 200,
@@ -297,7 +297,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
 
   it("the audit log says that the path or query of a webhook's URL changed, without its text", async () => {
     const world = await World.create();
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     const own = { origin: DETAILS.origin };
     const details = { ...DETAILS, path: "changed", from: own, to: own };
     for (const url of ["https://hooks.example.com/other-path?token=t", "https://hooks.example.com/other-path?token=2"])
@@ -309,7 +309,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
 
   it("PATCH repairs a webhook whose stored URL is not readable", async () => {
     const world = await World.create();
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     await env.DB.prepare("UPDATE webhooks SET url = 'not a url' WHERE id = ?").bind(id).run();
     const status = "disabled";
     expect(gist(await call(world, "PATCH", at(world, `/${id}`), { status }))).toMatchObject({ status: 200 });
@@ -328,7 +328,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
 
   it("PATCH changes a webhook's types of events, from the next call on", async () => {
     const world = await World.create();
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     const events = ["session.agents_added", "session.agents_added"];
     const { body } = await call(world, "PATCH", at(world, `/${id}`), { events });
     expect(body).toEqual(shown({ id, events: ["session.agents_added"] }));
@@ -342,7 +342,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
 
   it("disabling a webhook ends its pending deliveries as failed, and makes no new ones", async () => {
     const world = await World.create();
-    const [{ id }, other] = [await added(world), await added(world)];
+    const [{ id }, other] = [await addWebhook(world), await addWebhook(world)];
     await world.chatId();
     await world.chatId();
     await env.DB.prepare("UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL WHERE seq = 1").run();
@@ -366,7 +366,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
 
   it("enabling a webhook clears its fault and does not send failed deliveries again", async () => {
     const world = await World.create();
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     await putDeliveries(world, id, 1, "failed");
     await env.DB.prepare(
       `UPDATE webhooks SET status = 'disabled', disabled_reason = 'failing', disabled_at = 6, failing_since = 5, last_status = 500,
@@ -391,7 +391,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
 
   it("PATCH of a webhook writes an audit entry for each changed field, and none when nothing changed", async () => {
     const world = await World.create();
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     const change = { url: "https://second.example.com/", events: ["session.created"], status: "disabled" };
     await call(world, "PATCH", at(world, `/${id}`), change);
     await call(world, "PATCH", at(world, `/${id}`), change);
@@ -414,7 +414,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
 
   it("PATCH of a webhook refuses wrong changes with the field's name, and changes nothing", async () => {
     const world = await World.create();
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     const before = await eventStore(world);
     for (const [body, field, message] of WRONG_CHANGES) {
       const answer = await call(world, "PATCH", at(world, `/${id}`), body);
@@ -427,7 +427,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
 describe("DELETE /admin/sites/:site_id/webhooks/:webhook_id", () => {
   it("DELETE of a webhook is 204 and removes its deliveries; events and other deliveries stay", async () => {
     const world = await World.create();
-    const [{ id }, other] = [await added(world), await added(world)];
+    const [{ id }, other] = [await addWebhook(world), await addWebhook(world)];
     await world.chatId();
     expect(gist(await call(world, "DELETE", at(world, `/${id}`)))).toEqual({ status: 204, body: undefined });
     const { site, webhooks, deliveries, events, audit } = await eventStore(world);
@@ -441,7 +441,7 @@ describe("DELETE /admin/sites/:site_id/webhooks/:webhook_id", () => {
 
   it("DELETE of a webhook removes up to 5,000 deliveries at once", async () => {
     const world = await World.create();
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     await putDeliveries(world, id, 5_001);
     expect((await call(world, "DELETE", at(world, `/${id}`))).status).toBe(204);
     expect((await eventStore(world)).deliveries).toHaveLength(1);
@@ -461,7 +461,7 @@ describe("a webhook that the site does not have", () => {
 
   it("an unknown webhook, or one of another site, is 404 for each call", async () => {
     const [world, other] = [await World.create(), await World.create()];
-    const { id } = await added(other);
+    const { id } = await addWebhook(other);
     await other.chatId();
     const before = await eventStore(other);
     for (const [method, path, body] of ABOUT_ONE) {

@@ -4,14 +4,14 @@ import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { CONSOLE_CALLS } from "../../../src/operators/console/calls.ts";
 import type { Declaration } from "../../../src/operators/http/call.ts";
 import { pathOf as adminPathOf, prepared, type Sample } from "../../support/admin-calls.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { ConsolePage } from "../../support/console-page.ts";
 import { ConsoleVisitor, ownSession } from "../../support/console-visitor.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newConsoleSession } from "../../support/new-console-session.ts";
-import { unfinish } from "../../support/new-site.ts";
+import { unfinishSite } from "../../support/new-site.ts";
 import { tablesOf } from "../../support/read-store.ts";
-import { bookmark } from "../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { ADMIN_TOKEN, World } from "../../support/world.ts";
 import { walk } from "../http/walk.ts";
 
@@ -89,7 +89,7 @@ const withoutWebhooks = async (world: World) => {
 
 /** Restores main to a time before an erasure. */
 const restoredAfterErasing = async (world: World) => {
-  const travelBack = await bookmark(databaseOf("main"));
+  const travelBack = await bookmarkDatabase(databaseOf("main"));
   const { sbs } = world.createBody();
   await world.admin("POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs });
   await travelBack();
@@ -97,7 +97,7 @@ const restoredAfterErasing = async (world: World) => {
 
 /** Restores main to a time before a site was deleted. */
 const restoredAfterDeleting = async (world: World) => {
-  const travelBack = await bookmark(databaseOf("main"));
+  const travelBack = await bookmarkDatabase(databaseOf("main"));
   const site = `/admin/sites/${world.siteId}`;
   await world.admin("PATCH", site, { name: "Site", status: "closed" });
   await world.admin("DELETE", site, { name: "Site" });
@@ -118,7 +118,7 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   "POST /sign-out": [{ before: signedInAlone }],
   "POST /language": [{ body: { language: "zh" } }],
   "POST /sites": [{ body: { name: "Another" } }],
-  "POST /sites/:site_id/finish": [{ before: unfinish }],
+  "POST /sites/:site_id/finish": [{ before: unfinishSite }],
   "POST /sites/:site_id/settings": [{ body: { name: "Renamed" } }],
   "POST /sites/:site_id/first-chat-id": [{ body: { first_chat_id: "900220", set_to: "1" } }],
   "POST /sites/:site_id/close": [{}],
@@ -180,9 +180,9 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   [`GET ${ERASURE}`]: [{ before: beginErasing }],
   [`POST ${ERASURE}`]: [{ before: beginErasing }],
   "POST /homes/:name/restored": [
-    { body: { lift: "1" }, bindings: closing("main") },
-    { body: { lift: "2" }, bindings: closing("main"), before: restoredAfterErasing },
-    { body: { lift: "3" }, bindings: closing("main"), before: restoredAfterDeleting },
+    { body: { lift: "1" }, bindings: closedHomeVars("main") },
+    { body: { lift: "2" }, bindings: closedHomeVars("main"), before: restoredAfterErasing },
+    { body: { lift: "3" }, bindings: closedHomeVars("main"), before: restoredAfterDeleting },
   ],
 };
 

@@ -91,9 +91,9 @@ describe("apps", () => {
     const input = { Name: "Moved", appid, Secret: "brought-along-secret" };
     const form = () => visitor.open(`${site}/apps`);
     expect((await visitor.press(await form(), "Issue app", input)).code("secret")).toBe("brought-along-secret");
-    const again = await visitor.press(await form(), "Issue app", { ...input, Secret: "another-secret-of-mine" });
-    expect([again.status, again.error("appid")]).toEqual([400, "This appid is taken."]);
-    expect(again.html).not.toContain("another-secret-of-mine");
+    const pageAgain = await visitor.press(await form(), "Issue app", { ...input, Secret: "another-secret-of-mine" });
+    expect([pageAgain.status, pageAgain.error("appid")]).toEqual([400, "This appid is taken."]);
+    expect(pageAgain.html).not.toContain("another-secret-of-mine");
     const bad = await visitor.press(await form(), "Issue app", { Name: " ", appid: "a b", Secret: "short" });
     expect(["Name", "appid", "Secret"].map((label) => bad.error(label))).toEqual([
       expect.stringContaining("at least one of them visible"),
@@ -111,12 +111,12 @@ describe("apps", () => {
     const [one, two] = [await visitor.open(path), await visitor.open(path)];
     const next = (await visitor.press(one, "Rotate", { Overlap: "3600" })).code("secret");
     for (const overlap of ["3600", "0"]) {
-      const again = await visitor.press(two, "Rotate", { Overlap: overlap });
-      expect([again.path.split("?")[0], again.notices]).toEqual([
+      const pageAgain = await visitor.press(two, "Rotate", { Overlap: overlap });
+      expect([pageAgain.path.split("?")[0], pageAgain.notices]).toEqual([
         path,
         ["The secret was rotated since this form was shown. Nothing was changed now."],
       ]);
-      expect(again.html).not.toContain('id="secret"');
+      expect(pageAgain.html).not.toContain('id="secret"');
     }
     for (const secret of [world.secret, next]) {
       world.secret = secret;

@@ -13,9 +13,9 @@ import {
 } from "../../support/customers.ts";
 import { DeliveringWorker, deliveriesOf, setDeliveries } from "../../support/deliveries.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
-import { settle } from "../../support/settle.ts";
-import { bookmark } from "../../support/time-travel.ts";
-import { added, eventStore, keepingQueue } from "../../support/webhook-store.ts";
+import { settleHome } from "../../support/settle.ts";
+import { bookmarkDatabase } from "../../support/time-travel.ts";
+import { addWebhook, eventStore, keepingQueue } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** What an erasure of a customer does to events, deliveries and the answers of receivers. */
@@ -196,11 +196,11 @@ it("an erasure sends the queue a message for each webhook that takes session.era
 describe("the answer to an erasure", () => {
   it("the answer to an erasure that found nobody says that no webhook is told", async () => {
     const world = await World.create();
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     await world.chatId({ sbs: "x" });
     await eraseWhole(world, "x");
     await travelBack();
-    await settle(world, "main");
+    await settleHome(world, "main");
     await newWebhook(world);
     expect((await erase(world, { sbs: "x" })).body).toMatchObject({ remaining: 0, webhooks: [{ told: false }] });
   });
@@ -210,7 +210,7 @@ describe("the answer to an erasure", () => {
     const toldWebhook = await newWebhook(world);
     const older = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
     const off = await newWebhook(world, { status: "disabled" });
-    const deleted = await added(world);
+    const deleted = await addWebhook(world);
     await world.chatId({ sbs: "named" });
     const worker = new DeliveringWorker();
     await worker.deliver(toldWebhook, older, { ...toldWebhook, id: deleted.id });
@@ -263,8 +263,8 @@ describe("the answer to an erasure", () => {
     const webhooks = `/admin/sites/${world.siteId}/webhooks`;
     await world.admin("PATCH", `${webhooks}/${older.id}`, { events: ["session.created", "session.erased"] });
     await world.admin("PATCH", `${webhooks}/${toldWebhook.id}`, { events: ["session.created"] });
-    const [again] = await eraseWhole(world, "gone");
-    const byId = Object.fromEntries((again?.webhooks ?? []).map((each) => [each.id, each.told]));
+    const [secondAnswer] = await eraseWhole(world, "gone");
+    const byId = Object.fromEntries((secondAnswer?.webhooks ?? []).map((each) => [each.id, each.told]));
     expect(byId).toEqual({ [older.id]: false, [toldWebhook.id]: true });
   });
 

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import {
   auditOfErasures,
   beforeStep,
@@ -9,7 +9,7 @@ import {
   personText,
   placesOf,
   seedCustomer,
-  silent,
+  withRefusingKv,
 } from "../../support/customers.ts";
 import { downDb } from "../../support/down-db.ts";
 import { lateDb } from "../../support/late-db.ts";
@@ -23,8 +23,8 @@ import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 describe("an erasure in apac is 503 and deletes nothing", () => {
   it.each<[string, ReplacedBindings]>([
-    ["while the home is closed", closing("apac")],
-    ["while main is closed", closing("main")],
+    ["while the home is closed", closedHomeVars("apac")],
+    ["while main is closed", closedHomeVars("main")],
     ["while the home does not answer", { HOME_APAC: downDb(env.HOME_APAC) }],
     ["while the directory does not answer", { DB: downDb(env.DB) }],
     [
@@ -90,7 +90,7 @@ describe("a prepared erasure step", () => {
     await world.chatId({ sbs: "x" });
     const slow = beforeStep(env.HOME_APAC, async () => {
       await world.chatId({ sbs: "x" });
-      expect((await erase(silent(world), { sbs: "x" })).status).toBe(503);
+      expect((await erase(withRefusingKv(world), { sbs: "x" })).status).toBe(503);
     });
     const { body } = await erase(world.anotherIsolate({ HOME_APAC: slow }), { sbs: "x" });
     expect(body).toMatchObject({ erased: { sessions: 0 }, remaining: 2 });

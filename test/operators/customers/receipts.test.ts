@@ -11,13 +11,13 @@ import {
   personText,
   placesOf,
   seedCustomer,
-  silent,
+  withRefusingKv,
 } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
-import { settle, settleForFree, settleOnce } from "../../support/settle.ts";
+import { settleForFree, settleHome, settleOnce } from "../../support/settle.ts";
 import { forgetKept } from "../../support/site-end.ts";
-import { bookmark } from "../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** The receipts of erasures: see docs/operating.md, "Receipts". */
@@ -67,7 +67,7 @@ const writeReceipt = ({ siteId, home }: World, id: number, value: string, metada
 async function erasedAndBack(world: World) {
   const text = personText();
   const id = await world.chatId(fieldsOf(text));
-  const travelBack = await bookmark(databaseOf(world.home));
+  const travelBack = await bookmarkDatabase(databaseOf(world.home));
   await eraseWhole(world, text);
   await travelBack();
   return { text, id };
@@ -96,7 +96,7 @@ describe("the receipts", () => {
       const world = await World.create({}, "apac");
       const { text } = await erasedAndBack(world);
       await (kept === "KV" ? forgetDirectory(world) : forgetKv(world));
-      await settle(world, "apac");
+      await settleHome(world, "apac");
       expect(await placesOf(text)).toEqual([]);
     },
   );
@@ -123,14 +123,14 @@ describe("the receipts", () => {
     const world = await World.create({}, "apac");
     const text = personText();
     const id = await world.chatId(fieldsOf(text));
-    const travelBack = await bookmark(env.HOME_APAC);
+    const travelBack = await bookmarkDatabase(env.HOME_APAC);
     const lost = await world.chatId(fieldsOf(text));
     await eraseWhole(world, text);
     await travelBack();
     // The directory has only the second part, about sessions that the home has lost.
     await ofReceipts("UPDATE erasure_receipts SET chat_ids = ?, first_chat_id = ?", world, `[${lost}]`, lost);
     expect((await world.stored()).sessions).toMatchObject([{ id }]);
-    await settle(world, "apac");
+    await settleHome(world, "apac");
     expect(await placesOf(text)).toEqual([]);
   });
 
@@ -152,7 +152,7 @@ describe("the receipts", () => {
     const world = await World.create({}, "apac");
     const { id } = await erasedAndBack(world);
     world.clock.now = NOW + 29 * DAY;
-    await settle(world, "apac");
+    await settleHome(world, "apac");
     expect((await receiptsOf(world)).map(({ at }) => at).sort()).toEqual([NOW, NOW + 29 * DAY]);
     expect(await chatIdsOf(world)).toEqual([[id], [id]]);
     expect(await kvOf(world)).toHaveLength(2);
@@ -165,7 +165,7 @@ describe("the receipts", () => {
       const text = personText();
       const id = await world.chatId(fieldsOf(text));
       const databases = new Set([env.DB, databaseOf(home)]);
-      const travels = await Promise.all([...databases].map(bookmark));
+      const travels = await Promise.all([...databases].map(bookmarkDatabase));
       const answers = await eraseWhole(world, text);
       expect(answers.map(({ erased, remaining }) => [erased.sessions, remaining])).toEqual([
         [0, 1],
@@ -174,7 +174,7 @@ describe("the receipts", () => {
       const { receipts } = answers[0] ?? {};
       expect(receipts).toMatchObject([{ site_id: world.siteId, highest_chat_id: id, chat_ids: [id] }]);
       for (const travelBack of travels) await travelBack();
-      await settle(world, home, { receipts });
+      await settleHome(world, home, { receipts });
       expect(await placesOf(text)).toEqual([]);
     },
   );
@@ -182,13 +182,13 @@ describe("the receipts", () => {
   it("the erasure receipts that an operator stored may be sent in several calls, in any order", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     await seedCustomer(world, "in parts", 10);
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     await seedCustomer(world, "in parts", 1_090, 11);
     const receipts = await receiptsFor(world, "in parts");
     const ids = receipts.flatMap((receipt) => receipt.chat_ids);
     expect([receipts.length, ids]).toEqual([2, Array.from({ length: 1_100 }, (_, i) => i + 1)]);
     await travelBack();
-    for (const receipt of receipts.toReversed()) await settle(world, "main", { receipts: [receipt] });
+    for (const receipt of receipts.toReversed()) await settleHome(world, "main", { receipts: [receipt] });
     expect((await world.stored()).sessions).toEqual([]);
   });
 
@@ -225,7 +225,7 @@ describe("the receipts", () => {
     const world = await World.create({ CREDENTIALS: undefined }, "apac");
     const people = ["a", "b", "c"];
     for (const sbs of people) await world.chatId({ sbs });
-    const travels = [await bookmark(env.DB), await bookmark(env.HOME_APAC)];
+    const travels = [await bookmarkDatabase(env.DB), await bookmarkDatabase(env.HOME_APAC)];
     const receipts: object[] = [];
     for (const sbs of people) receipts.push(...(await receiptsFor(world, sbs)));
     for (const travelBack of travels) await travelBack();
@@ -236,21 +236,21 @@ describe("the receipts", () => {
   it("the erasure receipts that the operator sent while reconciling another home are used for their own home later", async () => {
     const world = await World.create({ CREDENTIALS: undefined }, "apac");
     await world.chatId({ sbs: "there" });
-    const travels = [await bookmark(env.DB), await bookmark(env.HOME_APAC)];
+    const travels = [await bookmarkDatabase(env.DB), await bookmarkDatabase(env.HOME_APAC)];
     const receipts = await receiptsFor(world, "there");
     for (const travelBack of travels) await travelBack();
-    expect(await settle(world, "main", { receipts })).toMatchObject([{ erased_again: 0 }]);
-    expect(await settle(world, "apac")).toMatchObject([{ erased_again: 1, erasures_left: 0 }]);
+    expect(await settleHome(world, "main", { receipts })).toMatchObject([{ erased_again: 0 }]);
+    expect(await settleHome(world, "apac")).toMatchObject([{ erased_again: 1, erasures_left: 0 }]);
     expect((await world.stored()).customers).toEqual([]);
   });
 
   it("an erasure receipt of a customer who is not back lets a later call answer with the id of that erasure", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     await world.chatId({ sbs: "x" });
     const { receipts, erasure_id } = (await erase(world, { sbs: "x" })).body as ErasureAnswer;
     await travelBack();
-    expect(await settle(world, "main", { receipts })).toMatchObject([{ erased_again: 0 }]);
+    expect(await settleHome(world, "main", { receipts })).toMatchObject([{ erased_again: 0 }]);
     expect(await erase(world, { sbs: "x" })).toMatchObject({ status: 200, body: { erasure_id } });
   });
 
@@ -260,13 +260,13 @@ describe("the receipts", () => {
     for (let i = 0; i < 2; i++) await erase(world, { sbs: "half" });
     // This is the state after a restore to this moment.
     expect((await world.stored()).sessions).toHaveLength(50);
-    expect(await settle(world, "main")).toMatchObject([{ erased_again: 1, erasures_left: 0 }]);
+    expect(await settleHome(world, "main")).toMatchObject([{ erased_again: 1, erasures_left: 0 }]);
     expect((await world.stored()).sessions).toEqual([]);
   });
 
   it("an erasure receipt whose hash has an unknown key erases nobody when its sessions belong to several customers", async () => {
     const world = await World.create({}, "apac");
-    const travelBack = await bookmark(env.HOME_APAC);
+    const travelBack = await bookmarkDatabase(env.HOME_APAC);
     for (let i = 0; i < 2; i++) await world.chatId({ sbs: "gone" });
     await eraseWhole(world, "gone");
     await travelBack();
@@ -314,11 +314,11 @@ describe("the receipts", () => {
 
   it("an erasure receipt of a customer who is not back erases nothing and is stored as done", async () => {
     const world = await World.create({}, "apac");
-    const travelBack = await bookmark(env.HOME_APAC);
+    const travelBack = await bookmarkDatabase(env.HOME_APAC);
     await world.chatId({ sbs: "x" });
     const [end] = await eraseWhole(world, "x");
     await travelBack();
-    expect(await settle(world, "apac")).toMatchObject([{ erased_again: 0, erasures_left: 0 }]);
+    expect(await settleHome(world, "apac")).toMatchObject([{ erased_again: 0, erasures_left: 0 }]);
     const { status, body } = await erase(world, { sbs: "x" });
     expect([status, body]).toMatchObject([200, { erasure_id: end?.erasure_id, remaining: 0 }]);
   });
@@ -331,14 +331,14 @@ describe("the receipts", () => {
     const [genuine] = await kvOf(world);
     const metadata = { hash: genuine?.metadata?.hash, until: other };
     await writeReceipt(world, back, `[${back},${other}]`, metadata);
-    await settle(world, "main");
+    await settleHome(world, "main");
     expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
   });
 
   it("an erasure receipt in KV adds nobody to a receipt of the directory whose hash has an unknown key", async () => {
     const world = await World.create({}, "apac");
     const other = await world.chatId({ sbs: "other" });
-    const travelBack = await bookmark(env.HOME_APAC);
+    const travelBack = await bookmarkDatabase(env.HOME_APAC);
     await world.chatId({ sbs: "gone" });
     const [end] = await eraseWhole(world, "gone");
     await travelBack();
@@ -346,7 +346,7 @@ describe("the receipts", () => {
     await env.CREDENTIALS.put(`erasures:apac:${world.siteId}:${end?.erasure_id}:${NOW}:${other}`, `[${other}]`, {
       metadata: { hash: UNKNOWN_HASH, until: other },
     });
-    await settle(world, "apac");
+    await settleHome(world, "apac");
     expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
   });
 
@@ -362,7 +362,7 @@ describe("the receipts", () => {
   it("erasure receipts are written into KV first: when KV refuses them, the directory gets none", async () => {
     const world = await World.create({}, "apac");
     await world.chatId({ sbs: "x" });
-    expect((await erase(silent(world), { sbs: "x" })).status).toBe(503);
+    expect((await erase(withRefusingKv(world), { sbs: "x" })).status).toBe(503);
     expect(await receiptsOf(world)).toEqual([]);
   });
 
@@ -381,7 +381,7 @@ describe("the receipts", () => {
   it("erasure receipts are read from every page of KV's list", async () => {
     const world = await World.create();
     for (const sbs of ["a", "b"]) await world.chatId({ sbs });
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     for (const sbs of ["a", "b"]) await eraseWhole(world, sbs);
     await travelBack();
     const list = (asked: KVNamespaceListOptions) => env.CREDENTIALS.list({ ...asked, limit: 1 });
@@ -411,7 +411,7 @@ describe("the receipts", () => {
   it("erasure receipts that the operator sends again are stored for longer", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     await world.chatId({ sbs: "x" });
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     const receipts = await receiptsFor(world, "x");
     await travelBack();
     await settleOnce(world, "main", { receipts });
@@ -423,7 +423,7 @@ describe("the receipts", () => {
   it("erasure receipts that the operator sends in parts belong to one erasure, with one count", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     await seedCustomer(world, "x", 1);
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     await seedCustomer(world, "x", 1, 2);
     const receipts = await receiptsFor(world, "x");
     await travelBack();
@@ -451,7 +451,7 @@ describe("the receipts", () => {
     const world = await World.create({}, "apac");
     const text = personText();
     for (let i = 0; i < 2; i++) await world.chatId(fieldsOf(text));
-    const travelBack = await bookmark(env.HOME_APAC);
+    const travelBack = await bookmarkDatabase(env.HOME_APAC);
     await eraseWhole(world, text);
     await travelBack();
     // An older part, from the time when the customer had one session.

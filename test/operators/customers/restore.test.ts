@@ -14,9 +14,9 @@ import {
 } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
-import { settle, settleForFree, settleOnce } from "../../support/settle.ts";
+import { settleForFree, settleHome, settleOnce } from "../../support/settle.ts";
 import { forgetKept } from "../../support/site-end.ts";
-import { bookmark } from "../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
@@ -31,11 +31,11 @@ describe.each(HOMES)("the home %s, restored to before an erasure", (home) => {
     const text = personText();
     const other = await world.chatId({ sbs: "other" });
     await world.chatId(fieldsOf(text));
-    const travelBack = await bookmark(databaseOf(home));
+    const travelBack = await bookmarkDatabase(databaseOf(home));
     await eraseWhole(world, text);
     for (let restore = 0; restore < 2; restore++) {
       await travelBack();
-      expect(await settle(world, home)).toMatchObject([{ erased_again: 1, erasures_left: 0 }]);
+      expect(await settleHome(world, home)).toMatchObject([{ erased_again: 1, erasures_left: 0 }]);
       expect(await placesOf(text)).toEqual([]);
       expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
       const erasedEvents = (await eventStore(world)).events.filter(({ type }) => type === "session.erased");
@@ -44,7 +44,7 @@ describe.each(HOMES)("the home %s, restored to before an erasure", (home) => {
     }
     // The home stores this, and a further reconciliation finds nothing to do.
     expect((await erase(world, { sbs: text })).body).toMatchObject({ erased: { sessions: 0 }, remaining: 0 });
-    expect(await settle(world, home)).toMatchObject([{ erased_again: 0, erasures_left: 0 }]);
+    expect(await settleHome(world, home)).toMatchObject([{ erased_again: 0, erasures_left: 0 }]);
   });
 
   it("reconciling a home continues an erasure that the restore cut in the middle", async () => {
@@ -52,11 +52,11 @@ describe.each(HOMES)("the home %s, restored to before an erasure", (home) => {
     const text = personText();
     await seedCustomer(world, text, 300);
     await erase(world, { sbs: text });
-    const travelBack = await bookmark(databaseOf(home));
+    const travelBack = await bookmarkDatabase(databaseOf(home));
     await eraseWhole(world, text);
     await travelBack();
     expect((await world.stored()).sessions).toHaveLength(50);
-    await settle(world, home);
+    await settleHome(world, home);
     expect(await placesOf(text)).toEqual([]);
   });
 
@@ -64,7 +64,7 @@ describe.each(HOMES)("the home %s, restored to before an erasure", (home) => {
     const world = await World.create({}, home);
     const people = ["a", "b", "c"];
     for (const sbs of people) await world.chatId({ sbs });
-    const travelBack = await bookmark(databaseOf(home));
+    const travelBack = await bookmarkDatabase(databaseOf(home));
     for (const sbs of people) await eraseWhole(world, sbs);
     await travelBack();
     expect(await settleForFree(world, home)).toBe(3);
@@ -74,13 +74,13 @@ describe.each(HOMES)("the home %s, restored to before an erasure", (home) => {
   it("reconciling a home does not erase a customer whose session has the id of an erased one", async () => {
     const world = await World.create({}, home);
     const text = personText();
-    const travelBack = await bookmark(databaseOf(home));
+    const travelBack = await bookmarkDatabase(databaseOf(home));
     const id = await world.chatId(fieldsOf(text));
     await eraseWhole(world, text);
     await travelBack();
     // The home was opened before it was reconciled.
     expect(await world.chatId({ sbs: "another" })).toBe(id);
-    await settle(world, home);
+    await settleHome(world, home);
     expect((await world.stored()).sessions).toMatchObject([{ id, customer_external_id: "another" }]);
   });
 });
@@ -96,7 +96,7 @@ describe("a home restored to the middle of an erasure", () => {
       const refusing = { [home === "main" ? "DB" : "HOME_APAC"]: beforeStep(db, overloaded) };
       expect((await erase(world.anotherIsolate(refusing), { sbs: text })).status).toBe(503);
       await world.chatId(fieldsOf(text));
-      const travelBack = await bookmark(db);
+      const travelBack = await bookmarkDatabase(db);
       await eraseWhole(world, text);
       expect(await placesOf(text)).toEqual([]);
       await travelBack();
@@ -122,7 +122,7 @@ describe("a home restored to the middle of an erasure", () => {
   it("the count of an erasure after a restore leaves out new sessions of a customer who came back", async () => {
     const world = await World.create();
     await world.chatId({ sbs: "x" });
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     await eraseWhole(world, "x");
     await travelBack();
     const back = await world.chatId({ sbs: "x" });
@@ -134,7 +134,7 @@ describe("a home restored to the middle of an erasure", () => {
   });
 
   it("reconciling a home ignores receipts of a site that the restore has undone", async () => {
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     const world = await World.create();
     await world.chatId({ sbs: "x" });
     await eraseWhole(world, "x");

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../../src/core/config.ts";
 import { createWorker } from "../../../src/worker.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { downDb } from "../../support/down-db.ts";
 import { replacing } from "../../support/replacing.ts";
@@ -100,7 +100,7 @@ const BROKEN: [string, ReplacedBindings, Seen][] = [
   ],
   [
     "apac closed",
-    closing("apac"),
+    closedHomeVars("apac"),
     {
       health: degraded({ homes: { main: "ok", apac: "closed" } }),
       cron: "ok",
@@ -111,7 +111,7 @@ const BROKEN: [string, ReplacedBindings, Seen][] = [
   ],
   [
     "main closed",
-    closing("main"),
+    closedHomeVars("main"),
     {
       health: degraded({ homes: { main: "closed", apac: "ok" } }),
       cron: "ok",

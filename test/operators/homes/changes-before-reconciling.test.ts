@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { call } from "../../support/admin-calls.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
-import { bookmark } from "../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { World } from "../../support/world.ts";
 
 /** Operators change sites of a restored home before they reconcile it. A change that was answered 200 stays. */
@@ -38,10 +38,10 @@ async function change(world: World, body: Change) {
 async function restored(...undone: Change[]) {
   const world = await World.create({}, "apac");
   await world.chatId();
-  const travelBack = await bookmark(env.HOME_APAC);
+  const travelBack = await bookmarkDatabase(env.HOME_APAC);
   for (const each of undone) await change(world, each);
   await travelBack();
-  const shut = world.anotherIsolate(closing("apac"));
+  const shut = world.anotherIsolate(closedHomeVars("apac"));
   const reconcile = async () => {
     expect((await call(shut, "POST", "/admin/homes/apac/restored", {})).status).toBe(200);
     return both(world);

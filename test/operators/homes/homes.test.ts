@@ -2,7 +2,7 @@ import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { call, conflict, problem } from "../../support/admin-calls.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { downDb } from "../../support/down-db.ts";
 import { replacing } from "../../support/replacing.ts";
 import { expectUnwritten } from "../../support/signed-routes.ts";
@@ -40,7 +40,7 @@ describe("GET /admin/homes", () => {
   it("GET /admin/homes shows a closed home as closed, and one without answer or tables as down", async () => {
     const world = await World.create({}, "apac");
     const with_ = (bindings: Parameters<World["anotherIsolate"]>[0]) => statesOf(world.anotherIsolate(bindings));
-    expect(await with_(closing("apac", "main"))).toEqual([
+    expect(await with_(closedHomeVars("apac", "main"))).toEqual([
       ["main", "closed"],
       ["apac", "closed"],
     ]);
@@ -118,9 +118,9 @@ describe("sites in two homes", () => {
     const key = { "idempotency-key": "order-17" };
     const first = await world.create({}, key);
     for (const isolate of [world, world.anotherIsolate()]) {
-      const again = await isolate.create({}, key);
-      expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
-      expect(again.envelope).toEqual(first.envelope);
+      const secondAnswer = await isolate.create({}, key);
+      expect([secondAnswer.status, secondAnswer.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
+      expect(secondAnswer.envelope).toEqual(first.envelope);
     }
     expect((await world.create({ content: "Another" }, key)).status).toBe(422);
     expect((await world.stored()).sessions).toHaveLength(1);
@@ -190,12 +190,12 @@ describe("an operator, while apac does not answer", () => {
     const begun = await env.DB.prepare("SELECT id, status FROM sites WHERE name = 'Begun'").all();
     expect(begun.results).toEqual([{ id: expect.any(Number), status: "creating" }]);
     isDown = false;
-    const made = await makeSite();
-    expect([made.status, made.body]).toEqual([
+    const madeSite = await makeSite();
+    expect([madeSite.status, madeSite.body]).toEqual([
       201,
       { id: begun.results[0]?.id, name: "Begun", home: "apac", status: "open" },
     ]);
-    const { id } = made.body as { id: number };
+    const { id } = madeSite.body as { id: number };
     const app = { name: "App", appid: `begun-${id}`, secret: "0123456789abcdef" };
     isDown = true;
     expect((await call(isolate, "POST", `/admin/sites/${id}/apps`, app)).status).toBe(503);
@@ -254,8 +254,8 @@ describe("a home whose database was never migrated", () => {
     expect({ status: early.status, body: early.body }).toEqual(conflict("site_unfinished"));
 
     await applyD1Migrations(env.UNMIGRATED, env.MIGRATIONS);
-    const made = await makeSite();
-    expect([made.status, made.body]).toEqual([201, { id, name: "Down under", home: "oc", status: "open" }]);
+    const madeSite = await makeSite();
+    expect([madeSite.status, madeSite.body]).toEqual([201, { id, name: "Down under", home: "oc", status: "open" }]);
     expect((await homesOf(world)).at(-1)).toEqual({ name: "oc", sites: 1, status: "open" });
     const app = (await call(world, "POST", `/admin/sites/${id}/apps`, { name: "App" })).body as Record<string, string>;
     await call(world, "POST", `/admin/sites/${id}/agents`, { id: 1, name: "A" });

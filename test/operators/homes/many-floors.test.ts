@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { call } from "../../support/admin-calls.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
-import { bookmark } from "../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** KV holds more floors of a home than one call reads. A call to KV takes 2.5 s, so a reconciliation reads two pages. */
@@ -73,7 +73,7 @@ async function start(home: string) {
     if (id !== undefined) ask(id);
     return env.CREDENTIALS.get(...(asks as [string]));
   };
-  const bindings = { ...closing(home), CREDENTIALS: replacing(env.CREDENTIALS, { list, get }) };
+  const bindings = { ...closedHomeVars(home), CREDENTIALS: replacing(env.CREDENTIALS, { list, get }) };
   const settle = async (settling_id?: string, now = NOW): Promise<Answer> => {
     const isolate = world.anotherIsolate(bindings);
     isolate.clock.now = now;
@@ -123,7 +123,7 @@ it("in the console, pressing again finishes the reconciliation, and a receipt pa
   await world.chatId({ sbs: "mei" });
   const customers = async () =>
     (await env.DB.prepare("SELECT external_id FROM customers WHERE site_id = ?").bind(world.siteId).all()).results;
-  const travelBack = await bookmark(env.DB);
+  const travelBack = await bookmarkDatabase(env.DB);
   const withoutKv = world.anotherIsolate({ CREDENTIALS: undefined });
   const erased = await call(withoutKv, "POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs: "mei" });
   const { receipts } = erased.body as { receipts: unknown[] };
@@ -154,7 +154,7 @@ it("the reconciliation of a home respects a first_chat_id that is set while it g
 
 it("each reconciliation of a home reads its own floors, and starts anew after another restore or 31 minutes", async () => {
   const { settle, x, y, floor } = await start("apac");
-  const travelBack = await bookmark(env.HOME_APAC);
+  const travelBack = await bookmarkDatabase(env.HOME_APAC);
   expect(await settle(x)).toMatchObject({ asked: [1, 2] });
   expect(await settle(y)).toMatchObject({ asked: [1, 2] });
   expect(await settle(x)).toMatchObject({ asked: [3, 4] });

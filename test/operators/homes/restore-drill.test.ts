@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { call, conflict, problem } from "../../support/admin-calls.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { expectUnwritten } from "../../support/signed-routes.ts";
-import { bookmark } from "../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { hmac, NOW, World } from "../../support/world.ts";
 
@@ -15,7 +15,7 @@ const UNAVAILABLE = { code: -1, msg: "服务暂时不可用", data: "" };
 const NONCE_SECONDS = 1_860;
 const SKIPPED = 1_000_000;
 
-const closed = (world: World, home: string) => world.anotherIsolate(closing(home));
+const closed = (world: World, home: string) => world.anotherIsolate(closedHomeVars(home));
 const reconcile = (world: World, home: string, body?: unknown) =>
   call(world, "POST", `/admin/homes/${home}/restored`, body);
 
@@ -45,7 +45,7 @@ describe("the home apac, restored", () => {
       await issue(world, world.siteId, "Revoked"),
     ];
     const chatIds = [await world.chatId(), await world.chatId(), await world.chatId()];
-    const travelBack = await bookmark(env.HOME_APAC);
+    const travelBack = await bookmarkDatabase(env.HOME_APAC);
 
     // The restore undoes these changes.
     const captured = await capture(world);
@@ -111,7 +111,7 @@ describe("the home apac, restored", () => {
 
     // The operator looks at the listed apps while the home is closed.
     expect((await call(shut, "DELETE", `/admin/apps/${revoked.appid}`)).status).toBe(204);
-    const again = await call(shut, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
+    const secondAnswer = await call(shut, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
     for (const { appid, secret, siteId } of [{ ...issued, siteId: world.siteId }, late]) {
       const imported = await call(shut, "POST", `/admin/sites/${siteId}/apps`, { name: "App", appid, secret });
       expect(imported.status).toBe(201);
@@ -132,7 +132,7 @@ describe("the home apac, restored", () => {
     expect(Math.min(...fresh)).toBeGreaterThan(Math.max(...chatIds));
     const lateFresh = await as(world, late).chatId({ kefu_id: [1] });
     expect(lateFresh).toBeGreaterThan(Math.max(...lateIds));
-    const { secret: newest } = again.body as { secret: string };
+    const { secret: newest } = secondAnswer.body as { secret: string };
     for (const secret of [rotated.secret, nextSecret]) {
       expect((await as(world, { appid: rotated.appid, secret }).create()).status).toBe(401);
     }
@@ -144,7 +144,7 @@ describe("the home apac, restored", () => {
     const world = await World.create({}, "apac");
     const { id } = await newWebhook(world);
     await world.chatId();
-    const travelBack = await bookmark(env.HOME_APAC);
+    const travelBack = await bookmarkDatabase(env.HOME_APAC);
     await world.chatId();
     await call(world, "POST", `/admin/sites/${world.siteId}/webhooks/${id}/ping`);
     const late = await World.create({}, "apac");
@@ -162,7 +162,7 @@ describe("the home apac, restored", () => {
   });
 
   it("the restored home apac accepts no agents before its reconciliation for a site that it has lost", async () => {
-    const travelBack = await bookmark(env.HOME_APAC);
+    const travelBack = await bookmarkDatabase(env.HOME_APAC);
     const world = await World.create({}, "apac");
     await travelBack();
     const add = () => call(world, "POST", `/admin/sites/${world.siteId}/agents`, { id: 9, name: "Nine" });
@@ -175,7 +175,7 @@ describe("the home apac, restored", () => {
 
   it("a restored home accepts an earlier request while its timestamp is fresh, so reopen_after waits", async () => {
     const world = await World.create({}, "apac");
-    const travelBack = await bookmark(env.HOME_APAC);
+    const travelBack = await bookmarkDatabase(env.HOME_APAC);
     const captured = await capture(world);
     const send = (isolate: World) => isolate.sendRaw("create_gd", captured.body, captured.headers);
     expect((await send(world)).status).toBe(200);
@@ -197,7 +197,7 @@ describe("the home main, restored", () => {
     const world = await World.create();
     const chatIds = [await world.chatId(), await world.chatId()];
     const kept = await World.create({}, "apac");
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
 
     chatIds.push(await world.chatId(), await world.chatId());
     const lost = await World.create({}, "apac");
@@ -247,9 +247,9 @@ describe("the home main, restored", () => {
     await call(shut, "PATCH", `/admin/sites/${kept.siteId}`, { status: "open" });
     await env.CREDENTIALS.delete(`app:${newApp.appid}`);
     expect((await as(kept, newApp).create()).status).toBe(200);
-    const made = await call(world.anotherIsolate(), "POST", "/admin/sites", { name: "Clash", home: "apac" });
-    expect(made.status).toBe(201);
-    expect((made.body as { id: number }).id).toBeGreaterThan(lost.siteId);
+    const madeSite = await call(world.anotherIsolate(), "POST", "/admin/sites", { name: "Clash", home: "apac" });
+    expect(madeSite.status).toBe(201);
+    expect((madeSite.body as { id: number }).id).toBeGreaterThan(lost.siteId);
 
     world.clock.now = NOW + NONCE_SECONDS;
     const fresh = await world.anotherIsolate().chatId();
@@ -273,7 +273,7 @@ describe("tokens that were deleted before main was restored", () => {
     const [kept, deleted] = [await make(world, "A kept one"), await make(world, "B deleted", { site_id: siteId })];
     const short = await make(world, "C expires", { expires_in_days: 1 });
     const owners = await make(world, "D of an owner", { role: "owner" });
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     const erase = () => call(world, "DELETE", `/admin/tokens/${deleted.id}`);
     expect((await erase()).status).toBe(204);
     expect(await statusWith(world, deleted.token)).toBe(401);
@@ -396,7 +396,7 @@ describe("POST /admin/homes/:name/restored", () => {
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));
     const isolate = closed(world, "apac");
     const silent = world.anotherIsolate({
-      ...closing("apac"),
+      ...closedHomeVars("apac"),
       CREDENTIALS: replacing(env.CREDENTIALS, { put }),
     });
     const { status, body } = await reconcile(silent, "apac", { settling_id });

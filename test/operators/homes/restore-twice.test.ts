@@ -1,17 +1,17 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { call } from "../../support/admin-calls.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
-import { bookmark } from "../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** Compares all given ids with each other, because an earlier mistake showed only at the second restore. */
 
-const closed = (world: World) => world.anotherIsolate(closing(world.home));
+const closed = (world: World) => world.anotherIsolate(closedHomeVars(world.home));
 
 async function reconcile(world: World, body?: unknown) {
   const { status, body: reconciled } = await call(closed(world), "POST", `/admin/homes/${world.home}/restored`, body);
@@ -38,9 +38,9 @@ describe.each(["main", "apac"])("the home %s, restored twice", (home) => {
     const world = await World.create({}, home);
     await newWebhook(world);
     const given = { ids: [] as number[], seqs: [] as number[] };
-    const first = await bookmark(databaseOf(home));
+    const first = await bookmarkDatabase(databaseOf(home));
     await openSessions(world, given);
-    const second = await bookmark(databaseOf(home));
+    const second = await bookmarkDatabase(databaseOf(home));
     await openSessions(world, given);
     for (const travelBack of [second, first, second]) {
       await travelBack();
@@ -53,7 +53,7 @@ describe.each(["main", "apac"])("the home %s, restored twice", (home) => {
 
   it("a first_chat_id that was set after the restore point holds after the first and the second restore", async () => {
     const world = await World.create({}, home);
-    const travelBack = await bookmark(databaseOf(home));
+    const travelBack = await bookmarkDatabase(databaseOf(home));
     const path = `/admin/sites/${world.siteId}`;
     expect((await call(world, "PATCH", path, { first_chat_id: 70_000_000 })).status).toBe(200);
     const chatIds = [await world.chatId()];
@@ -67,7 +67,7 @@ describe.each(["main", "apac"])("the home %s, restored twice", (home) => {
 
   it("a home's reconciliation repeated with its settling_id skips no more ids, even when a write to KV was lost", async () => {
     const world = await World.create({}, home);
-    const travelBack = await bookmark(databaseOf(home));
+    const travelBack = await bookmarkDatabase(databaseOf(home));
     const chatIds = [await world.chatId()];
     await travelBack();
     const settling_id = crypto.randomUUID();
@@ -89,7 +89,7 @@ describe("the home apac, restored twice", () => {
     ["KV answers", {}],
   ])("the floors of apac stay in the directory across a change before the second reconciliation: %s", async (_, kv) => {
     const world = await World.create(kv, "apac");
-    const travelBack = await bookmark(env.HOME_APAC);
+    const travelBack = await bookmarkDatabase(env.HOME_APAC);
     const chatIds = [await world.chatId()];
     for (let i = 0; i < 2; i++) {
       await travelBack();
@@ -104,7 +104,7 @@ describe("the home apac, restored twice", () => {
     const world = await World.create({}, "apac");
     const settling_id = crypto.randomUUID();
     await reconcile(world, { settling_id });
-    const travelBack = await bookmark(env.HOME_APAC);
+    const travelBack = await bookmarkDatabase(env.HOME_APAC);
     const chatIds = [await world.chatId()];
     await travelBack();
     const later = closed(world);
@@ -121,10 +121,10 @@ describe("the home apac, restored twice", () => {
 
   it("the reconciliation of a home skips ids of a site that only a repeated call finds in the directory", async () => {
     const world = await World.create({}, "apac");
-    const [noSite, noDirectory] = [await bookmark(env.HOME_APAC), await bookmark(env.DB)];
+    const [noSite, noDirectory] = [await bookmarkDatabase(env.HOME_APAC), await bookmarkDatabase(env.DB)];
     const late = await World.create({}, "apac");
     const chatIds = [await late.chatId()];
-    const withDirectory = await bookmark(env.DB);
+    const withDirectory = await bookmarkDatabase(env.DB);
     const settling_id = crypto.randomUUID();
     await noSite();
     await noDirectory();
@@ -143,7 +143,7 @@ describe("the home main, restored", () => {
     ["KV has lost all that were made since the first", 2],
   ])("the restored home main gives no site id twice, even after a second restore, when %s", async (_, lost) => {
     const world = await World.create();
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     const make = async () => {
       const { status, body } = await call(world, "POST", "/admin/sites", { name: "Site" });
       expect(status).toBe(201);

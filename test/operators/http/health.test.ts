@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { version } from "../../../package.json";
 import { BINDING_RULE } from "../../../src/core/homes.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { Faults } from "../../support/faulty-bindings.ts";
 import { Isolate, type ReplacedBindings } from "../../support/isolate.ts";
 import { withoutWaiting } from "../../support/patient-fetch.ts";
@@ -117,17 +117,17 @@ describe("GET /healthz", () => {
     ],
     [
       "degraded when a home is closed, which is not asked",
-      { ...closing("apac"), HOME_APAC: deadDb },
+      { ...closedHomeVars("apac"), HOME_APAC: deadDb },
       answerOf({ status: "degraded", homes: { main: "ok", apac: "closed" } }),
     ],
     [
       "degraded when main is closed and the directory answers",
-      closing("main"),
+      closedHomeVars("main"),
       answerOf({ status: "degraded", homes: { main: "closed", apac: "ok" } }),
     ],
     [
       "down when main is closed and the directory does not answer",
-      { ...closing("main"), DB: deadDb },
+      { ...closedHomeVars("main"), DB: deadDb },
       answerOf({ ...DIRECTORY_DOWN, homes: { main: "closed", apac: "ok" } }),
     ],
   ])("/healthz is %s", async (_, change, expected) => {

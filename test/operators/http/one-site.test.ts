@@ -7,20 +7,20 @@ import { World } from "../../support/world.ts";
 
 describe("a token of one site", () => {
   it("a token of one site sees no names of that site's other tokens in the audit log", async () => {
-    const own = await World.create();
-    await call(own, "POST", "/admin/tokens", { name: "Secret project", role: "operator", site_id: own.siteId });
-    const { token } = await newToken({ siteId: own.siteId, role: "viewer" });
-    const log = await useToken(own, token, "GET", "/admin/audit");
-    expect((await useToken(own, token, "GET", "/admin/tokens")).status).toBe(403);
+    const ownWorld = await World.create();
+    await call(ownWorld, "POST", "/admin/tokens", { name: "Secret project", role: "operator", site_id: ownWorld.siteId });
+    const { token } = await newToken({ siteId: ownWorld.siteId, role: "viewer" });
+    const log = await useToken(ownWorld, token, "GET", "/admin/audit");
+    expect((await useToken(ownWorld, token, "GET", "/admin/tokens")).status).toBe(403);
     expect(JSON.stringify(log.body)).not.toContain("Secret project");
   });
 });
 
 describe("a token of one site on odd paths", () => {
   it("a token of one site learns nothing of another site through odd paths", async () => {
-    const own = await World.create();
+    const ownWorld = await World.create();
     const other = await World.create();
-    const { token } = await newToken({ siteId: own.siteId, role: "operator" });
+    const { token } = await newToken({ siteId: ownWorld.siteId, role: "operator" });
     const n = other.siteId;
     const odd = [
       `${n}`,
@@ -40,14 +40,14 @@ describe("a token of one site on odd paths", () => {
       "%ED%A0%80",
       "NaN",
       "9007199254740993",
-      `${own.siteId}%00`,
-      `${own.siteId}e0`,
+      `${ownWorld.siteId}%00`,
+      `${ownWorld.siteId}e0`,
     ];
     const bodies = new Set<string>();
     for (const each of [...odd, ...worse, "999999"]) {
       for (const method of ["GET", "POST", "HEAD"] as const) {
         if (method === "HEAD") {
-          const head = await own.fetch(
+          const head = await ownWorld.fetch(
             new Request(`http://worker/admin/sites/${each}/apps`, {
               method,
               headers: { authorization: `Bearer ${token}` },
@@ -57,7 +57,7 @@ describe("a token of one site on odd paths", () => {
           continue;
         }
         const answer = await useToken(
-          own,
+          ownWorld,
           token,
           method,
           `/admin/sites/${each}/apps`,
@@ -77,21 +77,21 @@ describe("a token of one site on odd paths", () => {
       other.appid.toUpperCase(),
       `${other.appid}%00`,
     ]) {
-      apps.add(JSON.stringify(await useToken(own, token, "POST", `/admin/apps/${each}/rotate`, {})));
-      apps.add(JSON.stringify(await useToken(own, token, "DELETE", `/admin/apps/${each}`)));
+      apps.add(JSON.stringify(await useToken(ownWorld, token, "POST", `/admin/apps/${each}/rotate`, {})));
+      apps.add(JSON.stringify(await useToken(ownWorld, token, "DELETE", `/admin/apps/${each}`)));
     }
     expect([...apps]).toHaveLength(1);
   });
 });
 
 it("a token of one site gets no secret of an app that moves to another site during the call", async () => {
-  const own = await World.create();
+  const ownWorld = await World.create();
   const other = await World.create();
-  const { token } = await newToken({ siteId: own.siteId, role: "operator" });
+  const { token } = await newToken({ siteId: ownWorld.siteId, role: "operator" });
   const routeTo = (siteId: number) =>
     env.DB.prepare("UPDATE app_routes SET site_id = ? WHERE appid = ?").bind(siteId, other.appid).run();
   // The appid belongs to this site and has no app. It is then released, and the other site gets it.
-  await routeTo(own.siteId);
+  await routeTo(ownWorld.siteId);
   const after = (statement: D1PreparedStatement): D1PreparedStatement => {
     const late =
       (method: "raw" | "all" | "first" | "run") =>
@@ -115,7 +115,7 @@ it("a token of one site gets no secret of an app that moves to another site duri
       return /from "admin_tokens"/.test(sql) ? after(statement) : statement;
     },
   });
-  const answer = await own.anotherIsolate({ DB: db }).fetch(
+  const answer = await ownWorld.anotherIsolate({ DB: db }).fetch(
     new Request(`http://worker/admin/apps/${other.appid}/rotate`, {
       method: "POST",
       headers: { authorization: `Bearer ${token}` },

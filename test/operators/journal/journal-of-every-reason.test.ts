@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { bindingOfHome } from "../../../src/core/homes.ts";
 import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { type COMMON_REASONS, REFUSAL_REASONS } from "../../../src/core/signed/refusal-reasons.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { CountedLimit } from "../../support/counted.ts";
 import { downDb } from "../../support/down-db.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -104,7 +104,7 @@ const COMMON: Record<keyof typeof COMMON_REASONS, Refuse> = {
     await operate(world, "PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
     await world.create();
   },
-  home_closed: (world) => world.anotherIsolate(closing(world.home)).create(),
+  home_closed: (world) => world.anotherIsolate(closedHomeVars(world.home)).create(),
   home_unbound: (world) => world.anotherIsolate({ [bindingOfHome(world.home)]: undefined }).create(),
   d1_unavailable: (world) =>
     world.anotherIsolate({ [bindingOfHome(world.home)]: downDb(databaseOf(world.home)) }).create(),

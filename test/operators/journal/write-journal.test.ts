@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { TRY_LIMIT_MS } from "../../../src/core/store/run-batch.ts";
 import type { Refusal } from "../../../src/operators/services/journal.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { downDb } from "../../support/down-db.ts";
 import { JournalConsumer, journalOf } from "../../support/journal.ts";
 import { newSite, type Site } from "../../support/new-site.ts";
@@ -64,7 +64,7 @@ describe("the consumer of the journal", () => {
   it("the journal's consumer retries the messages of a closed home later, and writes those of open homes", async () => {
     const [closed, open] = [await newSite("apac"), await newSite("main")];
     const messages = [message("apac", refusalOf(closed)), message("main", refusalOf(open))];
-    expect(await new JournalConsumer(closing("apac")).write(messages)).toEqual({ 0: 30 });
+    expect(await new JournalConsumer(closedHomeVars("apac")).write(messages)).toEqual({ 0: 30 });
     expect(await journalOf(closed)).toEqual([]);
     expect(await journalOf(open)).toHaveLength(1);
     expect(await new JournalConsumer().write([messages[0]], 2)).toEqual({});

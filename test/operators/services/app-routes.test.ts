@@ -106,7 +106,7 @@ describe("an app", () => {
     expect(await appIn("apac", appid)).toEqual(before);
     await env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run();
     await expect(revokeApp(contextAt(NOW), { appid })).rejects.toMatchObject({ code: "not_found" });
-    const again = rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
-    await expect(again).rejects.toMatchObject({ code: "not_found" });
+    const secondRotation = rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
+    await expect(secondRotation).rejects.toMatchObject({ code: "not_found" });
   });
 });

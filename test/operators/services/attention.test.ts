@@ -4,7 +4,7 @@ import { issueApp } from "../../../src/operators/services/apps.ts";
 import { LIMIT_MS, readAttention } from "../../../src/operators/services/attention.ts";
 import { readHealth } from "../../../src/operators/services/health.ts";
 import { findSite, type Site } from "../../../src/operators/services/sites.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
@@ -169,7 +169,7 @@ describe("the homes of the sites", () => {
       [{ HOME_APAC: downDb(env.HOME_APAC) }, "silent"],
       [{ HOME_APAC: env.UNMIGRATED }, "not_migrated"],
       [{ HOME_APAC: undefined }, "unbound"],
-      [{ HOME_APAC: downDb(env.HOME_APAC), ...closing("apac") }, "closed"],
+      [{ HOME_APAC: downDb(env.HOME_APAC), ...closedHomeVars("apac") }, "closed"],
     ] as const) {
       const found = await read(bindings);
       expect([siteIds(found), [...found.homes]]).toEqual([[main.site.id], [["apac", trouble]]]);
@@ -183,7 +183,7 @@ describe("the homes of the sites", () => {
     for (const home of ["main", "apac"]) {
       const { world, site } = await start(home);
       await newWebhook(world, GONE);
-      const { webhooks, homes } = await attentionFor([site], closing(home));
+      const { webhooks, homes } = await attentionFor([site], closedHomeVars(home));
       expect([webhooks.map(({ siteId }) => siteId), [...homes]]).toEqual([[site.id], [[home, "closed"]]]);
     }
   });

@@ -4,7 +4,7 @@ import { isRefusedFor } from "../../../src/core/errors.ts";
 import { customerHasher, hashCheck } from "../../../src/operators/services/customer-hash.ts";
 import { resealSecrets } from "../../../src/operators/services/reseal-secrets.ts";
 import { selectHashKeys, updateHashKey } from "../../../src/operators/store/directory/customer-hash-keys.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { forgetHashKeys } from "../../support/customers.ts";
 import { downDb } from "../../support/down-db.ts";
 import { replacing } from "../../support/replacing.ts";
@@ -121,7 +121,7 @@ describe("the key of customers' hashes", () => {
 
   it("customer ids cannot be hashed while the directory, which has the key, is down or closed", async () => {
     await expect(hashOf(contextAt(NOW, { DB: downDb(env.DB) }))).rejects.toSatisfy(refused("d1_unavailable"));
-    const closed = contextAt(NOW, closing("main"));
+    const closed = contextAt(NOW, closedHomeVars("main"));
     await expect(hashOf(closed)).rejects.toSatisfy(refused("home_closed"));
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type DivergentApp, listDivergentApps } from "../../../src/operators/services/divergent-apps.ts";
 import { reconcileHome } from "../../../src/operators/services/homes.ts";
 import { createSite } from "../../../src/operators/services/sites.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { countingDb } from "../../support/counting-db.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
@@ -105,7 +105,7 @@ describe("GET /admin/homes/:name/divergent: the divergent apps after a restore",
     await env.CREDENTIALS.put(`app:${bad.appid}`, "{not JSON");
     const { items } = await listDivergentApps(context(), { home: "apac", limit: 100 });
     expect(items).toEqual([{ appid: revoked.appid, siteId: revoked.siteId, why: "revoked" }]);
-    const { skippedBy } = await reconcileHome(context(closing("apac")), { home: "apac", skip: 5 });
+    const { skippedBy } = await reconcileHome(context(closedHomeVars("apac")), { home: "apac", skip: 5 });
     expect(skippedBy).toBe(5);
     await env.HOME_APAC.prepare("UPDATE apps SET revoked_at = 1 WHERE appid = ?").bind(revoked.appid).run();
     await env.CREDENTIALS.delete(`app:${bad.appid}`);
@@ -128,7 +128,7 @@ describe("reconciling main with many homes", () => {
     const noting = (name: string) => countingDb(env.HOME_APAC, { before: () => asked.push(name) }).db;
     const homes = Object.fromEntries(names.map((name) => [name, noting(name)]));
     const reconcile = (more: ReplacedBindings) =>
-      reconcileHome(context({ ...closing("main"), HOME_APAC: undefined, ...homes, ...more }), {
+      reconcileHome(context({ ...closedHomeVars("main"), HOME_APAC: undefined, ...homes, ...more }), {
         home: "main",
         skip: 5,
         reconciliationId,
@@ -137,7 +137,7 @@ describe("reconciling main with many homes", () => {
     expect([first.skippedBy, first.homesDown]).toEqual([5, ["down"]]);
     expect(new Set(asked)).toEqual(new Set(names));
     asked.length = 0;
-    const again = await reconcile({});
-    expect([again.skippedBy, again.homesDown, asked]).toEqual([0, [], []]);
+    const secondAnswer = await reconcile({});
+    expect([secondAnswer.skippedBy, secondAnswer.homesDown, asked]).toEqual([0, [], []]);
   });
 });

@@ -7,18 +7,18 @@ import { listDivergentApps } from "../../../src/operators/services/divergent-app
 import { listHomes, reconcileHome, reconcileSchema } from "../../../src/operators/services/homes.ts";
 import { changeSite, createSite, findSite } from "../../../src/operators/services/sites.ts";
 import { updateSiteCopy } from "../../../src/operators/store/directory/sites.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
-import { bookmark } from "../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 /** Uses the real KV, because a reconciliation compares a home with the records that were published there. */
 const context = (bindings: ReplacedBindings = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
 const reconcile = (home: string, skip = 1_000_000, bindings: ReplacedBindings = {}) =>
-  reconcileHome(context({ ...closing(home), ...bindings }), { home, skip });
+  reconcileHome(context({ ...closedHomeVars(home), ...bindings }), { home, skip });
 const divergent = async (home: string, bindings: ReplacedBindings = {}) =>
   (await listDivergentApps(context(bindings), { home, limit: 100 })).items;
 
@@ -51,7 +51,7 @@ describe("the list of homes", () => {
   });
 
   it("the list of homes shows a closed home as closed, and a silent or unmigrated one as down", async () => {
-    expect(await statusesOf(closing("apac"))).toEqual({ main: "open", apac: "closed" });
+    expect(await statusesOf(closedHomeVars("apac"))).toEqual({ main: "open", apac: "closed" });
     expect(await statusesOf({ HOME_APAC: downDb(env.HOME_APAC) })).toEqual({ main: "open", apac: "down" });
     const prepare = () => env.HOME_APAC.prepare("SELECT site_id FROM no_such_table");
     const empty = replacing(env.HOME_APAC, {
@@ -70,7 +70,7 @@ describe("a home that was restored", () => {
   it("a restored home gets its lost sites back, takes names and statuses from the directory, and gives no chat id twice", async () => {
     const [kept, renamed] = [await World.create({}, "apac"), await World.create({}, "apac")];
     await kept.chatId();
-    const restore = await bookmark(env.HOME_APAC);
+    const restore = await bookmarkDatabase(env.HOME_APAC);
     const lost = await createSite(context(), { name: "Lost", home: "apac", firstChatId: 5_000 });
     await issueApp(context(), { site: lost, name: "N", appid: `lost-${lost.id}` });
     const chatIds = [await kept.chatId({ sbs: "b" }), await kept.chatId({ sbs: "c" })];
@@ -111,7 +111,7 @@ describe("a home that was restored", () => {
 
   it("a restored home keeps a first_chat_id that was set after the restore point", async () => {
     const world = await World.create({}, "apac");
-    const restore = await bookmark(env.HOME_APAC);
+    const restore = await bookmarkDatabase(env.HOME_APAC);
     await changeSite(context(), { site: await findSite(context(), world), change: { firstChatId: 1_000_000_000 } });
     const chatIds = await world.chatId();
     await restore();
@@ -125,7 +125,7 @@ describe("a home that was restored", () => {
     const [same, revoked, rotated, both] = await Promise.all([1, 2, 3, 4].map(() => World.create({}, "apac")));
     if (!same || !revoked || !rotated || !both) throw new Error("no worlds");
     await admin(both, "DELETE", `/admin/apps/${both.appid}`);
-    const restore = await bookmark(env.HOME_APAC);
+    const restore = await bookmarkDatabase(env.HOME_APAC);
     await admin(revoked, "DELETE", `/admin/apps/${revoked.appid}`);
     await admin(rotated, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
     await restore();
@@ -140,7 +140,7 @@ describe("a home that was restored", () => {
 
   it("a restored home lists only missing apps when KV is not bound", async () => {
     const world = await World.create({}, "apac");
-    const restore = await bookmark(env.HOME_APAC);
+    const restore = await bookmarkDatabase(env.HOME_APAC);
     await admin(world, "DELETE", `/admin/apps/${world.appid}`);
     await restore();
     await reconcile("apac", 1, { CREDENTIALS: undefined });
@@ -173,7 +173,7 @@ describe("a home that was restored", () => {
   it("reconciling a home takes the newer status of home and directory, and a late older copy does not overwrite it", async () => {
     const world = await World.create({}, "apac");
     const site = await findSite(context(), world);
-    const restore = await bookmark(env.HOME_APAC);
+    const restore = await bookmarkDatabase(env.HOME_APAC);
     await changeSite(context(), { site, change: { status: "closed" } });
     await restore();
     await reconcile("apac", 1);
@@ -199,7 +199,7 @@ describe("a home that was restored", () => {
   it("a restored home starts at the first_chat_id that was set, even when the directory saw only a later change", async () => {
     const world = await World.create({}, "apac");
     const site = await findSite(context(), world);
-    const restore = await bookmark(env.HOME_APAC);
+    const restore = await bookmarkDatabase(env.HOME_APAC);
     const deaf = context({ DB: downDb(env.DB) });
     await changeSite(deaf, { site, change: { firstChatId: 5_000_000 } }).catch(() => {});
     await changeSite(context(), { site, change: { name: "Later" } });
@@ -226,7 +226,7 @@ describe("a directory that was restored", () => {
     const begun = `begun ${crypto.randomUUID()}`;
     const wanted = { name: begun, home: "apac", firstChatId: 30 };
     await createSite(context({ HOME_APAC: downDb(env.HOME_APAC) }), wanted).catch(() => {});
-    const restore = await bookmark(env.DB);
+    const restore = await bookmarkDatabase(env.DB);
     const finished = await createSite(context(), wanted);
     const lost = await World.create({}, "apac");
     await changeSite(context(), {
@@ -270,7 +270,7 @@ describe("a directory that was restored", () => {
   });
 
   it("reconciling main makes no route to an app whose site id now belongs to another site, and names the app", async () => {
-    const restore = await bookmark(env.DB);
+    const restore = await bookmarkDatabase(env.DB);
     const lost = await World.create({}, "apac");
     await restore();
     const usurper = await World.create();

@@ -4,7 +4,7 @@ import { customerHasher } from "../../../src/operators/services/customer-hash.ts
 import { readHealth, readParts } from "../../../src/operators/services/health.ts";
 import { keepCanary } from "../../../src/operators/services/master-key.ts";
 import { resealSecrets } from "../../../src/operators/services/reseal-secrets.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { forgetHashKeys } from "../../support/customers.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
@@ -60,12 +60,12 @@ describe.each(["main", "apac"])("with an app in %s", (home) => {
     await World.create({}, home);
     for (const bindings of [
       { ...WRONG, HOME_APAC: downDb(env.HOME_APAC) },
-      { ...WRONG, ...closing(other) },
+      { ...WRONG, ...closedHomeVars(other) },
     ])
       await keepCanary(at(bindings));
     expect(await keyRows()).toEqual([]);
-    expect(await keepCanary(at({ ...WRONG, ...closing(home) }))).toBe(false);
-    expect([await keyRows(), await stateIn({ ...WRONG, ...closing(home) })]).toEqual([[], "down"]);
+    expect(await keepCanary(at({ ...WRONG, ...closedHomeVars(home) }))).toBe(false);
+    expect([await keyRows(), await stateIn({ ...WRONG, ...closedHomeVars(home) })]).toEqual([[], "down"]);
   });
 });
 
@@ -102,7 +102,7 @@ describe("with an app in apac", () => {
     const [row] = await keyRows();
     for (let restore = 0; restore < 2; restore++) {
       await env.DB.exec("DELETE FROM customer_hash_keys");
-      await keepCanary(at(closing("main")));
+      await keepCanary(at(closedHomeVars("main")));
       expect(await keyRows()).toEqual([]);
       expect([await keepCanary(at()), await stateIn()]).toEqual([true, "ok"]);
       expect(await keyRows()).toMatchObject([{ id: row?.id, sealed: row?.sealed }]);

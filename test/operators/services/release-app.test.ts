@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { deleteApp, issueApp, releaseApp } from "../../../src/operators/services/apps.ts";
 import { createSite, findSite, type Site } from "../../../src/operators/services/sites.ts";
 import { auditOf } from "../../support/audit-of.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { downDb } from "../../support/down-db.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { databaseOf } from "../../support/homes.ts";
@@ -106,8 +106,8 @@ describe("an appid reserved for a site without an app", () => {
     for (const bindings of [
       { HOME_APAC: downDb(env.HOME_APAC) },
       { HOME_APAC: undefined },
-      closing("apac"),
-      closing("main"),
+      closedHomeVars("apac"),
+      closedHomeVars("main"),
     ]) {
       const refused = deleteApp(contextAt(NOW, bindings as ReplacedBindings), { appid });
       await expect(refused).rejects.toMatchObject({ code: "unavailable" });

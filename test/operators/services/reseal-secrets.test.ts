@@ -6,7 +6,7 @@ import { WHOLE_LIMIT_MS } from "../../../src/core/store/run-batch.ts";
 import { rotateSecret } from "../../../src/operators/services/app-secrets.ts";
 import { revokeApp } from "../../../src/operators/services/apps.ts";
 import { OWNERS_PER_CALL, resealSecrets } from "../../../src/operators/services/reseal-secrets.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { forgetHashKeys } from "../../support/customers.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { lateDb } from "../../support/late-db.ts";
@@ -343,7 +343,7 @@ describe("POST /admin/reseal: re-sealing", () => {
       });
       const ctx = contextAt(NOW, {
         [home === "main" ? "DB" : "HOME_APAC"]: replacing(down, { prepare: onQuery, batch: onQuery }),
-        ...(state === "closed" && closing(home)),
+        ...(state === "closed" && closedHomeVars(home)),
         ...KEYS,
       });
       expect(await resealSecrets(ctx)).toEqual({ ...result(1, 0), homesDown: [home] });

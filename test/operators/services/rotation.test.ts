@@ -129,8 +129,8 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     const before = await row();
     for (const overlapSeconds of [1, DAY]) {
       for (const expectedVersion of [undefined, version]) {
-        const again = rotate(contextAt(NOW + DAY - 1), { overlapSeconds, expectedVersion });
-        await expect(again).rejects.toMatchObject(conflict("overlap_running"));
+        const secondRotation = rotate(contextAt(NOW + DAY - 1), { overlapSeconds, expectedVersion });
+        await expect(secondRotation).rejects.toMatchObject(conflict("overlap_running"));
       }
     }
     expect([await row(), (await audit()).length]).toEqual([before, 1]);

@@ -10,7 +10,7 @@ import {
   newSiteSchema,
   siteChangeSchema,
 } from "../../../src/operators/services/sites.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { downDb } from "../../support/down-db.ts";
 import { FAULTS, Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { databaseOf } from "../../support/homes.ts";
@@ -53,7 +53,7 @@ describe("creating a site", () => {
     for (const home of HOMES) {
       const name = crypto.randomUUID();
       const { code, context } = await refusalOf(
-        createSite(contextAt(NOW, closing("main")), { name, home, firstChatId: 1 }),
+        createSite(contextAt(NOW, closedHomeVars("main")), { name, home, firstChatId: 1 }),
       );
       expect({ code, reason: context.reason }).toEqual({ code: "unavailable", reason: "home_closed" });
       expect(await stored(name)).toEqual({ directory: [], main: [], apac: [] });
@@ -226,13 +226,13 @@ describe("the chat ids of a site", () => {
   });
 
   it("chat ids count from first_chat_id, set at the beginning or later", async () => {
-    const made = await createSite(contextAt(NOW), { name: "N", home: "apac", firstChatId: 5_000 });
-    const { appid, secret } = await issueApp(contextAt(NOW), { site: made, name: "N" });
-    const world = Object.assign(await World.create({}, "apac"), { siteId: made.id, appid, secret });
+    const madeSite = await createSite(contextAt(NOW), { name: "N", home: "apac", firstChatId: 5_000 });
+    const { appid, secret } = await issueApp(contextAt(NOW), { site: madeSite, name: "N" });
+    const world = Object.assign(await World.create({}, "apac"), { siteId: madeSite.id, appid, secret });
     await seedAgents(world, [1]);
     const one = { kefu_id: [1], fzr_uid: 1 };
     expect([await world.chatId(one), await world.chatId(one)]).toEqual([5_000, 5_001]);
-    await changeSite(contextAt(NOW), { site: made, change: { firstChatId: 5_010 } });
+    await changeSite(contextAt(NOW), { site: madeSite, change: { firstChatId: 5_010 } });
     expect([await world.chatId(one), await world.chatId(one)]).toEqual([5_010, 5_011]);
   });
 });

@@ -86,8 +86,8 @@ describe("a site that was deleted", () => {
     const kept = ["main", "apac"].flatMap((home) => [`${home}.audit_log`, `${home}.site_deletions`]);
     expect(await tablesWith(world)).toEqual(kept);
     expect((await call(world, "GET", sitePath(world))).status).toBe(404);
-    const made = (await call(world, "POST", "/admin/sites", { name: "Next", home: "apac" })).body as { id: number };
-    expect(made.id).toBeGreaterThan(newest.siteId);
+    const madeSite = (await call(world, "POST", "/admin/sites", { name: "Next", home: "apac" })).body as { id: number };
+    expect(madeSite.id).toBeGreaterThan(newest.siteId);
   });
 });
 

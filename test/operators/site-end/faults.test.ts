@@ -6,7 +6,7 @@ import { addWebhook } from "../../../src/operators/services/webhooks.ts";
 import { selectSite } from "../../../src/operators/store/directory/sites.ts";
 import { STATEMENTS_OF_REMOVAL_BATCH } from "../../../src/operators/store/home/old-sessions.ts";
 import { countEvents, selectUncounted } from "../../../src/operators/store/usage/count-events.ts";
-import { closing } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closing.ts";
 import { HOMES, seedCustomer } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
@@ -88,7 +88,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
   it("a deletion of a site is 503 while its home or the directory is closed", async () => {
     const world = await closed();
     for (const other of new Set([home, "main"])) {
-      const shut = world.anotherIsolate(closing(other));
+      const shut = world.anotherIsolate(closedHomeVars(other));
       expect((await deleteSite(shut)).status).toBe(503);
       expect(await readSite(world)).toMatchObject({ status: "closed", deletion: null });
     }

@@ -13,7 +13,7 @@ import {
 } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
-import { settle, settleOnce } from "../../support/settle.ts";
+import { settleHome, settleOnce } from "../../support/settle.ts";
 import {
   DAY,
   deleteSite,
@@ -26,7 +26,7 @@ import {
   sitePath,
   tablesLeft,
 } from "../../support/site-end.ts";
-import { bookmark } from "../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** A restore must not bring a deleted site back: see docs/operating.md, "Restoring a home". */
@@ -59,11 +59,11 @@ describe.each(HOMES)("the home %s, restored after a site ended", (home) => {
     const { world, text } = await lived(home);
     const neighbour = await World.create({}, home);
     const id = await neighbour.chatId();
-    const travelBack = await bookmark(databaseOf(home));
+    const travelBack = await bookmarkDatabase(databaseOf(home));
     await ended(world);
     for (let i = 0; i < 2; i++) {
       await travelBack();
-      expect(await settle(world, home)).toMatchObject([{ sites_deleted_again: 1 }]);
+      expect(await settleHome(world, home)).toMatchObject([{ sites_deleted_again: 1 }]);
       expect((await world.anotherIsolate().create()).status).toBe(401);
       expect((await patchSite(world, { status: "open" })).status).toBe(404);
       await pruneEnded(NOW);
@@ -75,20 +75,20 @@ describe.each(HOMES)("the home %s, restored after a site ended", (home) => {
   it("a home restored to the middle of a site's deletion goes on deleting it", async () => {
     const { world, text } = await lived(home);
     await endSite(world);
-    const travelBack = await bookmark(databaseOf(home));
+    const travelBack = await bookmarkDatabase(databaseOf(home));
     await pruneEnded(NOW);
     await travelBack();
-    await settle(world, home);
+    await settleHome(world, home);
     await pruneEnded(NOW);
     await expectGone(world, text);
   });
 
   it("a home restored to a time before a deleted site was made has nothing of that site", async () => {
-    const travelBack = await bookmark(databaseOf(home));
+    const travelBack = await bookmarkDatabase(databaseOf(home));
     const { world, text } = await lived(home);
     await ended(world);
     await travelBack();
-    await settle(world, home);
+    await settleHome(world, home);
     await pruneEnded(NOW);
     expect([await tablesLeft(world), await placesOf(text)]).toEqual([[], []]);
   });
@@ -98,11 +98,11 @@ describe("the directory, restored after a site of another home ended", () => {
   it("reconciling main learns of a deleted site from its home, and does not free its appids", async () => {
     const { world, text } = await lived("apac");
     const other = await World.create();
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     await ended(world);
     await travelBack();
     expect((await readSite(world)).status).toBe("open");
-    await settle(world, "main");
+    await settleHome(world, "main");
     await expectGone(world, text);
     const take = await call(other, "POST", `${sitePath(other)}/apps`, { name: "App", appid: world.appid });
     expect(take.status).toBe(409);
@@ -114,23 +114,23 @@ describe("the directory, restored after a site of another home ended", () => {
     await world.chatId(fieldsOf(erased));
     await eraseWhole(world, fieldsOf(erased).sbs);
     await pruneAt(NOW);
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     await ended(world);
     for (let i = 0; i < 2; i++) {
       await travelBack();
       const tablesWithRows = await tablesLeft(world);
       expect(tablesWithRows).toEqual(expect.arrayContaining(["main.erasure_receipts", "main.site_metrics"]));
-      await settle(world, "main");
+      await settleHome(world, "main");
       await expectGone(world, text);
     }
   });
 
   it("reconciling main lets a running deletion of a site in apac go on", async () => {
     const { world, text } = await lived("apac");
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     await endSite(world);
     await travelBack();
-    await settle(world, "main");
+    await settleHome(world, "main");
     expect((await readSite(world)).status).toBe("deleting");
     await pruneEnded(NOW);
     await expectGone(world, text);
@@ -140,7 +140,7 @@ describe("the directory, restored after a site of another home ended", () => {
 describe("a deployment without KV", () => {
   it("without KV, deleting a site returns a receipt, and reconciling with it deletes the site again", async () => {
     const { world, text } = await lived("main", { CREDENTIALS: undefined });
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     const { deletions } = (await endSite(world)).body as { deletions: unknown[] };
     expect(deletions).toEqual([
       { deletion_id: expect.any(String), site_id: world.siteId, hash: expect.stringMatching(/^[0-9a-f]{8}\./) },
@@ -154,7 +154,7 @@ describe("a deployment without KV", () => {
   });
 
   it("a deletion receipt with an unknown key is not stored when main does not have the site", async () => {
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     const world = await World.create({ CREDENTIALS: undefined }, "apac");
     await travelBack();
     const unknown = { deletion_id: crypto.randomUUID(), site_id: world.siteId, hash: `ffffffff.${"0".repeat(64)}` };
@@ -181,7 +181,7 @@ describe("a forged entry in KV", () => {
       const key = `site-deletions:apac:${world.siteId}:${crypto.randomUUID()}`;
       await env.CREDENTIALS.put(key, "", { metadata: { hash, begunAt: NOW } });
     }
-    await settle(world, "apac");
+    await settleHome(world, "apac");
     await pruneEnded(NOW);
     expect((await world.stored()).sessions).toHaveLength(1);
     expect((await world.anotherIsolate().create()).status).toBe(200);
@@ -191,14 +191,14 @@ describe("a forged entry in KV", () => {
 describe("a second restore of main, long after a site ended", () => {
   it("reconciling a home writes the deletion of a site into KV again, for a second restore much later", async () => {
     const { world, text } = await lived("main");
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     await endSite(world);
     await travelBack();
     const keys = async () => (await env.CREDENTIALS.list({ prefix: `site-deletions:main:${world.siteId}:` })).keys;
     const [first] = await keys();
     await env.CREDENTIALS.put(first?.name ?? "", "", { metadata: first?.metadata, expirationTtl: 3_600 });
     const [short] = await keys();
-    await settle(world, "main");
+    await settleHome(world, "main");
     const [again] = await keys();
     expect(again?.expiration ?? 0).toBeGreaterThan((short?.expiration ?? 0) + 29 * 86_400);
     await pruneEnded(NOW);
@@ -218,13 +218,13 @@ it("a site deletion in KV whose key is unknown counts as not done while the site
 });
 
 it("the id of a deleted site is not given again by a restored directory", async () => {
-  const travelBack = await bookmark(env.DB);
+  const travelBack = await bookmarkDatabase(env.DB);
   const { world } = await lived("apac");
   await ended(world);
   await travelBack();
-  const made = await call(world, "POST", "/admin/sites", { name: crypto.randomUUID(), home: "apac" });
-  expect(made).toMatchObject({ status: 409, body: { reason: "site_id_taken" } });
-  await settle(world, "main");
+  const madeSite = await call(world, "POST", "/admin/sites", { name: crypto.randomUUID(), home: "apac" });
+  expect(madeSite).toMatchObject({ status: 409, body: { reason: "site_id_taken" } });
+  await settleHome(world, "main");
   expect((await call(world, "POST", "/admin/sites", { name: crypto.randomUUID(), home: "apac" })).status).toBe(201);
 });
 
@@ -248,13 +248,13 @@ it("reconciling a home makes no more queries when many of its sites have ended",
 });
 
 it("a deletion that was begun and not stored goes on with the next call after main was reconciled", async () => {
-  const travelBack = await bookmark(env.DB);
+  const travelBack = await bookmarkDatabase(env.DB);
   const { world, text } = await lived("apac");
   await patchSite(world, { status: "closed" });
   const begun = "INSERT INTO site_deletions VALUES (?, ?, 'apac', ?, NULL, NULL)";
   await env.HOME_APAC.prepare(begun).bind(world.siteId, crypto.randomUUID(), NOW).run();
   await travelBack();
-  await settle(world, "main");
+  await settleHome(world, "main");
   expect((await readSite(world)).status).toBe("closed");
   expect((await deleteSite(world)).status).toBe(202);
   await pruneEnded(NOW);
@@ -267,7 +267,7 @@ it("receipts of erasures are not stored when their site has ended, in any home",
   expect(receipts).toHaveLength(1);
   await ended(world);
   for (const home of HOMES) {
-    await settle(world, home, { receipts });
+    await settleHome(world, home, { receipts });
     expect(await tablesLeft(world)).toEqual([]);
   }
 });
@@ -277,14 +277,14 @@ describe("an appid that another site got before a restore of the directory", () 
     const { world } = await lived("apac");
     const other = await World.create({}, "apac");
     await ended(world);
-    const travelBack = await bookmark(env.DB);
+    const travelBack = await bookmarkDatabase(env.DB);
     await pruneEnded(NOW + 31 * DAY);
     const issued = await call(other, "POST", `${sitePath(other)}/apps`, { name: "App", appid: world.appid });
     expect(issued.status).toBe(201);
     other.appid = world.appid;
     other.secret = (issued.body as { secret: string }).secret;
     await travelBack();
-    await settle(other, "main");
+    await settleHome(other, "main");
     expect((await other.anotherIsolate().create()).status).toBe(200);
     await pruneEnded(NOW + 31 * DAY);
     expect((await other.anotherIsolate().create()).status).toBe(200);
@@ -297,7 +297,7 @@ it("a site of main with the id of a deleted site of apac loses nothing and works
   await env.DB.prepare(row).bind(world.siteId, crypto.randomUUID()).run();
   const before = await world.stored();
   await pruneEnded(NOW);
-  await settle(world, "main");
+  await settleHome(world, "main");
   await pruneEnded(NOW);
   expect(await world.stored()).toEqual(before);
   expect((await patchSite(world, { name: "Renamed" })).status).toBe(200);

@@ -13,7 +13,7 @@ import { newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
 import { pruneAt } from "../../support/site-end.ts";
-import { bookmark } from "../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { beginCounting, COUNTED, MAIN, scrape } from "../../support/usage.ts";
 import { NOW, World } from "../../support/world.ts";
 
@@ -276,7 +276,7 @@ describe("a scrape", () => {
     const db = databaseOf("apac");
     await world.chatId();
     await pruneAt(COUNTED);
-    const restore = await bookmark(db);
+    const restore = await bookmarkDatabase(db);
     world.clock.now = NOW + 60;
     await world.chatId();
     await pruneAt(COUNTED + 60);

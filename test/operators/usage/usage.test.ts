@@ -9,7 +9,7 @@ import { newRefusal } from "../../support/new-refusal.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { DAY, endSite, pruneAll, pruneAt } from "../../support/site-end.ts";
-import { bookmark } from "../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { beginCounting, COUNTED, countsOf, MAIN, readUsage, scrape, storedUsage } from "../../support/usage.ts";
 import { NOW, World } from "../../support/world.ts";
 
@@ -270,7 +270,7 @@ describe.each(["main", "apac"])("the counted calls of a site in %s", (home) => {
     const world = await World.create({}, home);
     await world.chatId();
     await prune(COUNTED);
-    const restore = await bookmark(databaseOf(home));
+    const restore = await bookmarkDatabase(databaseOf(home));
     world.clock.now = NOW + 600;
     await world.chatId();
     await prune(COUNTED + 600);

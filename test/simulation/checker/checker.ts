@@ -127,12 +127,12 @@ export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answ
     if (table === "deliveries") this.deliveries.liveness.changes(home, change, this.#now());
     // The cached credentials of an app are outdated when its route is deleted.
     const isUnrouted = table === "app_routes" && after === null;
-    if (table === "apps" || isUnrouted) this.#signed.costs.changed(String((after ?? before)?.appid));
+    if (table === "apps" || isUnrouted) this.#signed.costs.noteChange(String((after ?? before)?.appid));
     // Whether a site has events is part of its apps' records.
     if (table === "home_sites" && before?.events !== after?.events) {
       const ofSite = `${(after ?? before)?.site_id}/`;
       for (const key of this.model.home(home).apps.keys()) {
-        if (key.startsWith(ofSite)) this.#signed.costs.changed(key.slice(ofSite.length));
+        if (key.startsWith(ofSite)) this.#signed.costs.noteChange(key.slice(ofSite.length));
       }
     }
   }

@@ -151,13 +151,13 @@ export class Model {
     } else if (change.table === "app_routes") put(this.routes, String(row.appid), Number(row.site_id), gone);
     else if (change.table === "idempotency_keys") {
       const name = JSON.stringify([home, row.site_id, row.appid, row.operation, row.key, row.session_id]);
-      const known = fingerprint || this.#fingerprints.get(name) || "";
-      this.#fingerprints.set(name, known);
-      this.home(home).apply(change, known);
+      const knownFingerprint = fingerprint || this.#fingerprints.get(name) || "";
+      this.#fingerprints.set(name, knownFingerprint);
+      this.home(home).apply(change, knownFingerprint);
     } else this.home(home).apply(change, "");
     if (change.table === "site_deletions" && row.home === home) {
-      const known = this.ends.get(`${home}/${row.site_id}`);
-      if (known?.id !== row.id) this.ends.set(`${home}/${row.site_id}`, { id: String(row.id), isTold: false });
+      const knownEnd = this.ends.get(`${home}/${row.site_id}`);
+      if (knownEnd?.id !== row.id) this.ends.set(`${home}/${row.site_id}`, { id: String(row.id), isTold: false });
     }
     if (change.table === "home_sites" && !gone) {
       const site = `${home}/${row.site_id}`;

@@ -5,7 +5,7 @@ export const inserts = ({ before, after }: RowChange, row: Row): string | undefi
   before !== null ? "the row was there already" : misses(after, row);
 
 /** Why a change is not an update of exactly these columns; undefined when it is. */
-export const becomes = ({ before, after }: RowChange, row: Row): string | undefined =>
+export const wrongRow = ({ before, after }: RowChange, row: Row): string | undefined =>
   before === null ? "there was no such row" : misses(after, { ...before, ...row });
 
 /** Which column of a row has an unexpected value; undefined when none has. */

@@ -2,7 +2,7 @@ import type { Code } from "../bundle.ts";
 import type { Defect } from "../planted-defect.ts";
 import type { Violation } from "../run.ts";
 import type { CommandParts, CommandRun } from "./main.ts";
-import { counted, grouped } from "./report.ts";
+import { countedWords, grouped } from "./report.ts";
 import { BrokenRun, inThreads, type SeedThread } from "./threads.ts";
 
 /** How many of the slowest defects are named at the end. */
@@ -63,7 +63,7 @@ export async function findDefects(command: CommandRun, parts: CommandParts): Pro
   const ended = tried.slice(0, shown);
   const missed = ended.filter(({ came }) => typeof came === "string");
   const slowest = ended.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
-  console.log(`\n${shown - missed.length} of ${counted(defects.length, "defect")} found.`);
+  console.log(`\n${shown - missed.length} of ${countedWords(defects.length, "defect")} found.`);
   console.log(`Slowest: ${slowest.map(({ name, seconds }) => `${name} ${seconds.toFixed(0)} s`).join(", ")}`);
   console.log(`All of it: ${secondsSince(start).toFixed(0)} s`);
   if (missed.length > 0) console.log(`Not found: ${missed.map(({ name }) => name).join(", ")}`);
@@ -119,5 +119,5 @@ async function find(
     if (error instanceof BrokenRun) return `NOT FOUND: ${error.message.split("\n")[0]}`;
     throw error;
   }
-  return `NOT FOUND in ${counted(before.seeds, "seed")}, ${grouped(before.steps)} steps: ${what}`;
+  return `NOT FOUND in ${countedWords(before.seeds, "seed")}, ${grouped(before.steps)} steps: ${what}`;
 }

@@ -42,8 +42,8 @@ export async function main(args: string[], parts: CommandParts): Promise<number>
     });
   }
   try {
-    const known = parts.defects.map(({ name }) => name);
-    const command = readCommand(args, known);
+    const defectNames = parts.defects.map(({ name }) => name);
+    const command = readCommand(args, defectNames);
     if (command === "help") {
       console.log(USAGE);
       return EXIT.nothing;
@@ -51,9 +51,11 @@ export async function main(args: string[], parts: CommandParts): Promise<number>
     if (!("fromBase64" in Uint8Array)) {
       throw new UsageError('This node needs the option --js-base-64, which "npm run simulate" gives it.');
     }
-    const asked = { ...command, trace: opened("trace", command.traceFile), stop: stop.signal };
+    const commandRun = { ...command, trace: opened("trace", command.traceFile), stop: stop.signal };
     const report = opened("report", command.reportFile);
-    const found = await (asked.defects === undefined ? trySeeds(asked, parts, report) : findDefects(asked, parts));
+    const found = await (commandRun.defects === undefined
+      ? trySeeds(commandRun, parts, report)
+      : findDefects(commandRun, parts));
     return found ? EXIT.found : interrupted || EXIT.nothing;
   } catch (error) {
     if (error instanceof UsageError) {

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { readOptions, UsageError } from "../../../src/tools/cli/known-options.ts";
-import { counted } from "./report.ts";
+import { countedWords } from "./report.ts";
 import { countedFrom, derivedFrom, MOST_SEED } from "./seeds.ts";
 
 const STEPS = 8_000;
@@ -62,11 +62,11 @@ export interface Command {
 }
 
 /**
- * @param known the names of all defects
+ * @param defectNames the names of all defects
  * @returns "help" for --help
  * @throws UsageError for options that are unknown, invalid, or contradict each other
  */
-export function readCommand(args: string[], known: readonly string[]): Command | "help" {
+export function readCommand(args: string[], defectNames: readonly string[]): Command | "help" {
   const { values } = readOptions("npm run simulate -- --seed 7", args, OPTIONS);
   const { from, trace, report, defect } = values;
   if (values.help === true) return "help";
@@ -82,7 +82,10 @@ export function readCommand(args: string[], known: readonly string[]): Command |
     [has("report") && planting, "--report is for the code as it is: leave out --defects and --defect."],
     [trace === "" || report === "", "--trace and --report need the name of a file."],
     [from === "", "--from needs a text."],
-    [defect !== undefined && !known.includes(defect), `"${defect}" is no known defect. They are ${known.join(", ")}.`],
+    [
+      defect !== undefined && !defectNames.includes(defect),
+      `"${defect}" is no known defect. They are ${defectNames.join(", ")}.`,
+    ],
   ];
   for (const [is, why] of refused) if (is) throw new UsageError(why);
 
@@ -99,12 +102,12 @@ export function readCommand(args: string[], known: readonly string[]): Command |
   const which = from === undefined ? "from 1" : `derived from "${from}"`;
   return {
     seeds: () => (from === undefined ? countedFrom(one ?? 1, count) : derivedFrom(from, count)),
-    named: (ran) => (one === undefined ? `${counted(ran, "seed")} ${which}` : `Seed ${one}`),
+    named: (ran) => (one === undefined ? `${countedWords(ran, "seed")} ${which}` : `Seed ${one}`),
     steps: integer("steps", 1, 1_000_000_000) ?? STEPS,
     seconds,
     traceFile: trace,
     reportFile: report,
     threads: integer("threads", 1, 256) ?? availableParallelism(),
-    defects: !planting ? undefined : defect !== undefined ? [defect] : known,
+    defects: !planting ? undefined : defect !== undefined ? [defect] : defectNames,
   };
 }

@@ -40,14 +40,14 @@ describe("the report", () => {
   });
 
   it("the report shows the last lines of the trace that mention one of the given names, or all lines without a name", () => {
-    const kept = (about: string[]) => {
+    const keptLines = (about: string[]) => {
       const last = new LastLines(about, 3);
       for (const line of ["a call-1", "b call-12", "c xcall-1", "d call-12, call-1", "e (call-1)", "f site-2"])
         last.add(line);
       return `${last}`.split("\n  ");
     };
     const some = "The last 3 of 4 lines of its trace that mention call-1 or site-2:";
-    expect(kept(["call-1", "site-2"])).toEqual([some, "d call-12, call-1", "e (call-1)", "f site-2"]);
-    expect(kept([])[0]).toBe("The last 3 of 6 lines of its trace:");
+    expect(keptLines(["call-1", "site-2"])).toEqual([some, "d call-12, call-1", "e (call-1)", "f site-2"]);
+    expect(keptLines([])[0]).toBe("The last 3 of 6 lines of its trace:");
   });
 });

@@ -11,7 +11,8 @@ const IN_NAME = String.raw`[\p{L}\p{N}_-]`;
 /** 12345 becomes 12,345. */
 export const grouped = (number: number): string => number.toLocaleString("en");
 
-export const counted = (number: number, one: string): string => `${grouped(number)} ${one}${number === 1 ? "" : "s"}`;
+export const countedWords = (number: number, one: string): string =>
+  `${grouped(number)} ${one}${number === 1 ? "" : "s"}`;
 
 /** The sums over many seeds. They do not depend on the order in which seeds end. */
 export class Totals {
@@ -41,7 +42,7 @@ export class Totals {
       `steps           ${grouped(this.steps)}`,
       `virtual hours   ${grouped(Math.round(this.#milliseconds / 360_000) / 10)}`,
       `requests        ${grouped(requests)}`,
-      `real seconds    ${seconds.toFixed(1)} (${perSecond} steps/s on ${counted(threads, "thread")})`,
+      `real seconds    ${seconds.toFixed(1)} (${perSecond} steps/s on ${countedWords(threads, "thread")})`,
     ].join("\n");
   }
 }

@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { parentPort, workerData } from "node:worker_threads";
 import type { Code } from "../bundle.ts";
-import { type CodeSpot, cover } from "../gates/covered.ts";
+import { type CodeSpot, startCoverage } from "../gates/covered.ts";
 import { ProgramImage } from "../machine/program.ts";
 import type { run as Run, RunResult } from "../run.ts";
 
@@ -28,7 +28,7 @@ export type Message = { lines: string[] } | { result: RunResult } | { broken: st
 const LINES_A_MESSAGE = 1000;
 
 const { runModule, spots } = workerData as WorkerData;
-const spotsRun = spots && cover(spots);
+const spotsRun = spots && startCoverage(spots);
 const { run } = (await import(runModule)) as { run: typeof Run };
 let image: ProgramImage;
 

@@ -47,7 +47,7 @@ export class SeedThread {
         else reject(new BrokenRun(`The simulation itself broke at seed ${seed}: ${message.broken}`));
       };
       if (this.#stop.aborted || this.#failure !== undefined) return this.#receive({ broken: this.#failure ?? "" });
-      this.#worker ??= this.#begun();
+      this.#worker ??= this.#startWorker();
       this.#worker.postMessage({
         ...(code !== this.#code && { code }),
         seed,
@@ -58,7 +58,7 @@ export class SeedThread {
     });
   }
 
-  #begun(): Worker {
+  #startWorker(): Worker {
     const worker = new Worker(join(import.meta.dirname, "seed-worker.ts"), { workerData: this.#program });
     worker.on("message", (message: Message) => this.#receive(message));
     worker.on("error", (error) => {

@@ -2,7 +2,7 @@ import type { Code } from "../bundle.ts";
 import type { Report } from "../gates/gate.ts";
 import type { Violation } from "../run.ts";
 import type { CommandParts, CommandRun, Write } from "./main.ts";
-import { counted, grouped, inColumns, LastLines, shortened, Totals } from "./report.ts";
+import { countedWords, grouped, inColumns, LastLines, shortened, Totals } from "./report.ts";
 import { inThreads, SeedThread } from "./threads.ts";
 
 interface Failure {
@@ -49,11 +49,12 @@ export async function trySeeds(command: CommandRun, parts: CommandParts, report:
   failures.sort((a, b) => a.place - b.place);
   const [first] = failures;
   const isWhole = outcome.status === "fulfilled" && !stop.aborted;
-  const came = first === undefined ? "no promise was broken" : `${counted(failures.length, "seed")} broke a promise`;
+  const came =
+    first === undefined ? "no promise was broken" : `${countedWords(failures.length, "seed")} broke a promise`;
   console.log(
     isWhole
-      ? `${command.named(totals.seeds)} with ${counted(steps, "step")}: ${came}.\n`
-      : `Not all seeds have ended. Of ${counted(totals.seeds, "seed")} that have: ${came}.\n`,
+      ? `${command.named(totals.seeds)} with ${countedWords(steps, "step")}: ${came}.\n`
+      : `Not all seeds have ended. Of ${countedWords(totals.seeds, "seed")} that have: ${came}.\n`,
   );
   if (totals.seeds > 0) {
     console.log(totals.amounts(secondsSince(), Math.min(threads, totals.seeds)));
@@ -84,9 +85,9 @@ async function explain(thread: SeedThread, code: Code, { seed, violation }: Fail
   console.log(`\nWhat happened in seed ${seed}: ${shortened(violation.what, LONGEST_REASON)}\n`);
   try {
     const last = new LastLines(violation.about);
-    const again = await thread.run(code, { seed, steps, trace: (line) => last.add(line) });
+    const rerun = await thread.run(code, { seed, steps, trace: (line) => last.add(line) });
     console.log(`${last}`);
-    if (JSON.stringify(again.violation) !== JSON.stringify(violation)) console.log(`\n${NOT_THE_SAME}`);
+    if (JSON.stringify(rerun.violation) !== JSON.stringify(violation)) console.log(`\n${NOT_THE_SAME}`);
     console.log(`\nTo see all of it: npm run simulate -- --seed ${seed} --steps ${steps} --trace seed-${seed}.trace`);
   } finally {
     await thread.close();

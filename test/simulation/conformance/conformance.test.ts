@@ -10,7 +10,7 @@ import { readMigrations } from "../world/cloud/new-database.ts";
 import { type Cases, type Outcome, outcomesOf } from "./case.ts";
 import { LISTS, type ListName } from "./cases/index.ts";
 import type { QueuePlatform } from "./cases/queue.ts";
-import { type Tables, used } from "./cases/tables.ts";
+import { type Tables, usedTables } from "./cases/tables.ts";
 import { type RealPlatform, startRealPlatform } from "./real-platform.ts";
 
 const migrations = readMigrations().flatMap((text) => text.split("--> statement-breakpoint"));
@@ -18,14 +18,14 @@ const migrations = readMigrations().flatMap((text) => text.split("--> statement-
 /** A database that watches every table, as the world's homes watch most of theirs. */
 function database(): Promise<Tables> {
   const watched = new Database();
-  const known = new Set<string>();
-  return used({
+  const knownTables = new Set<string>();
+  return usedTables({
     db: new SimulatedD1(watched) as never,
     async create(...statements) {
       watched.execute(statements.join(";\n"));
-      const made = watched.tables().filter((name) => !known.has(name));
-      for (const table of made) known.add(table);
-      watched.watch(made);
+      const newTables = watched.tables().filter((name) => !knownTables.has(name));
+      for (const table of newTables) knownTables.add(table);
+      watched.watch(newTables);
     },
   });
 }

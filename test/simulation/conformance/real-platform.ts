@@ -22,7 +22,7 @@ export async function startRealPlatform(migrations: string[]): Promise<RealPlatf
   const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "agent-session-conformance-"));
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
-      modules: [{ type: "ESModule", path: "worker.js", contents: await bundled() }],
+      modules: [{ type: "ESModule", path: "worker.js", contents: await bundledWorker() }],
       modulesRoot: ".",
       compatibilityDate: String(compatibilityDate),
       compatibilityFlags: compatibilityFlags as string[],
@@ -61,7 +61,7 @@ export async function startRealPlatform(migrations: string[]): Promise<RealPlatf
 const oneForEach = (list: ListName, prefix: string, bound = prefix): [string, string][] =>
   Object.keys(LISTS[list]).map((_, place) => [`${prefix}${place}`, `${bound}${place}`]);
 
-async function bundled(): Promise<string> {
+async function bundledWorker(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, "worker.ts")],
     bundle: true,

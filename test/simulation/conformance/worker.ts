@@ -1,14 +1,14 @@
 import { type Cases, outcomesOf } from "./case.ts";
 import { LISTS, type ListName } from "./cases/index.ts";
 import type { QueuePlatform } from "./cases/queue.ts";
-import { used } from "./cases/tables.ts";
+import { usedTables } from "./cases/tables.ts";
 
 /** The bindings that real-platform.ts makes: a name that ends in a number belongs to one case of its list. */
 type Env = { MIGRATIONS: string[]; TWO: RateLimit; THREE: RateLimit } & Record<string, unknown>;
 
 function database(binding: unknown) {
   const db = binding as D1Database;
-  return used({ db, create: (...statements) => db.batch(statements.map((sql) => db.prepare(sql))) });
+  return usedTables({ db, create: (...statements) => db.batch(statements.map((sql) => db.prepare(sql))) });
 }
 
 /** The current consumer of each queue, by the queue's name. */

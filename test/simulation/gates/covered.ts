@@ -11,7 +11,7 @@ export interface CodeSpot {
  *
  * @returns a function that gives the indexes of the places that have run since its last call
  */
-export function cover(spots: readonly CodeSpot[]): () => number[] {
+export function startCoverage(spots: readonly CodeSpot[]): () => number[] {
   const session = new Session();
   session.connect();
   session.post("Profiler.enable");
@@ -30,8 +30,8 @@ export function cover(spots: readonly CodeSpot[]): () => number[] {
 
 /** Whether a place has run: its count is that of the smallest range around it. */
 export function hasRun(ranges: readonly Profiler.CoverageRange[], offset: number): boolean {
-  const size = ({ startOffset, endOffset }: Profiler.CoverageRange) => endOffset - startOffset;
+  const sizeOfRange = ({ startOffset, endOffset }: Profiler.CoverageRange) => endOffset - startOffset;
   const around = ranges.filter(({ startOffset, endOffset }) => startOffset <= offset && offset < endOffset);
-  const [smallest] = around.reverse().sort((a, b) => size(a) - size(b));
+  const [smallest] = around.reverse().sort((a, b) => sizeOfRange(a) - sizeOfRange(b));
   return smallest !== undefined && smallest.count > 0;
 }

@@ -10,11 +10,11 @@ const NAMES = [...operationNames(), ...worldNames()];
 
 describe("the gate of names", () => {
   it("the gate requires that each operation is accepted, repeated, and refused by each of its rules", () => {
-    const made = [{ wireName: "close_gd", refusals: { closed_before: {} } }];
+    const operations = [{ wireName: "close_gd", refusals: { closed_before: {} } }];
     const all = ["accepted", "repeated", "refused: closed_before", "refused: key_reused"].map(
       (how) => `close_gd ${how}`,
     );
-    expect(operationNames(made)).toEqual(all);
+    expect(operationNames(operations)).toEqual(all);
     const seen = { [`${all[0]}`]: 3, [`${all[1]}`]: 1, [`${all[2]}`]: 0 };
     expect(notSeen({ seen }, all)).toEqual(all.slice(2));
   });

@@ -71,17 +71,17 @@ export function countedIn(sources: readonly SourceFile[]): { names: string[]; pu
   const names = new Set<string>();
   const putTogether = new Set<string>();
   for (const source of sources) {
-    const add = (node: Node | undefined) => {
+    const addName = (node: Node | undefined) => {
       const words = wordsOf(node);
       if (words !== undefined) names.add(words);
-      else if (node?.type === "ConditionalExpression") [node.consequent, node.alternate].forEach(add);
+      else if (node?.type === "ConditionalExpression") [node.consequent, node.alternate].forEach(addName);
       else if (node !== undefined && node.name !== "undefined")
         putTogether.add(source.text.slice(node.start, node.end));
     };
     for (const { type, callee, arguments: given } of source.nodes) {
       if (type !== "CallExpression" || callee.type !== "MemberExpression") continue;
-      if (callee.property.name === "count") add(given[0]);
-      if (callee.property.name === "note") add(given[2]);
+      if (callee.property.name === "count") addName(given[0]);
+      if (callee.property.name === "note") addName(given[2]);
     }
   }
   return { names: [...names], putTogether: [...putTogether] };

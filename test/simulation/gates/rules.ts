@@ -42,17 +42,17 @@ function rulesIn(words: Node, at: Node, source: SourceFile, sources: readonly So
   // `broken[0]`: its text is found where the pair is made.
   if (type === "MemberExpression" && property.value === 0) return [];
   if (type === "MemberExpression") return sentencesOf(nameOf(object), sources);
-  const made = type === "Identifier" ? declarationOf(words, nodes) : undefined;
-  if (made?.type === "VariableDeclarator") return follow(made.init);
+  const declaration = type === "Identifier" ? declarationOf(words, nodes) : undefined;
+  if (declaration?.type === "VariableDeclarator") return follow(declaration.init);
   // `for (const { rule } of RULES)`: the texts are in the list.
-  if (made?.type === "Property") {
+  if (declaration?.type === "Property") {
     return nodes.flatMap(({ type, key, value }) =>
       type === "Property" && nameOf(key) === words.name && wordsOf(value) !== undefined ? follow(value) : [],
     );
   }
-  if (made !== undefined) {
-    const place = made.params.findIndex((each: Node) => each.name === words.name);
-    return callsOf(made, nodes).flatMap((call) => follow(call.arguments[place], call));
+  if (declaration !== undefined) {
+    const place = declaration.params.findIndex((each: Node) => each.name === words.name);
+    return callsOf(declaration, nodes).flatMap((call) => follow(call.arguments[place], call));
   }
   const line = source.text.slice(0, words.start).split("\n").length;
   throw new Error(`${source.file}:${line}: which rule is ${source.text.slice(words.start, words.end)}?`);
@@ -123,17 +123,19 @@ function isPair(node: Node, { text }: SourceFile): boolean {
 /** The sentences of a record by kind. A sentence is asked where the checker makes an object of its kind. */
 const sentencesOf = (record: string | undefined, sources: readonly SourceFile[]): CodePlace[] =>
   sources.flatMap(({ nodes }) => {
-    const made = nodes.find(({ type, id }) => type === "VariableDeclarator" && nameOf(id) === record);
-    const sentences: Node[] = made?.init?.properties ?? [];
+    const declaration = nodes.find(({ type, id }) => type === "VariableDeclarator" && nameOf(id) === record);
+    const sentences: Node[] = declaration?.init?.properties ?? [];
     return sentences.flatMap(({ key, value }) => kindsOf(nameOf(key) ?? wordsOf(key), wordsOf(value), sources));
   });
 
 function kindsOf(kind: string | undefined, rule: string | undefined, sources: readonly SourceFile[]): CodePlace[] {
   const places = sources.flatMap(({ file, nodes, url }) => {
-    const made = nodes.filter(
+    const declarations = nodes.filter(
       ({ type, key, value }) => type === "Property" && nameOf(key) === "kind" && wordsOf(value) === kind,
     );
-    return file.includes("/rules/") ? made.map(({ value }) => ({ rule: rule ?? "", url, offset: value.start })) : [];
+    return file.includes("/rules/")
+      ? declarations.map(({ value }) => ({ rule: rule ?? "", url, offset: value.start }))
+      : [];
   });
   if (rule === undefined || places.length === 0)
     throw new Error(`which rule is of the kind ${kind}, and where is it asked?`);

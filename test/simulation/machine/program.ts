@@ -1,7 +1,7 @@
 import type * as client from "../../../src/client/client.ts";
 import type * as worker from "../../../src/worker.ts";
 import type { Code } from "../bundle.ts";
-import { complete } from "../not-simulated.ts";
+import { refuseOtherProperties } from "../not-simulated.ts";
 import type { Chance } from "./chance.ts";
 import { currentTask, runAs, type Scheduler } from "./scheduler.ts";
 import { subtle } from "./subtle.ts";
@@ -60,7 +60,7 @@ const noFetch: Fetch = () => {
 };
 
 function globalsOf(scheduler: Scheduler, clock: Clock, chance: Chance, fetch = noFetch): unknown[] {
-  const own: Record<Exclude<(typeof GLOBALS)[number], "globalThis">, unknown> = {
+  const ownGlobals: Record<Exclude<(typeof GLOBALS)[number], "globalThis">, unknown> = {
     Date: dateOf(clock),
     Math: Object.assign(Object.create(Math), { random: () => chance.number() }),
     crypto: cryptoOf(chance),
@@ -69,10 +69,10 @@ function globalsOf(scheduler: Scheduler, clock: Clock, chance: Chance, fetch = n
     fetch,
     AbortSignal: signalOf(scheduler),
   };
-  const hidden = { ...own, ...Object.fromEntries(ABSENT.map((name) => [name, undefined])) };
+  const hidden = { ...ownGlobals, ...Object.fromEntries(ABSENT.map((name) => [name, undefined])) };
   const facade = Object.create(globalThis, Object.getOwnPropertyDescriptors(hidden)) as object;
   // Values that a library keeps in globalThis stay in this process.
-  const globals = { ...own, globalThis: facade };
+  const globals = { ...ownGlobals, globalThis: facade };
   return [...GLOBALS.map((name) => globals[name]), ...ABSENT.map(() => undefined)];
 }
 
@@ -88,7 +88,7 @@ function dateOf(clock: Clock): typeof Date {
 }
 
 const cryptoOf = (chance: Chance) => ({
-  subtle: complete("WebCrypto", subtle),
+  subtle: refuseOtherProperties("WebCrypto", subtle),
   randomUUID: () => chance.uuid(),
   getRandomValues<T extends Uint8Array>(bytes: T): T {
     bytes.set(chance.bytes(bytes.length));

@@ -11,7 +11,7 @@ interface TaskTurn {
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000;
 
 /** Waits until all promises have settled, which is soon because no part of the simulation does real I/O. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const microtasksDone = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
  * Virtual time, and the one queue that decides what happens next. One turn is one step; no time passes between two
@@ -46,10 +46,10 @@ export class Scheduler {
     this.now = turn.at;
     this.steps++;
     turn.run();
-    await settled();
+    await microtasksDone();
     while (this.#atRest.length > 0) {
       for (const run of this.#atRest.splice(0)) run();
-      await settled();
+      await microtasksDone();
     }
     return true;
   }

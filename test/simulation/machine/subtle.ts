@@ -35,19 +35,23 @@ function arrayBufferOf(buffer: Buffer): ArrayBuffer {
   return new Uint8Array(buffer).buffer;
 }
 
-function nameOf(algorithm: Algorithm, known: readonly string[]): string {
+function nameOf(algorithm: Algorithm, knownNames: readonly string[]): string {
   const name = typeof algorithm === "string" ? algorithm : algorithm.name;
-  refuseIf(!known.includes(name), `WebCrypto with ${name}`);
+  refuseIf(!knownNames.includes(name), `WebCrypto with ${name}`);
   return name;
 }
 
 /** The bytes of a key that was imported for a usage. */
 function bytesFor(usage: string, key: SecretKey, algorithm: Algorithm): Buffer {
-  const known = keys.get(key);
-  if (known === undefined || nameOf(algorithm, Object.keys(USAGES)) !== known.name || !known.usages.includes(usage)) {
+  const knownKey = keys.get(key);
+  if (
+    knownKey === undefined ||
+    nameOf(algorithm, Object.keys(USAGES)) !== knownKey.name ||
+    !knownKey.usages.includes(usage)
+  ) {
     throw notSimulated(`${usage}() with a key for something else`);
   }
-  return known.bytes;
+  return knownKey.bytes;
 }
 
 const hmac = (key: Buffer, data: Bytes): Buffer => createHmac("sha256", key).update(bufferOf(data)).digest();

@@ -16,8 +16,8 @@ function whyIgnored(home: HomeModel, siteId: number, session: Session, id: numbe
 
 /** A session, and agents to add to it: any number of them, sometimes of another site or unknown. */
 export function drawJoin({ chance, site, foreignChatIds }: RequestSender): { chatId: number; agentIds: number[] } {
-  const known = chance.happens(0.06) && foreignChatIds.length > 0 ? foreignChatIds : site.chatIds.slice(-6);
-  const chatId = known.length === 0 || chance.happens(0.03) ? 77_000_000 : chance.one(known);
+  const chatIds = chance.happens(0.06) && foreignChatIds.length > 0 ? foreignChatIds : site.chatIds.slice(-6);
+  const chatId = chatIds.length === 0 || chance.happens(0.03) ? 77_000_000 : chance.one(chatIds);
   return { chatId, agentIds: [...chance.some(site.agentIds, 0.4), ...(chance.happens(0.1) ? [777] : [])] };
 }
 
@@ -32,8 +32,8 @@ function ask(asker: RequestSender): Fields {
 const askFor =
   (refusal: string) =>
   (asker: RequestSender): Fields | undefined => {
-    const known = asker.site.refusedSessions.get(refusal) ?? [];
-    return known.length === 0 ? undefined : { ...ask(asker), chat_id: asker.chance.one(known) };
+    const refusedSessions = asker.site.refusedSessions.get(refusal) ?? [];
+    return refusedSessions.length === 0 ? undefined : { ...ask(asker), chat_id: asker.chance.one(refusedSessions) };
   };
 
 const FORBIDS = { status: 409, msg: "当前状态不允许操作" };

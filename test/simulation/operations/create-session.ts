@@ -40,14 +40,14 @@ const openingOf = ({ sender, responsible }: CreateSessionFields) =>
   })[sender];
 
 /** The metadata with its names in order, because their order has no meaning. */
-const sorted = (metadata: object): object =>
+const sortedByName = (metadata: object): object =>
   Object.fromEntries(Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 const rowsOf = (rows: WrittenRow[], name: string): Row[] =>
   rows.filter(({ table }) => table === name).map(({ after }) => after);
 
 /** The stored session in the form of the event: SessionDetail of openapi.json. */
-function shown(rows: WrittenRow[]): object {
+function shownMessages(rows: WrittenRow[]): object {
   const [[session = {}], [customer = {}]] = [rowsOf(rows, "sessions"), rowsOf(rows, "customers")];
   const { id, kind, status, responsible_agent_id, created_at, auto_title, customer_external_id, metadata } = session;
   const plain = Object.values(PLAIN).flatMap(({ columns }) => columns.map((column) => [column, session[column]]));
@@ -100,7 +100,7 @@ const model: OperationModel<CreateSessionFields> = {
       responsible: Number(fzr_uid),
       sender: sender_type as 1 | 2 | 3,
       plain,
-      metadata: metadata === null ? null : sorted(metadata as object),
+      metadata: metadata === null ? null : sortedByName(metadata as object),
     };
   },
 
@@ -147,7 +147,7 @@ const model: OperationModel<CreateSessionFields> = {
     ];
   },
 
-  event: { type: "session.created", data: (_, __, rows) => shown(rows) },
+  event: { type: "session.created", data: (_, __, rows) => shownMessages(rows) },
 
   answer: (chat_id) => ({ chat_id }),
 

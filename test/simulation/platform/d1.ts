@@ -1,4 +1,4 @@
-import { complete, notSimulated, refuseIf, refuseOthers } from "../not-simulated.ts";
+import { notSimulated, refuseIf, refuseOtherProperties, refuseOthers } from "../not-simulated.ts";
 import type { Bound, Cell, Database, StatementResult } from "./database.ts";
 
 /** Carries a call to the other end. It decides when and whether `work` runs there, and whether the answer arrives. */
@@ -61,7 +61,7 @@ interface D1Result {
 }
 
 const statementOf = (...args: ConstructorParameters<typeof SimulatedStatement>): SimulatedStatement =>
-  complete("a statement", new SimulatedStatement(...args));
+  refuseOtherProperties("a statement", new SimulatedStatement(...args));
 
 class SimulatedStatement {
   readonly #send: SendStatements;
@@ -75,7 +75,7 @@ class SimulatedStatement {
   }
 
   bind(...values: unknown[]): SimulatedStatement {
-    return statementOf(this.#send, this.sql, values.map(bindable));
+    return statementOf(this.#send, this.sql, values.map(bindableValue));
   }
 
   async all(): Promise<D1Result> {
@@ -98,7 +98,7 @@ class SimulatedStatement {
 }
 
 /** A bound value as it arrives: it travels as JSON. */
-function bindable(value: unknown): Bound {
+function bindableValue(value: unknown): Bound {
   if (value === null || (typeof value === "string" && value.isWellFormed())) return value;
   if (typeof value === "number" && Number.isFinite(value)) return value + 0;
   if (typeof value === "boolean") return value ? 1 : 0;

@@ -62,7 +62,7 @@ export class Database {
   /** The compiled statements of callers, by their SQL. A new map replaces it when columns may have changed. */
   #compiled = new Map<string, Compiled>();
   /** The compiled statements of this class itself. */
-  #own = new Map<string, StatementSync>();
+  #ownStatements = new Map<string, StatementSync>();
   #watched: string[] = [];
   /** Called right after each commit of a transaction that changed a watched table, with its changes in their order. */
   onCommit: (changes: RowChange[]) => void = () => {};
@@ -141,7 +141,7 @@ export class Database {
     this.#sqlite = open();
     this.#sqlite.deserialize(snapshot);
     this.#compiled = new Map();
-    this.#own = new Map();
+    this.#ownStatements = new Map();
     this.#watched = [];
     this.watch(watched);
   }
@@ -191,10 +191,10 @@ export class Database {
   }
 
   #mine(sql: string): StatementSync {
-    let statement = this.#own.get(sql);
+    let statement = this.#ownStatements.get(sql);
     if (statement === undefined) {
       statement = this.#prepare(sql);
-      this.#own.set(sql, statement);
+      this.#ownStatements.set(sql, statement);
     }
     return statement;
   }

@@ -65,16 +65,16 @@ export class SimulatedKv {
 
   async put(key: string, value: string, options: { expirationTtl?: number; metadata?: object } = {}): Promise<void> {
     const { expirationTtl = Number.POSITIVE_INFINITY, metadata, ...others } = options;
-    const told = metadata === undefined ? undefined : JSON.stringify(metadata);
+    const metadataText = metadata === undefined ? undefined : JSON.stringify(metadata);
     refuseOthers("put()", others);
     refuseIf(typeof value !== "string" || !value.isWellFormed(), "a value that is not well-formed text");
     refuseIf(!(expirationTtl >= LEAST_TTL_SECONDS), `a value that expires in ${expirationTtl} s`);
-    refuseIf(Buffer.byteLength(told ?? "") > MOST_METADATA_BYTES, "metadata that is too long");
+    refuseIf(Buffer.byteLength(metadataText ?? "") > MOST_METADATA_BYTES, "metadata that is too long");
     checkKey(key);
     await this.#carry("put", () => {
       const seconds = Math.floor(this.#now() / 1000);
-      this.#truth.set(key, { value, expiresAt: (seconds + expirationTtl) * 1000, metadata: told });
-      this.#truth.onPut(value, key, told);
+      this.#truth.set(key, { value, expiresAt: (seconds + expirationTtl) * 1000, metadata: metadataText });
+      this.#truth.onPut(value, key, metadataText);
       this.#cached.delete(key);
     });
   }
@@ -104,12 +104,12 @@ export class SimulatedKv {
 
   #read(key: string, cacheTtl: number): string | null {
     const now = this.#now();
-    let known = this.#cached.get(key);
-    if (known === undefined || now >= known.at + cacheTtl * 1000) {
-      known = { entry: this.#truth.get(key), at: now };
-      this.#cached.set(key, known);
+    let cachedEntry = this.#cached.get(key);
+    if (cachedEntry === undefined || now >= cachedEntry.at + cacheTtl * 1000) {
+      cachedEntry = { entry: this.#truth.get(key), at: now };
+      this.#cached.set(key, cachedEntry);
     }
-    const { entry } = known;
+    const { entry } = cachedEntry;
     return entry !== undefined && entry.expiresAt > now ? entry.value : null;
   }
 }

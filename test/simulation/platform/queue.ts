@@ -1,4 +1,4 @@
-import { complete, refuseIf, refuseOthers } from "../not-simulated.ts";
+import { refuseIf, refuseOtherProperties, refuseOthers } from "../not-simulated.ts";
 import { type CarryCall, carryAtOnce } from "./d1.ts";
 
 interface QueuedMessage {
@@ -118,15 +118,15 @@ export class SimulatedBatch {
   readonly queue: string;
   readonly messages: readonly SimulatedMessage[];
   /** Seconds after which messages come again, by their ids. Only the first retry() of a message counts. */
-  readonly #again = new Map<string, number>();
+  readonly #redeliveries = new Map<string, number>();
 
   constructor(queue: string, messages: readonly QueuedMessage[]) {
     this.queue = queue;
     this.messages = messages.map(({ id, body, attempts }) => {
       const retry = ({ delaySeconds = 0 } = {}) => {
-        if (!this.#again.has(id)) this.#again.set(id, delaySeconds);
+        if (!this.#redeliveries.has(id)) this.#redeliveries.set(id, delaySeconds);
       };
-      return complete("a message", { body, attempts, retry });
+      return refuseOtherProperties("a message", { body, attempts, retry });
     });
   }
 
@@ -137,7 +137,7 @@ export class SimulatedBatch {
    * @returns the seconds after which the message comes again; undefined when it does not
    */
   retryDelayOf({ id }: QueuedMessage, isOk: boolean): number | undefined {
-    return this.#again.get(id) ?? (isOk ? undefined : 0);
+    return this.#redeliveries.get(id) ?? (isOk ? undefined : 0);
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { subtle } from "../machine/subtle.ts";
-import { complete, onNotSimulated } from "../not-simulated.ts";
+import { onNotSimulated, refuseOtherProperties } from "../not-simulated.ts";
 import { SimulatedD1 } from "./d1.ts";
 import { Database } from "./database.ts";
 import { KvTruth, SimulatedKv } from "./kv.ts";
@@ -68,7 +68,7 @@ const REFUSED: [what: string, call: () => unknown][] = [
   ["101 messages", () => queue.sendBatch(Array(101).fill({ body: 1, ...json }))],
   ["messages of 128001 bytes", () => queue.send("x".repeat(127_999), json)],
   ["ack of a message", () => (batch.messages[0] as unknown as Message).ack()],
-  ["delete of KV", () => (complete("KV", kv) as unknown as KVNamespace).delete("key")],
+  ["delete of KV", () => (refuseOtherProperties("KV", kv) as unknown as KVNamespace).delete("key")],
   ["WebCrypto with HKDF", () => subtle.importKey("raw", new Uint8Array(32), "HKDF", false, ["deriveKey"])],
   ["WebCrypto with SHA-1", () => subtle.digest("SHA-1", new Uint8Array())],
   ["HMAC with SHA-256 and a key of 0 bytes", () => hmacKey("sign", new Uint8Array())],

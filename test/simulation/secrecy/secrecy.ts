@@ -48,24 +48,24 @@ export class Secrecy {
     const [found] = CONFIDENTIAL.exec(line) ?? OF_WEBHOOKS.exec(line) ?? [];
     if (found !== undefined) this.#violate("no log holds anything confidential", `${found} in: ${line}`, []);
     if (call === undefined || call.wire.method !== "POST" || call.role === "operator") return;
-    const said = JSON.stringify({ ...record, request_id: "", appid: "" });
+    const recordText = JSON.stringify({ ...record, request_id: "", appid: "" });
     for (const text of callersTexts(call.wire)) {
-      if (!said.includes(text)) continue;
-      this.#violate("no log holds a caller's text", `${call.name} ${text}: ${said}`, [call.name]);
+      if (!recordText.includes(text)) continue;
+      this.#violate("no log holds a caller's text", `${call.name} ${text}: ${recordText}`, [call.name]);
     }
   }
 
   /** Checks that changed rows have receivers' words only where they belong. */
   checkRows(call: Call | undefined, changes: readonly RowChange[]): void {
     const about = call === undefined ? [] : [call.name];
-    const said = changes.find(({ table, after }) =>
+    const tellingRow = changes.find(({ table, after }) =>
       Object.entries(after ?? {}).some(
         ([column, value]) => OF_RECEIVERS.test(String(value)) && !(table === "deliveries" && column === "last_error"),
       ),
     );
-    if (said !== undefined) {
+    if (tellingRow !== undefined) {
       const rule = "a receiver's words are stored only in the delivery that they answer";
-      this.#violate(rule, JSON.stringify(said), about);
+      this.#violate(rule, JSON.stringify(tellingRow), about);
     }
     for (const { table, after } of changes) {
       if (table !== "refusals" || after === null) continue;
@@ -77,9 +77,9 @@ export class Secrecy {
 
   /** Checks a text that KV or a queue takes. It may hold sealed secrets and hashes. */
   checkKept(where: string, text: string): void {
-    const said = text.replaceAll(HASHES, "");
-    const [found = [...this.#secrets.values()].find((secret) => said.includes(secret))] =
-      OF_PERSONS.exec(said) ?? CONFIDENTIAL.exec(said) ?? [];
+    const textWithoutHashes = text.replaceAll(HASHES, "");
+    const [found = [...this.#secrets.values()].find((secret) => textWithoutHashes.includes(secret))] =
+      OF_PERSONS.exec(textWithoutHashes) ?? CONFIDENTIAL.exec(textWithoutHashes) ?? [];
     if (found !== undefined) {
       const rule = "neither KV nor a queue ever holds a secret or a person's text";
       this.#violate(rule, `${found} in ${where}: ${text}`, []);
@@ -98,10 +98,10 @@ export class Secrecy {
     if (mismatch(call, answer, { kind: "unsigned" }) !== undefined) return;
     const form = (call.wire.headers["x-chat-signature"] ?? "").replace(/[0-9a-f]/gi, "f");
     const key = `${isolate.settings.errorStatus} ${form}`;
-    const known = this.#refusals.get(key) ?? text;
-    this.#refusals.set(key, known);
-    if (known === text) return;
+    const knownText = this.#refusals.get(key) ?? text;
+    this.#refusals.set(key, knownText);
+    if (knownText === text) return;
     const rule = "an unknown appid, a revoked app and a wrong signature get one and the same answer";
-    this.#violate(rule, `${call.name} was answered ${text}, another ${known}`, [call.name]);
+    this.#violate(rule, `${call.name} was answered ${text}, another ${knownText}`, [call.name]);
   }
 }

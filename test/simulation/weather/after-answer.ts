@@ -39,11 +39,11 @@ export class AfterAnswer {
   checkTrips({ name, role, trips, wire }: Call): void {
     const mayGoOn = role === "cron" || /^\/admin\/homes\/[^/]+\/restored$/.test(wire.path);
     if (trips.length <= (mayGoOn ? MOST_TRIPS_PAID : MOST_TRIPS)) return;
-    const asked = Map.groupBy(trips, ({ to }) => to);
-    const counts = [...asked].map(([to, all]) => `${to} ${all.length} times`).join(", ");
+    const tripsByTarget = Map.groupBy(trips, ({ to }) => to);
+    const counts = [...tripsByTarget].map(([to, all]) => `${to} ${all.length} times`).join(", ");
     this.#violate(
       "an invocation makes no more calls of the platform than the platform allows",
-      `${name} asked ${counts}`,
+      `${name} tripsByTarget ${counts}`,
       [name],
     );
   }

@@ -13,20 +13,20 @@ const RESTORES = 0.3;
 const DEAD_FOR_WEEKS = 0.4;
 
 /** A share that is 0 in some seeds, by default in half of them. */
-const sometimes = (chance: Chance, most: number, share = 0.5): number =>
+const shareOrNone = (chance: Chance, most: number, share = 0.5): number =>
   chance.happens(share) ? chance.number() * most : 0;
 
 /** Draws the shares of sends and messages with each kind of fault of a queue. */
 const drawQueue = (chance: Chance, share: number) => ({
   /** The send fails, and nothing is sent. */
-  lostBefore: sometimes(chance, 0.3, share),
+  lostBefore: shareOrNone(chance, 0.3, share),
   /** The send fails although the message is stored. */
-  lostAfter: sometimes(chance, 0.2, share),
-  slow: sometimes(chance, 0.1, share),
+  lostAfter: shareOrNone(chance, 0.2, share),
+  slow: shareOrNone(chance, 0.1, share),
   /** The message comes up to 90 s late. */
-  late: sometimes(chance, 0.3, share),
+  late: shareOrNone(chance, 0.3, share),
   /** The message comes twice. */
-  doubled: sometimes(chance, 0.3, share),
+  doubled: shareOrNone(chance, 0.3, share),
 });
 
 /**
@@ -50,29 +50,29 @@ export function drawWeather(chance: Chance) {
     /** Shares of D1's calls with each kind of fault. */
     database: {
       /** The call never reaches the database. */
-      lostBefore: sometimes(chance, 0.06, share),
+      lostBefore: shareOrNone(chance, 0.06, share),
       /** The call is executed, and its answer is lost. */
-      lostAfter: sometimes(chance, 0.12, share),
+      lostAfter: shareOrNone(chance, 0.12, share),
       /** Share of lost calls and answers that fail with an error at once. All other lost calls are never answered. */
       saysSo: chance.number(),
       /** The database answers with an error and does nothing. */
-      refused: sometimes(chance, 0.03, share),
+      refused: shareOrNone(chance, 0.03, share),
       /** The call takes up to 15 s: longer than a try, or even longer than the whole request may take. */
-      slow: sometimes(chance, 0.05, share),
+      slow: shareOrNone(chance, 0.05, share),
     },
     kv: {
-      failed: sometimes(chance, 0.2, share),
-      silent: sometimes(chance, 0.1, share),
-      slow: sometimes(chance, 0.3, share),
+      failed: shareOrNone(chance, 0.2, share),
+      silent: shareOrNone(chance, 0.1, share),
+      slow: shareOrNone(chance, 0.3, share),
       /** A put is answered with success and not stored. */
-      putLost: sometimes(chance, 0.3, share),
+      putLost: shareOrNone(chance, 0.3, share),
     },
     /** Share of calls that are cut off at one of their awaits; the isolate lives on. */
-    cutOff: sometimes(chance, 0.15, share),
+    cutOff: shareOrNone(chance, 0.15, share),
     /** Share of requests that the network loses on the way to the Worker or back. */
-    network: sometimes(chance, 0.05, share),
+    network: shareOrNone(chance, 0.05, share),
     /** Share of requests that the network delivers twice. */
-    doubled: sometimes(chance, 0.1, share),
+    doubled: shareOrNone(chance, 0.1, share),
     /** Mean milliseconds between two deaths of an isolate; 0 for none. */
     isolateLife: chance.happens(0.7) ? chance.between(5_000, 120_000) : 0,
     /** Mean milliseconds between two outages of a home; 0 for none. */
@@ -101,12 +101,12 @@ export function drawWeather(chance: Chance) {
     /** Whether homes are restored again and again, while most other actors do nothing. */
     restores: false,
     /** The queue of refused calls may also accept a message and never deliver it. */
-    journal: { ...drawQueue(chance, share), never: sometimes(chance, 0.1, share) },
+    journal: { ...drawQueue(chance, share), never: shareOrNone(chance, 0.1, share) },
     journalBound: chance.happens(0.92),
     /** Mean milliseconds between two stalls of a home; 0 for none. */
     stalls: drawStalls(chance, calm),
     /** Share of D1's calls that fail because their connection was closed; some of them are executed. */
-    disconnected: sometimes(chance, 0.06, share / 2),
+    disconnected: shareOrNone(chance, 0.06, share / 2),
   };
   // A settling makes so many calls that it would hardly ever end while one call in ten fails.
   const { database, kv, ...others } = weather;

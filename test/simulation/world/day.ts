@@ -9,12 +9,12 @@ const LIE_IN_MS = 20_000;
 /** Waits between two acts, and longer while the world is quiet. */
 export async function pause(world: World, chance: Chance, milliseconds: number): Promise<void> {
   await world.sleep(milliseconds);
-  const left = () => world.company.quietUntil - world.scheduler.now;
-  if (left() <= 0) return;
-  if (chance.happens(SLEEPLESS)) return world.sleep(chance.number() * left());
+  const msLeft = () => world.company.quietUntil - world.scheduler.now;
+  if (msLeft() <= 0) return;
+  if (chance.happens(SLEEPLESS)) return world.sleep(chance.number() * msLeft());
   // In a run of weeks, the next rest may have begun when a waiting caller starts again.
-  do await world.sleep(left() + chance.between(0, world.weather.weeks ? LIE_IN_MS : 1_000));
-  while (world.weather.weeks && left() > 0);
+  do await world.sleep(msLeft() + chance.between(0, world.weather.weeks ? LIE_IN_MS : 1_000));
+  while (world.weather.weeks && msLeft() > 0);
 }
 
 /** Lets everybody rest for so long. */

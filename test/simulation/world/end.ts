@@ -26,7 +26,7 @@ const LAST_ATTEMPT_MS = 36 * HOUR;
 /**
  * Begins the end of the run: no actor begins anything new, and nothing fails except the receivers that never get well.
  */
-export function calm(world: World): void {
+export function calmTheWorld(world: World): void {
   world.closing = true;
   world.cloud.rough = false;
   world.checker.deliveries.liveness.calms(world.clock);

@@ -26,7 +26,7 @@ export interface OnItsWay {
 interface ListenerCost {
   fits: (trip: OnItsWay) => boolean;
   keepsAll: boolean;
-  kept: (() => void)[];
+  keptTrips: (() => void)[];
   caught: () => void;
 }
 
@@ -83,20 +83,22 @@ export class Moments {
    */
   keep(fits: (trip: OnItsWay) => boolean, keepsAll = false): { caught: Promise<void>; letGo: () => void } {
     const { promise: caught, resolve } = Promise.withResolvers<void>();
-    const toll: ListenerCost = { fits, keepsAll, kept: [], caught: resolve };
+    const toll: ListenerCost = { fits, keepsAll, keptTrips: [], caught: resolve };
     this.#tolls.add(toll);
     const letGo = () => {
       this.#tolls.delete(toll);
-      for (const go of toll.kept.splice(0)) go();
+      for (const go of toll.keptTrips.splice(0)) go();
     };
     return { caught, letGo };
   }
 
   /** Lets a trip go on at once, unless an actor holds it. @returns whether it goes on */
   pass(trip: OnItsWay, go: () => void): boolean {
-    const toll = [...this.#tolls].find(({ fits, kept, keepsAll }) => (keepsAll || kept.length === 0) && fits(trip));
+    const toll = [...this.#tolls].find(
+      ({ fits, keptTrips, keepsAll }) => (keepsAll || keptTrips.length === 0) && fits(trip),
+    );
     if (toll === undefined) go();
-    else toll.kept.push(go);
+    else toll.keptTrips.push(go);
     toll?.caught();
     return toll === undefined;
   }
@@ -110,7 +112,7 @@ const MOST_STEPS = 5;
 /** Makes a gate that lets one query at a time go to D1, in a random order. So each order of transactions can happen. */
 export function oneAtATime({ scheduler }: World, chance: Chance): (call: Call) => Promise<void> {
   const waiting = new Map<Call, () => void>();
-  const known = new Set<Call>();
+  const knownCalls = new Set<Call>();
   let [turn, steps]: [Call | undefined, number] = [undefined, 0];
   const next = () => {
     const goesOn = turn !== undefined && waiting.has(turn) && steps > 0;
@@ -123,8 +125,8 @@ export function oneAtATime({ scheduler }: World, chance: Chance): (call: Call) =
   return (call) =>
     new Promise((resolve) => {
       if (waiting.size === 0) scheduler.after(NEXT_MS, next);
-      if (!known.has(call)) steps = 0;
-      known.add(call);
+      if (!knownCalls.has(call)) steps = 0;
+      knownCalls.add(call);
       waiting.set(call, resolve);
     });
 }

@@ -6,7 +6,7 @@ import { sendWhenOpen, useOldKeys, useOldRanstrs } from "../callers/acts/used-ag
 import { crossTheWorker } from "../deliveries/acts/crossings.ts";
 import { meetAttempts } from "../deliveries/acts/in-flight.ts";
 import { changeReceivers } from "../deliveries/acts/receivers-day.ts";
-import { rush } from "../deliveries/acts/rush.ts";
+import { rushOfCalls } from "../deliveries/acts/rush.ts";
 import { silenceSites } from "../deliveries/acts/silences.ts";
 import { keepWebhooks } from "../deliveries/acts/webhook-day.ts";
 import { keepCustomers } from "../erasure/acts/customer-keeper.ts";
@@ -45,7 +45,7 @@ export function startEvents(world: World): void {
   if (world.weather.events > 0 && chance.happens(0.7)) meetAttempts(world);
   if (world.weather.events > 0 && chance.happens(0.5)) world.start(() => crossTheWorker(world));
   if (world.weather.events > 0 && chance.happens(0.5)) world.start(() => silenceSites(world));
-  if (world.weather.events > 0 && chance.happens(0.6)) world.start(() => rush(world));
+  if (world.weather.events > 0 && chance.happens(0.6)) world.start(() => rushOfCalls(world));
   if (chance.happens(0.8)) world.start(() => keepCustomers(world));
   if (chance.happens(0.8)) world.start(() => keepSites(world));
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => deleteWebhookByHand(world));
@@ -75,7 +75,7 @@ export function watchRecords(world: World): void {
   checker.model.mayKvLose = kvBound && kv.putLost > 0;
   checker.model.isKvBound = kvBound;
   checker.model.knownUntil = knownUntilOf(world);
-  nonces.onPut = (...kept) => checker.secrecy.checkKept("KV", kept.join("\n"));
+  nonces.onPut = (...keyAndValue) => checker.secrecy.checkKept("KV", keyAndValue.join("\n"));
   credentials.onPut = (value, key, metadata) => {
     checker.secrecy.checkKept("KV", [key, value, metadata].join("\n"));
     if (key.startsWith("app:")) records.put(value);
@@ -106,11 +106,11 @@ function knownUntilOf({ cloud: { credentials, homes }, company }: World) {
   return (home: string, siteId: number, id: string) => {
     const rows = (at: string, table: string) => homes.get(at)?.database.rows(table) ?? [];
     const keys = [...credentials].filter(([key]) => key.startsWith(`erasures:${home}:${siteId}:${id}`));
-    const kept = [...company.receipts].map((json) => JSON.parse(json) as Record<string, unknown>);
+    const keptReceipts = [...company.receipts].map((json) => JSON.parse(json) as Record<string, unknown>);
     const all: unknown[] = [
       ...rows(home, "erasures").flatMap((row) => (row.id === id ? [row.until] : [])),
       ...rows("main", "erasure_receipts").flatMap((row) => (row.erasure_id === id ? [row.until] : [])),
-      ...kept.flatMap((receipt) => (receipt.erasure_id === id ? [receipt.highest_chat_id] : [])),
+      ...keptReceipts.flatMap((receipt) => (receipt.erasure_id === id ? [receipt.highest_chat_id] : [])),
       ...keys.map(([, { metadata }]) => (JSON.parse(metadata ?? "{}") as { until?: number }).until ?? 0),
     ];
     return Math.max(0, ...all.map(Number));

@@ -91,10 +91,12 @@ describe("a new home", () => {
     expect(await deploy("--close", "apac")).toMatchObject({ exitCode: 0, stderr: "" });
     const home = apac();
     if (home !== undefined) home.fault = "The home is out of order.";
-    const again = await deploy();
-    expect(again.exitCode).toBe(0);
-    expect(again.stderr).toContain("Home apac (HOME_APAC) could not be migrated. It is closed");
-    expect(again.stdout).toContain("Home apac is closed: its sites answer 503 until npm run deploy -- --open apac.");
+    const secondAnswer = await deploy();
+    expect(secondAnswer.exitCode).toBe(0);
+    expect(secondAnswer.stderr).toContain("Home apac (HOME_APAC) could not be migrated. It is closed");
+    expect(secondAnswer.stdout).toContain(
+      "Home apac is closed: its sites answer 503 until npm run deploy -- --open apac.",
+    );
     expect(serving()).toEqual({ apac: apac()?.uuid, list: undefined, closed: ["CLOSED_APAC"] });
     expect(fake.unknown).toEqual([]);
   });

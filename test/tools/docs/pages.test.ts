@@ -11,7 +11,7 @@ import { withTables } from "../../../src/tools/docs/tables.ts";
 import { textsOf } from "../../../src/tools/docs/texts.ts";
 import docsChinese from "../../../src/tools/docs/zh.json";
 import { FAILURES } from "../../../src/tools/openapi/failures.ts";
-import { CHINESE, FILES, openapi, read, site } from "./site.ts";
+import { CHINESE, FILES, openapi, readPage, site } from "./site.ts";
 
 const ENGLISH = site("en");
 const SITE = { en: ENGLISH, zh: site("zh") };
@@ -45,7 +45,7 @@ describe("the pages of /docs", () => {
       ...ADMIN_CALLS.map(({ id }) => id),
     ];
     expect(calls.filter((name) => !paths.includes(`reference/${name}`))).toEqual([]);
-    for (const { file } of PROGRAMS) expect(read(`src/client/examples/${file}`)).not.toBe("");
+    for (const { file } of PROGRAMS) expect(readPage(`src/client/examples/${file}`)).not.toBe("");
   });
 
   it("no link of a page leads to a missing page or heading", () => {
@@ -100,7 +100,7 @@ describe("the pages of /docs", () => {
     const tables = textsOf("zh", CHINESE);
     for (const { chinese } of SOURCES) {
       if (chinese !== undefined)
-        withTables(read(chinese), { texts: tables, openapi, numbers: {}, readPage: read, up: "" });
+        withTables(readPage(chinese), { texts: tables, openapi, numbers: {}, readPage, up: "" });
     }
     const asked = new Set([...SITE.zh.texts.usedTexts, ...tables.usedTexts]);
     const grammar = /^\{0\}|^at (?:most|least) |^number$|^array$/;

@@ -20,7 +20,7 @@ const TEXTS = Object.fromEntries(
 );
 
 /** The text of a file of the repository. @throws Error when no page is made from it */
-export function read(path: string): string {
+export function readPage(path: string): string {
   const text = TEXTS[path];
   if (text === undefined) throw new Error(`there is no ${path}`);
   return text;
@@ -35,7 +35,13 @@ export const CHINESE: Record<string, string> = { ...consoleChinese, ...ADMIN_CHI
 /** Makes the site in one language as the build does: its pages, its places for the search, and its files with frames. */
 export function site(language: Language, chinese = CHINESE) {
   const check = { en: "/docs/check/check.js", zh: "/docs/zh/check/check.js" };
-  const input = { read, headings: headingsBy(read), openapi, chinese, repository: "https://example.com/repository" };
+  const input = {
+    read: readPage,
+    headings: headingsBy(readPage),
+    openapi,
+    chinese,
+    repository: "https://example.com/repository",
+  };
   const made = sitePages(language, input, { search: "/docs/assets/search.js", check, index: () => "/index.json" });
   return {
     ...made,

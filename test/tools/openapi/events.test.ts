@@ -8,7 +8,7 @@ import { call } from "../../support/admin-calls.ts";
 import { DeliveringWorker } from "../../support/deliveries.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { SIGNED_ROUTES } from "../../support/signed-routes.ts";
-import { added, eventStore, keepingQueue } from "../../support/webhook-store.ts";
+import { addWebhook, eventStore, keepingQueue } from "../../support/webhook-store.ts";
 import { World } from "../../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -88,7 +88,7 @@ describe("the webhooks of openapi.json", () => {
 
   it("the webhooks of openapi.json have the fields of the events of calls and of the ping, in order", async () => {
     const world = await World.create();
-    const { id } = await added(world);
+    const { id } = await addWebhook(world);
     for (const { operation, acceptable } of SIGNED_ROUTES) {
       expect((await world.send(operation, await acceptable(world))).status).toBe(200);
     }

@@ -11,7 +11,7 @@ import { pathOf, prepared } from "../../../support/admin-calls.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
 import type { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
-import { unfinish } from "../../../support/new-site.ts";
+import { unfinishSite } from "../../../support/new-site.ts";
 import { endSite } from "../../../support/site-end.ts";
 import { World } from "../../../support/world.ts";
 
@@ -77,7 +77,7 @@ const LOOKS: Record<string, (world: World) => Promise<unknown>> = {
   },
   "without its app": ({ home, appid }) =>
     databaseOf(home).prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run(),
-  unfinished: unfinish,
+  unfinished: unfinishSite,
 };
 
 describe("the pages of each role", () => {

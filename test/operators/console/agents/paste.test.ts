@@ -29,8 +29,8 @@ describe("a pasted list of agents", () => {
     expect(page.value("The wrong lines").split("\r\n")).toEqual(["x7,Person 6", "118", "100,Twice"]);
     expect(await added()).toEqual([]);
     const fixed = "106,Person 6\r\n118,Person 18\r\n132,Person 32";
-    const done = await visitor.press(page, "Add all", { "The wrong lines": fixed });
-    expect(done.notices).toEqual(["50 agents were added."]);
+    const donePage = await visitor.press(page, "Add all", { "The wrong lines": fixed });
+    expect(donePage.notices).toEqual(["50 agents were added."]);
     expect((await added()).map(([id]) => id)).toEqual(Array.from({ length: 50 }, (_, i) => 100 + i));
     expect((await world.operated()).audit.filter(({ action }) => action === "agent.added")).toHaveLength(1);
   });
@@ -38,14 +38,17 @@ describe("a pasted list of agents", () => {
   it("a corrected list of agents shows only the lines still wrong, and deleted lines are left out", async () => {
     const { visitor, paste, added } = await start();
     const page = await paste("10,Ana\r\nx,Ben\r\ny,Cem");
-    const again = await visitor.press(page, "Add all", { "The wrong lines": "12,Ben\r\n10,Cem" });
-    expect(again.status).toBe(400);
-    expect(again.text).toContain("Right lines: 2. Wrong lines: 1.");
-    expect(again.html).toContain("<li>Line 2 <code>10,Cem</code>: The id stands on an earlier line too.</li>");
-    expect([again.value("The wrong lines"), again.value("They are added too")]).toEqual(["10,Cem", "10,Ana\r\n12,Ben"]);
+    const pageAgain = await visitor.press(page, "Add all", { "The wrong lines": "12,Ben\r\n10,Cem" });
+    expect(pageAgain.status).toBe(400);
+    expect(pageAgain.text).toContain("Right lines: 2. Wrong lines: 1.");
+    expect(pageAgain.html).toContain("<li>Line 2 <code>10,Cem</code>: The id stands on an earlier line too.</li>");
+    expect([pageAgain.value("The wrong lines"), pageAgain.value("They are added too")]).toEqual([
+      "10,Cem",
+      "10,Ana\r\n12,Ben",
+    ]);
     expect(await added()).toEqual([]);
-    const done = await visitor.press(again, "Add all", { "The wrong lines": "" });
-    expect(done.notices).toEqual(["2 agents were added."]);
+    const donePage = await visitor.press(pageAgain, "Add all", { "The wrong lines": "" });
+    expect(donePage.notices).toEqual(["2 agents were added."]);
     expect(await added()).toEqual([
       [10, "Ana"],
       [12, "Ben"],
@@ -56,9 +59,9 @@ describe("a pasted list of agents", () => {
     const { world, visitor, paste, added } = await start();
     const page = await paste("10,Ana\r\nx,Ben");
     await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id: 10, name: "Earlier" });
-    const again = await visitor.press(page, "Add all", { "The wrong lines": "11,Ben" });
-    expect(again.html).toContain("<li><code>10,Ana</code>: The site has an agent of this id.</li>");
-    expect(again.value("They are added too")).toBe("11,Ben");
+    const pageAgain = await visitor.press(page, "Add all", { "The wrong lines": "11,Ben" });
+    expect(pageAgain.html).toContain("<li><code>10,Ana</code>: The site has an agent of this id.</li>");
+    expect(pageAgain.value("They are added too")).toBe("11,Ben");
     expect(await added()).toEqual([[10, "Earlier"]]);
   });
 

@@ -58,12 +58,12 @@ describe("the program on an app's page", () => {
 
   it("the program below a new secret does not contain it, and another programming language keeps the secret shown", async () => {
     const { visitor, site } = await start();
-    const made = await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: "Shop" });
-    const secret = made.code("secret");
+    const madePage = await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: "Shop" });
+    const secret = madePage.code("secret");
     expect(secret).toMatch(/^[0-9a-f]{64}$/);
-    const appid = made.code("appid");
-    expect(made.code("commands")).toContain(`APPID=${appid}`);
-    const go = await visitor.open(made.link("Go").replace(/#.*/, ""));
+    const appid = madePage.code("appid");
+    expect(madePage.code("commands")).toContain(`APPID=${appid}`);
+    const go = await visitor.open(madePage.link("Go").replace(/#.*/, ""));
     expect(go.code("secret")).toBe(secret);
     expect(go.code("source")).toContain("package main");
     expect(go.html.split(secret)).toHaveLength(2);

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { auditOf } from "../../../support/audit-of.ts";
-import { closing } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { World } from "../../../support/world.ts";
@@ -38,19 +38,19 @@ describe("an appid reserved for a site without an app", () => {
     const page = await visitor.open(`${apps}/${appid}`);
     const question = await visitor.open(page.link("Release the appid…"));
     expect([question.heading, await routeOf(appid)]).toEqual(["Release this appid?", expect.any(Number)]);
-    const done = await visitor.press(question, "Release the appid");
-    expect([done.path.split("?")[0], done.notices]).toEqual([apps, ["The appid was released."]]);
+    const donePage = await visitor.press(question, "Release the appid");
+    expect([donePage.path.split("?")[0], donePage.notices]).toEqual([apps, ["The appid was released."]]);
     expect(await routeOf(appid)).toBeNull();
     expect((await auditOf(appid)).map(({ action }) => action)).toEqual(["app.routed", "app.released"]);
-    const again = await visitor.press(question, "Release the appid");
-    expect([again.notices, (await auditOf(appid)).length]).toEqual([["The appid was released."], 2]);
+    const pageAgain = await visitor.press(question, "Release the appid");
+    expect([pageAgain.notices, (await auditOf(appid)).length]).toEqual([["The appid was released."], 2]);
     expect((await visitor.open(`${apps}/${appid}`)).status).toBe(404);
   });
 
   it("an appid without an app gets its app from its own page", async () => {
     const { world, visitor, apps, appid } = await start();
-    const made = await visitor.press(await visitor.open(`${apps}/${appid}`), "Issue app", { Name: "Shop" });
-    expect([made.status, made.path.split("?")[0]]).toEqual([200, `${apps}/${appid}/secret`]);
+    const madePage = await visitor.press(await visitor.open(`${apps}/${appid}`), "Issue app", { Name: "Shop" });
+    expect([madePage.status, madePage.path.split("?")[0]]).toEqual([200, `${apps}/${appid}/secret`]);
     expect((await world.operated()).apps.map((app) => app.appid)).toContain(appid);
   });
 
@@ -69,7 +69,7 @@ describe("an appid reserved for a site without an app", () => {
 
   it("an appid cannot be released while its home is closed", async () => {
     const { world, visitor, apps, appid } = await start();
-    const closed = visitor.through(world.anotherIsolate(closing("apac")));
+    const closed = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
     const page = await closed.open(`${apps}/${appid}`);
     expect(page.text).toContain("The appid can be released as soon as no home of it is closed.");
     expect(page.text).not.toContain("Release the appid…");

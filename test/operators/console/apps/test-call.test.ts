@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { closing } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closing.ts";
 import { start } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { replacing } from "../../../support/replacing.ts";
@@ -91,7 +91,7 @@ describe("a test call", () => {
   it("a test call shows no more than a caller would learn", async () => {
     const { world, visitor, app } = await start();
     const page = await visitor.open(`${app}/test`);
-    const closed = visitor.through(world.anotherIsolate(closing("apac")));
+    const closed = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
     const result = await closed.press(page, "Send a test call", { "Responsible agent": "1" });
     expect(result.text).toContain("It was refused, and no session was opened. The home was closed. Open it:");
   });
@@ -134,10 +134,10 @@ describe("a test call", () => {
 
   it("a forged link shows no result of a test call", async () => {
     const { visitor, app } = await start();
-    const made = await visitor.press(await visitor.open(`${app}/test`), "Send a test call", {
+    const madePage = await visitor.press(await visitor.open(`${app}/test`), "Send a test call", {
       "Responsible agent": "1",
     });
-    const forged = new URL(made.path, "https://worker");
+    const forged = new URL(madePage.path, "https://worker");
     forged.searchParams.set("result", (forged.searchParams.get("result") ?? "").replace("200", "201"));
     expect((await visitor.open(forged.pathname + forged.search)).path).toBe(app);
     expect((await visitor.open(`${app}/test/result`)).path).toBe(app);

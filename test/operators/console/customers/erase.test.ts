@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { closing } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closing.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { ADMIN_TOKEN, NOW } from "../../../support/world.ts";
@@ -40,30 +40,30 @@ describe("erasing a customer", () => {
     expect([unticked.status, unticked.error("Nobody can undo this")]).toEqual([400, "Tick it: this cannot be undone."]);
     expect([await world.stored(), await audited(world)]).toEqual([before, []]);
 
-    const done = await visitor.press(unticked, "Erase now", SURE);
-    expect([done.status, done.heading]).toEqual([200, "A customer's data was erased"]);
-    expect(done.notices).toEqual(["It is done", "Not told: 1 of 2 receivers"]);
+    const donePage = await visitor.press(unticked, "Erase now", SURE);
+    expect([donePage.status, donePage.heading]).toEqual([200, "A customer's data was erased"]);
+    expect(donePage.notices).toEqual(["It is done", "Not told: 1 of 2 receivers"]);
     const terms = ["Sessions", "Messages", "Participants", "What events said", "Deliveries called off"];
-    expect(terms.map((term) => done.fact(term))).toEqual(["2", "2", "2", "2", "3"]);
-    expect(done.rows).toEqual(
+    expect(terms.map((term) => donePage.fact(term))).toEqual(["2", "2", "2", "2", "3"]);
+    expect(donePage.rows).toEqual(
       expect.arrayContaining([
         ["https://told.example.com/", "0", "0", "Yes"],
         ["https://untold.example.com/", "1", "0", "No"],
       ]),
     );
-    expect(done.link("https://untold.example.com/")).toBe(`/console/sites/${world.siteId}/webhooks/${untold.id}`);
-    expect(done.link("https://told.example.com/")).toContain(toldWebhook.id);
-    expect(done.html).toContain(iso(NOW + 30 * DAY));
-    expect(done.html).toContain(iso(NOW + DAY));
-    expect(done.text).not.toContain("Receipts");
+    expect(donePage.link("https://untold.example.com/")).toBe(`/console/sites/${world.siteId}/webhooks/${untold.id}`);
+    expect(donePage.link("https://told.example.com/")).toContain(toldWebhook.id);
+    expect(donePage.html).toContain(iso(NOW + 30 * DAY));
+    expect(donePage.html).toContain(iso(NOW + DAY));
+    expect(donePage.text).not.toContain("Receipts");
 
     const after = await world.stored();
     expect(after.sessions.map(({ id }) => id)).toEqual([other]);
     expect(after.customers.map(({ external_id }) => external_id)).toEqual(["other"]);
     const [begun, erased] = await audited(world);
     expect([begun?.[0], erased?.[0]]).toEqual(["customer.erasure_begun", "customer.erased"]);
-    expect(done.path).toBe(`${path}/erasures/${begun?.[1]}`);
-    expect(done.text).toContain(`Id of the erasure ${begun?.[1]}`);
+    expect(donePage.path).toBe(`${path}/erasures/${begun?.[1]}`);
+    expect(donePage.text).toContain(`Id of the erasure ${begun?.[1]}`);
   });
 });
 
@@ -84,15 +84,19 @@ describe("an erasure of several steps", () => {
       "many",
     ]);
     expect((await world.stored()).sessions).toHaveLength(120);
-    const done = await visitor.press(begun, "Go on erasing");
-    expect([done.path, done.notices, done.fact("Sessions")]).toEqual([begun.path, ["It is done"], "370"]);
-    expect(done.text).not.toContain("many");
+    const donePage = await visitor.press(begun, "Go on erasing");
+    expect([donePage.path, donePage.notices, donePage.fact("Sessions")]).toEqual([begun.path, ["It is done"], "370"]);
+    expect(donePage.text).not.toContain("many");
     expect((await world.stored()).customers).toEqual([]);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
 
     // The form of the old page is sent again.
-    const again = await visitor.press(begun, "Go on erasing");
-    expect([again.path, again.notices, again.fact("Sessions")]).toEqual([begun.path, ["It is done"], "370"]);
+    const pageAgain = await visitor.press(begun, "Go on erasing");
+    expect([pageAgain.path, pageAgain.notices, pageAgain.fact("Sessions")]).toEqual([
+      begun.path,
+      ["It is done"],
+      "370",
+    ]);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
   });
 
@@ -151,11 +155,11 @@ describe("a form that erases", () => {
     await world.chatId({ sbs: "mei" });
     const page = await findCustomerPage(visitor, path, "mei");
     const askPage = await visitor.press(page, "Erase this customer…");
-    const done = await visitor.press(askPage, "Erase now", SURE);
+    const donePage = await visitor.press(askPage, "Erase now", SURE);
     const gone = await visitor.press(await findCustomerPage(visitor, path, "mei"), "Look for an erasure");
-    expect([gone.status, gone.path, gone.heading]).toEqual([200, done.path, "A customer's data was erased"]);
+    expect([gone.status, gone.path, gone.heading]).toEqual([200, donePage.path, "A customer's data was erased"]);
     // The customer's page that was opened before the erasure.
-    expect((await visitor.press(page, "Erase this customer…")).path).toBe(done.path);
+    expect((await visitor.press(page, "Erase this customer…")).path).toBe(donePage.path);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
     const handedOver = await visitor.press(page, "Hand over as a file");
     expect([handedOver.status, handedOver.error("Customer id (sbs)")]).toEqual([
@@ -192,7 +196,7 @@ describe("an erasure that cannot be done now", () => {
     await world.chatId({ sbs: "mei" });
     const askPage = await askedToErase(visitor, path, "mei");
     const before = await world.stored();
-    const other = visitor.through(world.anotherIsolate(closing("apac")));
+    const other = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
     const page = await other.press(askPage, "Erase now", SURE);
     expect([page.status, page.heading, page.headers.get("retry-after")]).toEqual([
       503,
@@ -200,17 +204,17 @@ describe("an erasure that cannot be done now", () => {
       expect.any(String),
     ]);
     expect([await world.stored(), await audited(world)]).toEqual([before, []]);
-    const again = await askedToErase(visitor, path, "mei");
-    expect((await visitor.press(again, "Erase now", SURE)).notices).toEqual(["It is done"]);
+    const pageAgain = await askedToErase(visitor, path, "mei");
+    expect((await visitor.press(pageAgain, "Erase now", SURE)).notices).toEqual(["It is done"]);
   });
 
   it("the page of an erasure is 404 for an unknown id or another site's erasure", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
     const askPage = await askedToErase(visitor, path, "mei");
-    const { path: done } = await visitor.press(askPage, "Erase now", SURE);
+    const { path: donePage } = await visitor.press(askPage, "Erase now", SURE);
     const { path: elsewhere } = await start();
-    const other = done.replace(path, elsewhere);
+    const other = donePage.replace(path, elsewhere);
     for (const address of [other, `${path}/erasures/none`, `${path}/erasures/%27`]) {
       expect([address, (await visitor.get(address)).status]).toEqual([address, 404]);
       const form = askPage.value("form");
@@ -232,8 +236,8 @@ describe("a deployment without KV", () => {
       { erasure_id: id, site_id: world.siteId, hash: expect.any(String), highest_chat_id: chatId, chat_ids: [chatId] },
     ]);
     expect(begun.text).toContain("Receipts to keep for 31 days");
-    const done = await visitor.press(begun, "I have kept them: erase now");
-    expect([done.notices, done.text.includes("Receipts to keep for 31 days")]).toEqual([["It is done"], true]);
+    const donePage = await visitor.press(begun, "I have kept them: erase now");
+    expect([donePage.notices, donePage.text.includes("Receipts to keep for 31 days")]).toEqual([["It is done"], true]);
     expect((await world.stored()).sessions).toEqual([]);
     expect(
       (await env.DB.prepare("SELECT * FROM customers WHERE site_id = ?").bind(world.siteId).all()).results,

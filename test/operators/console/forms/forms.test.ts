@@ -23,8 +23,8 @@ describe("a form that is sent again", () => {
     const first = await visitor.submit(form, "Issue app", { Name: "Shop" });
     expect(first.status).toBe(303);
     for (let i = 0; i < 2; i++) {
-      const again = await visitor.submit(form, "Issue app", { Name: "Shop" });
-      expect([again.status, again.headers.get("location")]).toEqual([303, first.headers.get("location")]);
+      const pageAgain = await visitor.submit(form, "Issue app", { Name: "Shop" });
+      expect([pageAgain.status, pageAgain.headers.get("location")]).toEqual([303, first.headers.get("location")]);
     }
     const { apps, audit } = await world.operated();
     expect(apps).toHaveLength(before.apps.length + 1);
@@ -66,8 +66,8 @@ describe("a form that is sent again", () => {
   it("a repeated form creates one site, and does not enable an agent that was disabled since", async () => {
     const { world, visitor, site } = await start("main");
     const sites = await visitor.open("/console");
-    const made = async () => (await visitor.press(sites, "Create site", { Name: `Twice ${world.siteId}` })).path;
-    expect(await made()).toBe(await made());
+    const madePage = async () => (await visitor.press(sites, "Create site", { Name: `Twice ${world.siteId}` })).path;
+    expect(await madePage()).toBe(await madePage());
     const agents = await visitor.open(`${site}/agents`);
     await visitor.submit(agents, "Enable Agent 4");
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/4`, { status: "disabled" });
@@ -88,8 +88,8 @@ describe("a form that is sent again", () => {
       const { apps } = await world.operated();
       expect(apps).toHaveLength(fault === "after" ? 2 : 1);
       withoutPauses();
-      const again = await visitor.press(form, "Issue app", { Name: "Shop" });
-      expect([again.path.split("?")[0], again.notices]).toEqual([`${site}/apps`, [NOT_KNOWN]]);
+      const pageAgain = await visitor.press(form, "Issue app", { Name: "Shop" });
+      expect([pageAgain.path.split("?")[0], pageAgain.notices]).toEqual([`${site}/apps`, [NOT_KNOWN]]);
       expect((await world.operated()).apps).toEqual(apps);
     },
   );

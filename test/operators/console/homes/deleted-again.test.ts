@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { closing } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { patchSite, pruneAll } from "../../../support/site-end.ts";
-import { bookmark } from "../../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../../support/time-travel.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 /** Reconciling a home that was restored to a time before a site was deleted. */
@@ -18,7 +18,7 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
   await world.chatId();
   await patchSite(world, { status: "closed" });
   const visitor = await ConsoleVisitor.signedIn(world);
-  const restore = await bookmark(databaseOf(home));
+  const restore = await bookmarkDatabase(databaseOf(home));
   const site = `/console/sites/${world.siteId}`;
   const begun = await visitor.press(await visitor.open(`${site}/delete`), "Delete this site now", {
     "The site's name": "Site",
@@ -27,7 +27,7 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
   expect((await world.stored()).sessions).toEqual([]);
   await restore();
   expect((await world.stored()).sessions).toHaveLength(1);
-  const closed = visitor.through(world.anotherIsolate(closing(home)));
+  const closed = visitor.through(world.anotherIsolate(closedHomeVars(home)));
   const form = await closed.open(`/console/homes/${home}/restored`);
   return { world, closed, site, asked: await closed.press(form, "Go on…"), receipt: begun.code("receipt") };
 }
@@ -35,14 +35,14 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
 describe("a restored home", () => {
   it("reconciling a home in the console deletes ended sites again, and shows how many", async () => {
     const { world, closed, asked, site } = await restored("apac");
-    const done = await closed.press(asked, LIFT);
-    expect(done.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
-    expect(done.text).toContain("Sites deleted again 1");
+    const donePage = await closed.press(asked, LIFT);
+    expect(donePage.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
+    expect(donePage.text).toContain("Sites deleted again 1");
     await pruneAll(NOW);
     expect((await world.stored()).sessions).toEqual([]);
     expect((await closed.open(site)).notices).toContain("This site is deleted");
-    const again = await closed.press(await closed.open(asked.path), LIFT);
-    expect(again.text).not.toContain("Sites deleted again");
+    const pageAgain = await closed.press(await closed.open(asked.path), LIFT);
+    expect(pageAgain.text).not.toContain("Sites deleted again");
   });
 });
 
@@ -59,8 +59,8 @@ describe("a restored main without KV", () => {
     const cut = await closed.press(asked, LIFT, { [RECEIPTS]: receipt.replace(/"site_id":\d+/, '"site_id":0') });
     expect(cut.error(RECEIPTS)).toBe("Number 1 is not as it was shown: site_id");
     expect((await world.stored()).sessions).toHaveLength(1);
-    const done = await closed.press(asked, LIFT, { [RECEIPTS]: receipt });
-    expect([done.status, done.text.includes("Sites deleted again 1")]).toEqual([200, true]);
+    const donePage = await closed.press(asked, LIFT, { [RECEIPTS]: receipt });
+    expect([donePage.status, donePage.text.includes("Sites deleted again 1")]).toEqual([200, true]);
     await pruneAll(NOW);
     expect((await world.stored()).sessions).toEqual([]);
     const status = await env.DB.prepare("SELECT status FROM sites WHERE id = ?").bind(world.siteId).first("status");

@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { closing } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { replacing } from "../../../support/replacing.ts";
-import { bookmark } from "../../../support/time-travel.ts";
+import { bookmarkDatabase } from "../../../support/time-travel.ts";
 import { World } from "../../../support/world.ts";
 import { askedToErase } from "../customers/customers-world.ts";
 
@@ -36,7 +36,7 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
   await world.chatId({ sbs: "mei" });
   await world.chatId({ sbs: "other" });
   const visitor = await ConsoleVisitor.signedIn(world);
-  const restore = await bookmark(databaseOf(home));
+  const restore = await bookmarkDatabase(databaseOf(home));
   const path = `/console/sites/${world.siteId}/customers`;
   const askPage = await askedToErase(visitor, path, "mei");
   const begun = await visitor.press(askPage, "Erase now", { "Nobody can undo this": "on" });
@@ -45,7 +45,7 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
   expect(await customersOf(world)).toEqual(["other"]);
   await restore();
   expect(await customersOf(world)).toEqual(["mei", "other"]);
-  const closed = visitor.through(world.anotherIsolate(closing(home)));
+  const closed = visitor.through(world.anotherIsolate(closedHomeVars(home)));
   const form = await closed.open(`/console/homes/${home}/restored`);
   return { world, visitor, closed, form, receipts };
 }
@@ -56,18 +56,18 @@ describe("a restored home", () => {
     expect(form.text).toContain("customers who were erased are erased again");
     const askPage = await closed.press(form, "Go on…");
     expect(askPage.text).toContain("Receipts from before KV was bound…");
-    const done = await closed.press(askPage, LIFT);
-    expect(done.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
-    expect(done.text).toContain("Customers erased again 1");
+    const donePage = await closed.press(askPage, LIFT);
+    expect(donePage.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
+    expect(donePage.text).toContain("Customers erased again 1");
     expect(await customersOf(world)).toEqual(["other"]);
-    const again = await closed.press(await closed.open(askPage.path), LIFT);
-    expect(again.text).toContain("Customers erased again 0");
+    const pageAgain = await closed.press(await closed.open(askPage.path), LIFT);
+    expect(pageAgain.text).toContain("Customers erased again 0");
   });
 
   it("the console warns against opening a home while erasures are left, and links to the form again", async () => {
     const { world, closed, form } = await restored("apac");
     const askPage = await closed.press(form, "Go on…");
-    const late = closed.through(world.anotherIsolate({ ...closing("apac"), CREDENTIALS: slowKv() }));
+    const late = closed.through(world.anotherIsolate({ ...closedHomeVars("apac"), CREDENTIALS: slowKv() }));
     const begun = await late.press(askPage, LIFT);
     expect(begun.notices).toEqual([
       "The sites of the home apac have skipped session numbers (chat_id)",
@@ -76,10 +76,10 @@ describe("a restored home", () => {
     expect(begun.text).toContain("Customers erased again 0");
     expect(await customersOf(world)).toEqual(["mei", "other"]);
     vi.restoreAllMocks();
-    const done = await closed.press(await closed.open(begun.link("Send it again…")), LIFT);
-    expect(done.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
-    expect(done.text).toContain("Customers erased again 1");
-    expect(done.text).toContain("Session numbers skipped (chat_id) 0");
+    const donePage = await closed.press(await closed.open(begun.link("Send it again…")), LIFT);
+    expect(donePage.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
+    expect(donePage.text).toContain("Customers erased again 1");
+    expect(donePage.text).toContain("Session numbers skipped (chat_id) 0");
     expect(await customersOf(world)).toEqual(["other"]);
   });
 });
@@ -93,19 +93,19 @@ describe("a restored main without KV", () => {
     expect(none.text).toContain("Customers erased again 0");
     expect(none.text).toContain("only receipts that were pasted in");
     expect(await customersOf(world)).toEqual(["mei", "other"]);
-    const done = await closed.press(await closed.open(askPage.path), LIFT, {
+    const donePage = await closed.press(await closed.open(askPage.path), LIFT, {
       [RECEIPTS]: `\n${receipts}\n\n${receipts}`,
     });
-    expect([done.status, done.notices]).toEqual([
+    expect([donePage.status, donePage.notices]).toEqual([
       200,
       ["The sites of the home main have skipped session numbers (chat_id)"],
     ]);
-    expect(done.text).toContain("Customers erased again 1");
+    expect(donePage.text).toContain("Customers erased again 1");
     expect(await customersOf(world)).toEqual(["other"]);
   });
 
   it("the console says at the field what is wrong with pasted receipts, keeps them, and skips no ids", async () => {
-    const world = await World.create({ CREDENTIALS: undefined, ...closing("main") });
+    const world = await World.create({ CREDENTIALS: undefined, ...closedHomeVars("main") });
     const visitor = await ConsoleVisitor.signedIn(world);
     const before = await world.operated();
     const askPage = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…", {

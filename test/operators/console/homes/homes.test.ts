@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { closing } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closing.ts";
 import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { newToken } from "../../../support/new-token.ts";
@@ -40,7 +40,7 @@ describe("a deployment of one home", () => {
   });
 
   it("a deployment of one home says when that home is closed", async () => {
-    const world = await World.create({ HOME_APAC: undefined, ...closing("main") });
+    const world = await World.create({ HOME_APAC: undefined, ...closedHomeVars("main") });
     const visitor = await ConsoleVisitor.signedIn(world);
     const page = await visitor.open(`/console/sites/${world.siteId}`);
     expect([page.status, page.notices]).toEqual([200, ["The home main is closed"]]);
@@ -54,10 +54,10 @@ describe("creating a site", () => {
     const form = await visitor.open("/console");
     expect(form.value("Home")).toBe("main");
     const name = `Tokyo ${world.siteId}`;
-    const made = await visitor.press(form, "Create site", { Name: name, Home: "apac", "First chat_id": " 5000 " });
-    expect([made.status, made.notices, made.heading]).toEqual([200, ["The site was created."], name]);
-    expect(made.text).toContain("Home apac Open");
-    const siteId = Number(/\d+/.exec(made.path)?.[0]);
+    const madePage = await visitor.press(form, "Create site", { Name: name, Home: "apac", "First chat_id": " 5000 " });
+    expect([madePage.status, madePage.notices, madePage.heading]).toEqual([200, ["The site was created."], name]);
+    expect(madePage.text).toContain("Home apac Open");
+    const siteId = Number(/\d+/.exec(madePage.path)?.[0]);
     expect(await siteRow(siteId)).toMatchObject({ name, home: "apac", status: "open", first_chat_id: 5000 });
     expect(await homeRow(siteId)).toMatchObject({ name, status: "open", chat_id_floor: 4999 });
     expect(await homeRow(siteId, env.DB)).toBeNull();
@@ -134,7 +134,7 @@ describe("the page Homes", () => {
       ["main", "Open", expect.any(String)],
       ["apac", "Open", String(counted)],
     ]);
-    const closed = await visitor.through(world.anotherIsolate(closing("apac"))).open("/console/homes");
+    const closed = await visitor.through(world.anotherIsolate(closedHomeVars("apac"))).open("/console/homes");
     expect(closed.rows[1]?.[1]).toBe("Closed");
     const down = await visitor.through(world.anotherIsolate(broken())).open("/console/homes");
     expect(down.rows[1]?.[1]).toBe("Down");
@@ -171,7 +171,7 @@ describe("the page Homes", () => {
     expect(early.notices).toEqual(["The home apac is not closed"]);
     const refused = await opened.press(await opened.press(early, "Go on…"), "It was restored: skip now");
     expect([refused.status, refused.heading, await homeRow(world.siteId)]).toEqual([409, "This home is open", before]);
-    const visitor = opened.through(world.anotherIsolate(closing("apac")));
+    const visitor = opened.through(world.anotherIsolate(closedHomeVars("apac")));
     const homes = await visitor.open("/console/homes");
     const form = await visitor.open(homes.link("It was restored… apac"));
     expect([form.heading, form.value("Session numbers to skip (chat_id)")]).toEqual(["Restored home apac", "1000000"]);
@@ -181,35 +181,35 @@ describe("the page Homes", () => {
     expect(askPage.text).toContain("Session numbers to skip (chat_id) 2,000");
     expect(askPage.link("Cancel")).toBe("/console/homes/apac/restored");
 
-    const done = await visitor.press(askPage, "It was restored: skip now");
-    expect([done.status, done.notices]).toEqual([
+    const donePage = await visitor.press(askPage, "It was restored: skip now");
+    expect([donePage.status, donePage.notices]).toEqual([
       200,
       ["The sites of the home apac have skipped session numbers (chat_id)"],
     ]);
-    expect(done.text).toContain("Session numbers skipped (chat_id) 2,000");
-    expect(done.html).toContain(`datetime="${new Date((NOW + 1860) * 1000).toISOString()}"`);
-    expect(done.link(lost.appid)).toBe(`${site}/apps`);
-    expect(done.rows.find(([appid]) => appid === lost.appid)?.[2]).toContain("issue it again with this appid");
+    expect(donePage.text).toContain("Session numbers skipped (chat_id) 2,000");
+    expect(donePage.html).toContain(`datetime="${new Date((NOW + 1860) * 1000).toISOString()}"`);
+    expect(donePage.link(lost.appid)).toBe(`${site}/apps`);
+    expect(donePage.rows.find(([appid]) => appid === lost.appid)?.[2]).toContain("issue it again with this appid");
     expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
     // The same form or page again is the same reconciliation and skips no more ids.
     await visitor.submit(askPage, "It was restored: skip now");
-    const again = await visitor.press(await visitor.open(askPage.path), "It was restored: skip now");
-    expect(again.text).toContain("Session numbers skipped (chat_id) 0");
-    const chinese = await visitor.press(done, "中文");
-    expect([chinese.path, chinese.heading]).toEqual([done.path, "已恢复的数据库（home）apac"]);
+    const pageAgain = await visitor.press(await visitor.open(askPage.path), "It was restored: skip now");
+    expect(pageAgain.text).toContain("Session numbers skipped (chat_id) 0");
+    const chinese = await visitor.press(donePage, "中文");
+    expect([chinese.path, chinese.heading]).toEqual([donePage.path, "已恢复的数据库（home）apac"]);
     await visitor.submit(chinese, "English");
     expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
     expect(await world.chatId()).toBe(2002);
     // A forged link must not show such a result.
-    const forged = done.path.replace("~2000~", "~9000~");
-    expect(forged).not.toBe(done.path);
+    const forged = donePage.path.replace("~2000~", "~9000~");
+    expect(forged).not.toBe(donePage.path);
     expect((await visitor.open(forged)).text).not.toContain("were lifted");
     await env.DB.prepare("DELETE FROM app_routes WHERE appid = ?").bind(lost.appid).run();
   });
 
   it("after a restore of main the console lists the tokens, and each deletion leads back to that list", async () => {
     const { visitor: opened, world } = await start("main");
-    const visitor = opened.through(world.anotherIsolate(closing("main")));
+    const visitor = opened.through(world.anotherIsolate(closedHomeVars("main")));
     const { id } = await newToken({
       name: "0 came back",
       role: "viewer",
@@ -218,19 +218,19 @@ describe("the page Homes", () => {
     });
     await newToken({ name: "0 expired", expiresAt: NOW });
     const askPage = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…");
-    const done = await visitor.press(askPage, "It was restored: skip now");
-    expect(done.text).toContain("Which of these tokens were deleted since the restored time?");
+    const donePage = await visitor.press(askPage, "It was restored: skip now");
+    expect(donePage.text).toContain("Which of these tokens were deleted since the restored time?");
     const row = ["viewer", String(world.siteId), "now", "07:00–08:00", "never"];
-    expect(done.rows.filter(([name]) => name?.startsWith("0 "))).toEqual([
+    expect(donePage.rows.filter(([name]) => name?.startsWith("0 "))).toEqual([
       [`0 came back ${id}`, ...row, "Actions for 0 came back Delete… 0 came back"],
     ]);
-    const after = await visitor.press(await visitor.open(done.link("Delete… 0 came back")), "Delete");
+    const after = await visitor.press(await visitor.open(donePage.link("Delete… 0 came back")), "Delete");
     expect(after.notices).toEqual([
       "The token was deleted: it opens nothing any more.",
       "The sites of the home main have skipped session numbers (chat_id)",
     ]);
     expect(after.text).not.toContain("0 came back");
-    const other = visitor.through(world.anotherIsolate(closing("apac")));
+    const other = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
     const apac = await other.press(await other.open("/console/homes/apac/restored"), "Go on…");
     expect((await other.press(apac, "It was restored: skip now")).text).not.toContain("Which of these tokens");
   });

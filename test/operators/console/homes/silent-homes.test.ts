@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { closing } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closing.ts";
 import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
@@ -27,7 +27,7 @@ describe("a site of a home that does not serve", () => {
   });
 
   it("the pages of a site say that its home is closed", async () => {
-    const closed = visitor.through(world.anotherIsolate(closing("apac")));
+    const closed = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
     for (const tab of ["", "/apps", "/settings"]) {
       const page = await closed.open(site + tab);
       expect([page.status, page.notices]).toEqual([200, ["The home apac is closed"]]);

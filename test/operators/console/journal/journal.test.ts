@@ -318,8 +318,8 @@ describe("the page of a call", () => {
     expect(page.notices).toEqual([`The call was accepted: session ${chat_id}`]);
     const session = await visitor.open(page.link("To the session"));
     expect(session.link(idOf(answer))).toBe(`${site}/requests/${idOf(answer)}`);
-    const again = await world.create({ ranstr: "again" }, { "idempotency-key": "k" });
-    const repeated = await visitor.open(`${site}/requests/${idOf(again)}`);
+    const secondAnswer = await world.create({ ranstr: "again" }, { "idempotency-key": "k" });
+    const repeated = await visitor.open(`${site}/requests/${idOf(secondAnswer)}`);
     expect(repeated.notices).toEqual([`The call was answered like an earlier one: session ${chat_id}`]);
   });
 });

@@ -112,10 +112,10 @@ describe("a customer", () => {
     await newSession(world, 11, { customerExternalId: "private-person" });
     const log = vi.spyOn(console, "log").mockReturnValue();
     const page = await searched(visitor, "private-person", world.siteId);
-    const again = await visitor.open(page.path);
-    const chinese = await visitor.press(again, "中文");
+    const pageAgain = await visitor.open(page.path);
+    const chinese = await visitor.press(pageAgain, "中文");
     expect(linksTo(chinese, `${site}/sessions/`)).toEqual([`${site}/sessions/11`]);
-    for (const each of [page, again, chinese]) {
+    for (const each of [page, pageAgain, chinese]) {
       expect(each.html).toContain('value="private-person"');
       expect([each.path, ...each.links].filter((href) => decodeURIComponent(href).includes("private"))).toEqual([]);
       expect(/<title>(.*?)<\/title>/.exec(each.html)?.[1]).not.toContain("private");

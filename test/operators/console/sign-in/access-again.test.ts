@@ -26,8 +26,8 @@ describe("an assertion whose session was ended", () => {
     const person = new ConsoleVisitor(world, { [HEADER]: assertion });
     await person.submit(await person.open("/console"), "Sign out");
     expect((await person.get("/console")).status).toBe(401);
-    const again = new ConsoleVisitor(world, { [HEADER]: change(assertion) });
-    expect((await again.get("/console")).status).toBe(401);
+    const visitorAgain = new ConsoleVisitor(world, { [HEADER]: change(assertion) });
+    expect((await visitorAgain.get("/console")).status).toBe(401);
   });
 });
 

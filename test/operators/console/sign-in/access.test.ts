@@ -119,9 +119,9 @@ describe("a person by Access", () => {
       expect([answer.status, answer.headers.get("location")]).toEqual([303, "/cdn-cgi/access/logout"]);
     });
     expect(rows.map(({ action }) => action)).toEqual(["operator.signed_in", "operator.signed_out"]);
-    const again = await ConsolePage.read(await person.get("/console"), "/console");
-    expect([again.status, again.heading]).toEqual([401, "Sign in to the console"]);
-    expect(again.text).toContain("You signed out, or somebody ended this session.");
+    const pageAgain = await ConsolePage.read(await person.get("/console"), "/console");
+    expect([pageAgain.status, pageAgain.heading]).toEqual([401, "Sign in to the console"]);
+    expect(pageAgain.text).toContain("You signed out, or somebody ended this session.");
     world.clock.now += 3_600;
     expect((await person.through(world.anotherIsolate()).get("/console")).status).toBe(401);
     expect((await (await personAt(world, PEOPLE.viewer)).get("/console")).status).toBe(200);

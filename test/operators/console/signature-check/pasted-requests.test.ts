@@ -9,7 +9,7 @@ import {
   type RightRequest,
   type SentRequest,
 } from "../../../support/pasted-requests.ts";
-import { check } from "../../../support/signature-check.ts";
+import { checkSignature } from "../../../support/signature-check.ts";
 import { addBody, type Body, createBody } from "../../../support/signed-bodies.ts";
 import { NOW, World } from "../../../support/world.ts";
 
@@ -101,7 +101,7 @@ describe("the signature check of a caller's request", () => {
   it.each(ONE_OF_EACH_KIND)("the signature check shows the server's answer and the cause: $name", async ({ make }) => {
     const sent = await make(right);
     const { operation = "create_gd", body, signature = "", headers = {} } = sent;
-    const { answer, lines } = await check(visitor, {
+    const { answer, lines } = await checkSignature(visitor, {
       operation,
       body: String(body),
       signature,

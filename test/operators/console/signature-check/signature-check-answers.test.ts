@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { closing } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closing.ts";
 import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { seedSession } from "../../../support/seed-session.ts";
-import { ACCEPTS, check, checkSigned, type Operation, PARAMETERS } from "../../../support/signature-check.ts";
+import { ACCEPTS, checkSignature, checkSigned, type Operation, PARAMETERS } from "../../../support/signature-check.ts";
 import { type Body, hmac, NOW, type ReplacedBindings, World } from "../../../support/world.ts";
 
 interface Case {
@@ -158,7 +158,7 @@ describe("the signature check gives the server's answer", () => {
       ...(contentEncoding !== undefined && { "content-encoding": contentEncoding }),
       ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
     };
-    const said = await check(visitor, { ...made, operation, body, signature });
+    const said = await checkSignature(visitor, { ...made, operation, body, signature });
     const sent = await world.sendRaw(operation, body, headers);
     expect(sent.status).toBe(status);
     expect(said.answer).toBe(status === 200 ? ACCEPTS : `Sent now, the server answers ${status} ${sent.envelope.msg}`);
@@ -206,7 +206,7 @@ describe("the signature check for a site that does not serve", () => {
   it("the signature check gives the server's answer for a closed home, whatever the request is", async () => {
     const { world, visitor } = await start();
     for (const change of [{}, { sbs: "" }, { timestamp: NOW - 9_999 }]) {
-      const { said, sent } = await compare(world, visitor, closing("apac"), change);
+      const { said, sent } = await compare(world, visitor, closedHomeVars("apac"), change);
       expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
       expect(said.lines.Home?.text).toContain("The home apac is closed. Every call");
       expect(said.lines.Signature?.text).toBe("Valid.");

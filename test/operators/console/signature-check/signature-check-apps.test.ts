@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { compareAppids } from "../../../../src/operators/services/compare-appids.ts";
 import { plain } from "../../../support/console-page.ts";
 import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
-import { check, pressCheck, verdictOf } from "../../../support/signature-check.ts";
+import { checkSignature, pressCheck, verdictOf } from "../../../support/signature-check.ts";
 import { hmac, NOW, World } from "../../../support/world.ts";
 
 const issue = async (world: World, more: Record<string, unknown> = {}) => {
@@ -62,7 +62,8 @@ describe("an unknown appid in the signature check", () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody({ appid: "shop" }));
     const shownText = async (secret: string) =>
-      (await check(visitor, { appid: world.appid, body, signature: await hmac(secret, body) })).lines.App?.text;
+      (await checkSignature(visitor, { appid: world.appid, body, signature: await hmac(secret, body) })).lines.App
+        ?.text;
     expect(await shownText(world.secret)).toContain(`It is the app ${world.appid} of the site`);
     expect(await shownText("another")).toContain("There is no app shop here.");
   });
@@ -131,7 +132,7 @@ describe("the secrets in the signature check", () => {
     const foreign = await World.create({}, "apac");
     const body = JSON.stringify(world.createBody());
     const isNamed = async ({ secret }: { secret: string }) => {
-      const { lines } = await check(visitor, { body, signature: await hmac(secret, body) });
+      const { lines } = await checkSignature(visitor, { body, signature: await hmac(secret, body) });
       return lines.Signature?.text.includes("Signed with the secret of the app");
     };
     const named = [await isNamed(first), await isNamed(last), await isNamed(beyond), await isNamed(foreign)];
@@ -142,7 +143,7 @@ describe("the secrets in the signature check", () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody());
     const signature = await hmac("older", body);
-    const shownText = async () => (await check(visitor, { body, signature })).lines.Signature?.text;
+    const shownText = async () => (await checkSignature(visitor, { body, signature })).lines.Signature?.text;
     expect(await shownText()).not.toContain("was rotated");
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
     world.clock.now += 200;
@@ -150,10 +151,10 @@ describe("the secrets in the signature check", () => {
     // A change of another app is no hint.
     const { appid } = await issue(world);
     const other = JSON.stringify(world.createBody({ appid }));
-    const { lines } = await check(visitor, { body: other, signature: await hmac("older", other) });
+    const { lines } = await checkSignature(visitor, { body: other, signature: await hmac("older", other) });
     expect(lines.Signature?.text).not.toContain("was rotated");
     // The previous secret itself is recognised.
-    const previous = await check(visitor, { body, signature: await hmac(world.secret, body) });
+    const previous = await checkSignature(visitor, { body, signature: await hmac(world.secret, body) });
     expect(previous.lines.Signature?.text).not.toContain("may still use the one before");
   });
 

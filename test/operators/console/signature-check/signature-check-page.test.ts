@@ -3,7 +3,7 @@ import { firstRequestIdAt } from "../../../../src/core/request-id.ts";
 import { start } from "../../../support/console-visitor.ts";
 import { newRefusal } from "../../../support/new-refusal.ts";
 import { seedSession } from "../../../support/seed-session.ts";
-import { check, PARAMETERS, pressCheck, verdictOf } from "../../../support/signature-check.ts";
+import { checkSignature, PARAMETERS, pressCheck, verdictOf } from "../../../support/signature-check.ts";
 import { type Body, hmac, NOW } from "../../../support/world.ts";
 
 describe("the page of the signature check", () => {
@@ -74,7 +74,7 @@ describe("the page of the signature check", () => {
     const { chat_id } = sent.envelope.data as { chat_id: number };
     const shownText = async (change: Body, idempotencyKey: string) => {
       const body = JSON.stringify(world.createBody(change));
-      return check(visitor, { body, signature: await hmac(world.secret, body), idempotencyKey });
+      return checkSignature(visitor, { body, signature: await hmac(world.secret, body), idempotencyKey });
     };
     const repeated = await shownText({}, "order-17");
     expect(repeated.note).toBe(
@@ -137,7 +137,7 @@ describe("the page of the signature check", () => {
     const { world, visitor } = shared;
     const body = `appid=${world.appid}`;
     const shownText = async (contentType?: string) =>
-      check(visitor, { body, signature: "", ...(contentType !== undefined && { contentType }) });
+      checkSignature(visitor, { body, signature: "", ...(contentType !== undefined && { contentType }) });
     const { answer, note } = await shownText();
     expect([answer, note]).toEqual([
       "Sent now, the server answers 415 参数错误",

@@ -6,7 +6,14 @@ import { CountedLimit } from "../../../support/counted.ts";
 import { tablesOf } from "../../../support/read-store.ts";
 import { replacing } from "../../../support/replacing.ts";
 import { seedAgents } from "../../../support/seed-agents.ts";
-import { ACCEPTS, check, checkSigned, PARAMETERS, pressCheck, verdictOf } from "../../../support/signature-check.ts";
+import {
+  ACCEPTS,
+  checkSignature,
+  checkSigned,
+  PARAMETERS,
+  pressCheck,
+  verdictOf,
+} from "../../../support/signature-check.ts";
 import { type Body, hmac, NOW, World } from "../../../support/world.ts";
 
 const TOKEN = "Sent now, the server answers 401 token验证失败!";
@@ -26,7 +33,7 @@ describe("the signature check", () => {
     const signature = await hmac(world.secret, body);
     const before = await world.stored();
     const log = vi.spyOn(console, "log");
-    const { answer, lines } = await check(visitor, { appid: world.appid, body, signature });
+    const { answer, lines } = await checkSignature(visitor, { appid: world.appid, body, signature });
     const logged = log.mock.calls.flat().join("\n");
     log.mockRestore();
     expect(answer).toBe(ACCEPTS);
@@ -78,7 +85,7 @@ describe("the signature check", () => {
     writes.length = 0;
     limit.keys.length = 0;
     for (const [operation, body, secret = world.secret] of pasted) {
-      await check(visitor, { operation, body, signature: await hmac(secret, body) });
+      await checkSignature(visitor, { operation, body, signature: await hmac(secret, body) });
     }
     expect(await stored()).toEqual(before);
     expect([writes, limit.keys]).toEqual([[], []]);
@@ -92,7 +99,7 @@ describe("the signature check", () => {
       { state: "Cause", text: expect.stringContaining("no app nobody") },
     ]);
     const body = JSON.stringify(world.createBody());
-    const two = await check(visitor, { appid: "another", body, signature: await hmac(world.secret, body) });
+    const two = await checkSignature(visitor, { appid: "another", body, signature: await hmac(world.secret, body) });
     expect(two.answer).toBe(ACCEPTS);
     expect(two.lines["Two appids"]?.text).toContain(`You pasted another, the body says ${world.appid}`);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
@@ -106,7 +113,7 @@ describe("the signature check", () => {
   it("the signature check names a wrong secret, and a previous secret during and after its overlap", async () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody());
-    const wrong = await check(visitor, { body, signature: await hmac("wrong", body) });
+    const wrong = await checkSignature(visitor, { body, signature: await hmac("wrong", body) });
     expect([wrong.answer, wrong.lines.Signature?.text]).toEqual([
       TOKEN,
       expect.stringContaining("No secret of this app"),
@@ -128,18 +135,18 @@ describe("the signature check", () => {
     const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody(), null, 2);
     const sent = body.replaceAll("\n", "\r\n");
-    const lf = await check(visitor, { body: sent, signature: await hmac(world.secret, body) });
+    const lf = await checkSignature(visitor, { body: sent, signature: await hmac(world.secret, body) });
     expect(lf.answer).toBe("Sent now, the server accepts this request if its line ends are LF (\\n)");
     expect(lf.lines.Signature?.state).toBe("Depends");
     expect(lf.lines.Signature?.text).toContain(
       "fits LF (\\n). If the body is sent with CRLF (\\r\\n), the server refuses it",
     );
-    const crlf = await check(visitor, { body: sent, signature: await hmac(world.secret, sent) });
+    const crlf = await checkSignature(visitor, { body: sent, signature: await hmac(world.secret, sent) });
     expect(crlf.answer).toBe("Sent now, the server accepts this request if its line ends are CRLF (\\r\\n)");
     expect(crlf.lines.Signature?.text).toContain("fits CRLF (\\r\\n)");
     // A body of one line has only one form, so the page must not mention line ends.
     const one = JSON.stringify(world.createBody());
-    const line = await check(visitor, { body: `${one}\r\n`, signature: await hmac(world.secret, one) });
+    const line = await checkSignature(visitor, { body: `${one}\r\n`, signature: await hmac(world.secret, one) });
     expect([line.answer, line.lines.Signature?.state]).toEqual([TOKEN, "Cause"]);
     expect(line.lines.Signature?.text).not.toContain("both were tried");
   });
@@ -148,7 +155,7 @@ describe("the signature check", () => {
     const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody());
     const signature = `X-Chat-Signature: ${await hmac(world.secret, body)}`;
-    expect((await check(visitor, { body, signature })).answer).toBe(ACCEPTS);
+    expect((await checkSignature(visitor, { body, signature })).answer).toBe(ACCEPTS);
   });
 
   it("the signature check shows what was signed when the JSON was rewritten", async () => {
@@ -156,7 +163,7 @@ describe("the signature check", () => {
     const fields = world.createBody();
     const body = JSON.stringify(fields);
     const sorted = JSON.stringify(Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))));
-    const rewritten = await check(visitor, { body, signature: await hmac(world.secret, sorted) });
+    const rewritten = await checkSignature(visitor, { body, signature: await hmac(world.secret, sorted) });
     expect(rewritten.answer).toBe(TOKEN);
     expect(rewritten.lines.Signature?.text).toContain("keys sorted");
     expect(rewritten.lines.Signature?.text).toContain(sorted);
@@ -168,7 +175,7 @@ describe("the signature check", () => {
     const sent = await world.send("create_gd", body);
     const { chat_id } = sent.envelope.data as { chat_id: number };
     const signature = await hmac(world.secret, body);
-    const { was, answer, note, lines } = await check(visitor, { body, signature });
+    const { was, answer, note, lines } = await checkSignature(visitor, { body, signature });
     expect([was, answer]).toEqual([
       `A call with this one-time text (ranstr) was accepted: session ${chat_id}: ${OTHER_BYTES} To the session`,
       TOKEN,
@@ -180,7 +187,11 @@ describe("the signature check", () => {
     expect(html).toContain(`href="/console/sites/${world.siteId}/sessions/${chat_id}"`);
     const add = JSON.stringify(world.addBody(chat_id));
     await world.send("add_kf", add);
-    const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
+    const added = await checkSignature(visitor, {
+      operation: "add_kf",
+      body: add,
+      signature: await hmac(world.secret, add),
+    });
     expect(added.was).toContain(`A call with this one-time text (ranstr) was accepted: session ${chat_id}`);
   });
 
@@ -192,7 +203,7 @@ describe("the signature check", () => {
     // Any earlier time counts while the ranstr is remembered.
     for (const now of [NOW, NOW + 400]) {
       world.clock.now = now;
-      const { was, answer, lines } = await check(visitor, { body, signature });
+      const { was, answer, lines } = await checkSignature(visitor, { body, signature });
       expect(was).toBe(
         `A call with this one-time text (ranstr) was answered 400 参数错误: Agents and session kefu_id: Unknown on this site: 99. Send only agents of this site in normal status, or add them to the site. x-error-detail: kefu_id: 99 unknown ${OTHER_BYTES}`,
       );
@@ -200,13 +211,17 @@ describe("the signature check", () => {
       expect([lines["Agents and session"]?.state, lines.ranstr?.state]).toEqual(["Cause", "If sent again"]);
     }
     await seedAgents(world, [99]);
-    const mended = await check(visitor, { body, signature });
+    const mended = await checkSignature(visitor, { body, signature });
     expect(mended.was).toBe(
       `A call with this one-time text (ranstr) was answered 400 参数错误: What it was refused for has changed since: An agent was unknown, foreign or disabled. ${OTHER_BYTES}`,
     );
     const add = JSON.stringify(world.addBody(999_999));
     expect((await world.send("add_kf", add)).status).toBe(404);
-    const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
+    const added = await checkSignature(visitor, {
+      operation: "add_kf",
+      body: add,
+      signature: await hmac(world.secret, add),
+    });
     expect(added.was).toBe(
       `A call with this one-time text (ranstr) was answered 404 会话不存在: Agents and session chat_id is unknown to this site. Use the chat_id that create_gd answered to an app of the same site. x-error-detail: chat_id: no such session on this site ${OTHER_BYTES}`,
     );
@@ -216,20 +231,27 @@ describe("the signature check", () => {
     const { world, visitor } = shared;
     const ranstr = "shared";
     const id = await world.chatId({ ranstr });
-    const others: Parameters<typeof check>[1][] = [
+    const others: Parameters<typeof checkSignature>[1][] = [
       { body: JSON.stringify(world.createBody({ ranstr, content: "Another" })), signature: "" },
       { body: JSON.stringify(world.createBody({ ranstr, sbs: "another" })), signature: "" },
       { operation: "add_kf", body: JSON.stringify(world.addBody(id + 1, { ranstr })), signature: "" },
       { body: JSON.stringify(world.createBody({ ranstr, sbs_mc: "" })), signature: "" },
     ];
     for (const other of others) {
-      const { was, lines } = await check(visitor, { ...other, signature: await hmac(world.secret, other.body) });
+      const { was, lines } = await checkSignature(visitor, {
+        ...other,
+        signature: await hmac(world.secret, other.body),
+      });
       expect([was, lines.ranstr?.state]).toEqual([undefined, "Cause"]);
       expect(lines.ranstr?.text).toContain(`That request was accepted: session ${id}.`);
     }
     await world.create({ ranstr: "refused", kefu_id: [1, 99] });
     const add = JSON.stringify(world.addBody(id, { ranstr: "refused" }));
-    const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
+    const added = await checkSignature(visitor, {
+      operation: "add_kf",
+      body: add,
+      signature: await hmac(world.secret, add),
+    });
     expect([added.was, added.lines.ranstr?.text]).toEqual([
       undefined,
       expect.stringContaining("That request was refused: An agent was unknown, foreign or disabled."),
@@ -240,7 +262,10 @@ describe("the signature check", () => {
     const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody());
     await world.send("create_gd", body);
-    expect(await check(visitor, { body, signature: "0".repeat(64) })).toMatchObject({ was: undefined, answer: TOKEN });
+    expect(await checkSignature(visitor, { body, signature: "0".repeat(64) })).toMatchObject({
+      was: undefined,
+      answer: TOKEN,
+    });
   });
 
   it("the signature check names the other errors of a request that is no longer fresh", async () => {
@@ -292,7 +317,11 @@ describe("the signature check", () => {
     const id = await world.chatId({ kefu_id: [1, 2] });
     const shownText = async (kefu_ids: unknown) => {
       const body = JSON.stringify(world.addBody(id, { kefu_ids }));
-      const verdict = await check(visitor, { operation: "add_kf", body, signature: await hmac(world.secret, body) });
+      const verdict = await checkSignature(visitor, {
+        operation: "add_kf",
+        body,
+        signature: await hmac(world.secret, body),
+      });
       return [verdict.answer, verdict.lines["Agents and session"]];
     };
     const agents = "Unknown on this site: 99. Disabled: 4. On the session already: 1, 2.";
@@ -315,7 +344,7 @@ describe("the signature check", () => {
   it("the signature check judges by the chosen call, and warns when the body looks like the other call", async () => {
     const { world, visitor } = shared;
     const create = JSON.stringify(world.createBody());
-    const asAdd = await check(visitor, {
+    const asAdd = await checkSignature(visitor, {
       operation: "add_kf",
       body: create,
       signature: await hmac(world.secret, create),
@@ -330,7 +359,7 @@ describe("the signature check", () => {
       },
     ]);
     const add = JSON.stringify(world.addBody(1));
-    const asCreate = await check(visitor, { body: add, signature: await hmac(world.secret, add) });
+    const asCreate = await checkSignature(visitor, { body: add, signature: await hmac(world.secret, add) });
     expect(asCreate.lines["Fields of create_gd"]?.text).toContain("looks like one of add_kf");
     const stray = await checkSigned(world, visitor, { chat_id: 1 });
     expect([stray.answer, stray.lines["Fields of create_gd"]?.text]).toEqual([ACCEPTS, "All as they should be."]);
@@ -355,7 +384,7 @@ describe("the signature check", () => {
   it("the signature check says when a body is nested too deep to rewrite", async () => {
     const { world, visitor } = shared;
     const deep = JSON.stringify(world.createBody()).replace("{", `{"x":${"[".repeat(2_000)}${"]".repeat(2_000)},`);
-    const { answer, lines } = await check(visitor, { body: deep, signature: await hmac("wrong", deep) });
+    const { answer, lines } = await checkSignature(visitor, { body: deep, signature: await hmac("wrong", deep) });
     expect([answer, lines.Signature?.text]).toEqual([TOKEN, expect.stringContaining("Rewritings were not tried")]);
   });
 
@@ -371,11 +400,11 @@ describe("the signature check", () => {
     expect([page.status, page.path]).toEqual([200, "/console/signature-check?draft=1"]);
     expect(page.html).toContain('<html lang="zh-CN">');
     expect(page.text).toContain("现在发送，服务器会返回 401 token验证失败!");
-    const again = await visitor.press(page, "English");
-    expect(again.text).toContain(TOKEN);
-    expect(again.value("Which call is it?")).toBe("create_gd");
-    expect(again.value("Body, as it was sent")).toBe(body);
-    expect(again.value("Signature (x-chat-signature)")).toBe(signature);
+    const pageAgain = await visitor.press(page, "English");
+    expect(pageAgain.text).toContain(TOKEN);
+    expect(pageAgain.value("Which call is it?")).toBe("create_gd");
+    expect(pageAgain.value("Body, as it was sent")).toBe(body);
+    expect(pageAgain.value("Signature (x-chat-signature)")).toBe(signature);
     for (const secret of ["private", signature, world.appid]) expect(logged).not.toContain(secret);
   });
 
@@ -397,7 +426,7 @@ describe("the signature check", () => {
     await world.send("create_gd", JSON.stringify(first));
     const again = JSON.stringify({ ...first, timestamp: NOW - 1 });
     expect((await world.send("create_gd", again)).status).toBe(401);
-    const { was } = await check(visitor, { body: again, signature: await hmac(world.secret, again) });
+    const { was } = await checkSignature(visitor, { body: again, signature: await hmac(world.secret, again) });
     expect(was).toContain(OTHER_BYTES);
   });
 

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { closing } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closing.ts";
 import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { firedTimers } from "../../../support/fired-timers.ts";
@@ -83,7 +83,7 @@ describe("a home, while it is closed", () => {
   it("a closed home is named in the list and on its sites' overviews, and other troubles stay shown", async () => {
     const { world, visitor, site } = await start();
     await newWebhook(world, { failing_since: NOW - 600 });
-    const closed = visitor.through(world.anotherIsolate(closing("apac")));
+    const closed = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
     for (const page of [await listed(closed, world), await closed.open(site), await closed.open("/console")]) {
       expect(page.text).toContain("Home closed apac is closed: calls of its sites are answered 503");
       expect(page.text).toContain("Webhook failing");

@@ -59,9 +59,9 @@ describe("an owner who sets how long sessions are kept", () => {
     expect(askPage.link("Cancel")).toBe(`${site}/settings`);
     expect(await stored(world)).toEqual({ days: [null, null], audit: [] });
 
-    const done = await visitor.press(askPage, "Change it now", { [AGAIN]: "30" });
-    expect([done.notices, done.value("Days")]).toEqual([["How long sessions are kept was changed."], "30"]);
-    expect(done.text).toContain(
+    const donePage = await visitor.press(askPage, "Change it now", { [AGAIN]: "30" });
+    expect([donePage.notices, donePage.value("Days")]).toEqual([["How long sessions are kept was changed."], "30"]);
+    expect(donePage.text).toContain(
       "Sessions older than 30 days that are still to go: about 2. The oldest is from 11 Dec 2025, 08:00.",
     );
     expect(await stored(world)).toEqual({ days: [30, 30], audit: [{ from: null, to: 30 }] });

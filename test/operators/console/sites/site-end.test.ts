@@ -5,7 +5,7 @@ import type { View } from "../../../../src/operators/console/view.ts";
 import { SITE_TABLES } from "../../../../src/operators/store/site-tables.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
 import { call } from "../../../support/admin-calls.ts";
-import { closing } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { endSite, patchSite, pruneAll, sitePath } from "../../../support/site-end.ts";
@@ -143,8 +143,8 @@ describe("the form that deletes a site", () => {
     const tabs = [await visitor.open(`${site}/delete`), await visitor.open(`${site}/delete`)] as const;
     const first = await visitor.press(tabs[0], "Delete this site now", { [NAME]: name });
     for (const tab of tabs) {
-      const again = await visitor.press(tab, "Delete this site now", { [NAME]: name });
-      expect([again.path, again.code("deletion-id")]).toEqual([site, first.code("deletion-id")]);
+      const pageAgain = await visitor.press(tab, "Delete this site now", { [NAME]: name });
+      expect([pageAgain.path, pageAgain.code("deletion-id")]).toEqual([site, first.code("deletion-id")]);
     }
     const { audit } = await world.operated();
     expect(audit.filter(({ action }) => action === "site.deletion_begun")).toHaveLength(1);
@@ -183,8 +183,8 @@ describe("a deletion that KV or the directory does not take", () => {
     const opened = await visitor.press(await visitor.open(`${site}/settings`), "Open this site");
     expect([opened.status, opened.heading]).toEqual([409, "The deletion of this site has begun"]);
 
-    const again = await visitor.press(half, "Send it again");
-    expect([again.path, again.notices]).toEqual([site, ["This site is being deleted"]]);
+    const pageAgain = await visitor.press(half, "Send it again");
+    expect([pageAgain.path, pageAgain.notices]).toEqual([site, ["This site is being deleted"]]);
     const id = half.code("deletion-id");
     expect(await deletionOf(world)).toEqual({ directory: "deleting", ofHome: id, ofDirectory: id });
     await pruneAll(NOW);
@@ -194,7 +194,7 @@ describe("a deletion that KV or the directory does not take", () => {
   it("a deletion of a site in the console is 503 while a home is closed, and the page says why", async () => {
     const { world, visitor, site, name } = await closed();
     const askPage = await visitor.open(`${site}/delete`);
-    const other = visitor.through(world.anotherIsolate(closing("apac")));
+    const other = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
     const page = await other.press(askPage, "Delete this site now", { [NAME]: name });
     expect([page.status, page.heading]).toEqual([503, "A home is closed, so this cannot be done now"]);
     expect(await deletionOf(world)).toEqual({ directory: "closed", ofHome: null, ofDirectory: null });

@@ -132,8 +132,8 @@ describe("a change that the directory missed", () => {
       "The site is changed, but the list of sites does not show it yet",
     ]);
     expect(await siteOf(world)).toMatchObject({ directory: { name: "Site" }, home: { name: "Renamed" } });
-    const again = await visitor.press(await visitor.open(path), "Rename", { Name: "Renamed" });
-    expect(again.notices).toEqual(["The site was renamed."]);
+    const pageAgain = await visitor.press(await visitor.open(path), "Rename", { Name: "Renamed" });
+    expect(pageAgain.notices).toEqual(["The site was renamed."]);
     expect(await siteOf(world)).toMatchObject({
       directory: { name: "Renamed" },
       audit: [["site.renamed", { from: "Site", to: "Renamed" }]],
@@ -163,8 +163,8 @@ describe("a change whose answer was lost while another change was made", () => {
       expect(refused.text).toContain(words);
       await commitLate();
       expect(await siteOf(world)).toMatchObject({ directory: { name: "Theirs too" }, home: { name: "Theirs too" } });
-      const again = await visitor.press(await visitor.open(path), "Rename", { Name: "Mine" });
-      expect(again.notices).toEqual(["The site was renamed."]);
+      const pageAgain = await visitor.press(await visitor.open(path), "Rename", { Name: "Mine" });
+      expect(pageAgain.notices).toEqual(["The site was renamed."]);
     },
   );
 });

@@ -238,8 +238,8 @@ describe("letting a colleague look and nothing else", () => {
       const page = await visitor.open(all.replace(/#.*/, ""));
       expect(page.html).toMatch(/<details class="fold" open[^>]*><summary[^>]*>Make a token/);
       expect(page.value("Role")).toBe(role);
-      const made = await visitor.press(page, "Make the token", { Name: fresh() });
-      const [token = ""] = /ast_\w+/.exec(made.html) ?? [];
+      const madePage = await visitor.press(page, "Make the token", { Name: fresh() });
+      const [token = ""] = /ast_\w+/.exec(madePage.html) ?? [];
       const statuses = ["/admin/metrics", "/admin/sites"].map((path) => statusWith(world, token, path));
       expect(await Promise.all(statuses)).toEqual([200, role === "viewer" ? 200 : 403]);
     },

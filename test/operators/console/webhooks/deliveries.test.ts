@@ -252,8 +252,8 @@ describe("redelivering one event", () => {
     ]);
     // The same form again leads to the same row, which shows its present state.
     await setAll(started, "status = 'delivered', attempts = 1, last_status = 200, next_attempt_at = NULL", "seq = 2");
-    const again = await visitor.press(page, "Redeliver 2");
-    expect([again.path, again.rows[1]?.[1]]).toEqual([sent.path, "Delivered"]);
+    const pageAgain = await visitor.press(page, "Redeliver 2");
+    expect([pageAgain.path, pageAgain.rows[1]?.[1]]).toEqual([sent.path, "Delivered"]);
     expect(await deliveriesOf(webhook)).toMatchObject([{}, { seq: 2, status: "delivered", attempts: 1 }, {}]);
     const other = await ConsoleVisitor.signedIn(world);
     expect((await other.open(sent.path.replace(/#.*/, ""))).rows).toHaveLength(2);

@@ -45,7 +45,7 @@ async function rotateAndEnd([one, other]: [Operator, Operator], app: KnownApp): 
   const keptCall = await keepCall(world, nthWrite("POST", `/apps/${app.appid}/rotate`, 1, "there"), rotate);
   if (keptCall === undefined) return;
   world.count("moment: rotation while the overlap is ended");
-  await change(other, app);
+  await changeApp(other, app);
   keptCall.letGo();
   await keptCall.sent;
 }
@@ -61,10 +61,10 @@ export async function resealAtAChange(world: World, apps: KnownApp[]): Promise<v
   const keptCall = await keepCall(world, isStoring, () => operator.call("POST", "/reseal"));
   if (keptCall === undefined) return;
   world.count("moment: secret changed while it is re-sealed");
-  await Promise.all(apps.map((app) => change(operator, app)));
+  await Promise.all(apps.map((app) => changeApp(operator, app)));
   keptCall.letGo();
   await keptCall.sent;
 }
 
-const change = (operator: Operator, app: KnownApp): Promise<void> =>
+const changeApp = (operator: Operator, app: KnownApp): Promise<void> =>
   operator.chance.happens(0.7) ? operator.endOverlap(app) : operator.rotate(app, operator.chance.one([0, 600]));

@@ -6,10 +6,10 @@ import type { World } from "../../world/world.ts";
 import { forgeries } from "./forgeries.ts";
 import { floods, inTransit, late, replays } from "./replays.ts";
 import { sendFrom } from "./signed.ts";
-import { tampering } from "./tampering.ts";
+import { tamperWithRecords } from "./tampering.ts";
 
 /** Each seed leaves some attacks out, because one attack can hide the effects of another. */
-export const ATTACKS = { inTransit, replays, floods, late, forgeries, tampering };
+export const ATTACKS = { inTransit, replays, floods, late, forgeries, tampering: tamperWithRecords };
 
 export function startAttackers(world: World): void {
   const chance = world.chance.fork();

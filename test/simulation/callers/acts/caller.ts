@@ -26,10 +26,10 @@ export class Caller {
   /** Calls of any operation that may be sent again under the same key. */
   readonly #keyedCalls: { key: string; operation: OperationModel; fields: Fields }[] = [];
   readonly #acts: Record<keyof typeof CALLER_ACTS, () => Promise<unknown>> = {
-    create: () => this.#create(this.#newSession()),
-    again: () => this.#again(),
-    unkeyed: () => this.#create(this.#newSession(), false),
-    add: () => this.#add(),
+    create: () => this.#createSession(this.#newSession()),
+    again: () => this.#sendAgain(),
+    unkeyed: () => this.#createSession(this.#newSession(), false),
+    add: () => this.#addAgents(),
     addTwo: () => this.#addTwo(),
     refused: () => this.#refuse(),
     repeated: () => this.#repeat(),
@@ -52,11 +52,11 @@ export class Caller {
       if (this.#app.revoked && chance.happens(0.1)) return;
       await pause(world, chance, chance.happens(0.03) ? chance.between(10_000, 400_000) : chance.between(5, 1_500));
       // A busy back end sometimes makes several calls at once.
-      await Promise.all(Array.from({ length: chance.happens(0.2) ? 3 : 1 }, () => this.#act()));
+      await Promise.all(Array.from({ length: chance.happens(0.2) ? 3 : 1 }, () => this.#doOneThing()));
     }
   }
 
-  async #act(): Promise<void> {
+  async #doOneThing(): Promise<void> {
     const chance = this.#chance;
     await this.#mayFail(async () => {
       const act = chance.weighted(CALLER_ACTS);
@@ -68,7 +68,7 @@ export class Caller {
   /** Opens a session for this customer, which may fail. */
   open(sbs: string): Promise<boolean> {
     const session = this.#newSession();
-    return this.#mayFail(() => this.#create({ ...session, customer: { ...session.customer, id: sbs } }));
+    return this.#mayFail(() => this.#createSession({ ...session, customer: { ...session.customer, id: sbs } }));
   }
 
   /** Adds all agents of the site to a session. @returns whether the call was accepted */
@@ -87,7 +87,7 @@ export class Caller {
     }
   }
 
-  async #create(session: NewSession, idempotencyKey?: string | false): Promise<number> {
+  async #createSession(session: NewSession, idempotencyKey?: string | false): Promise<number> {
     const controller = new AbortController();
     if (this.#chance.happens(0.05)) {
       this.#world.scheduler.after(this.#chance.between(1, 200), () =>
@@ -101,21 +101,21 @@ export class Caller {
   }
 
   /** Sends an order under its own key, and often sends it again. Sometimes sends another order under a used key. */
-  async #again(): Promise<void> {
+  async #sendAgain(): Promise<void> {
     const chance = this.#chance;
-    const known =
+    const usedOrder =
       this.#keyedOrders.length > 0 && chance.happens(0.6) ? chance.one(this.#keyedOrders.slice(-5)) : undefined;
     // Other apps and other operations use the same keys, because a key belongs to one app and one operation.
-    const order = known ?? {
+    const order = usedOrder ?? {
       key: `order-${this.#name.slice(-1)}-${this.#keyedOrders.length}`,
       session: this.#newSession(),
     };
-    if (known === undefined) this.#keyedOrders.push(order);
-    const session = known !== undefined && chance.happens(0.35) ? this.#newSession() : order.session;
-    await this.#create(session, order.key);
+    if (usedOrder === undefined) this.#keyedOrders.push(order);
+    const session = usedOrder !== undefined && chance.happens(0.35) ? this.#newSession() : order.session;
+    await this.#createSession(session, order.key);
   }
 
-  async #add(): Promise<void> {
+  async #addAgents(): Promise<void> {
     const chance = this.#chance;
     const { chatId, agentIds } = drawJoin(this.#asker());
     if (agentIds.length === 0) return;
@@ -127,7 +127,7 @@ export class Caller {
   /** Two calls in the same second add agents to a new session. One agent is in both calls. */
   async #addTwo(): Promise<void> {
     const [own = 0, both = 0, another = 0] = this.#app.site.agentIds;
-    const chatId = await this.#create({ ...this.#newSession(), agentIds: [own], responsibleAgentId: own });
+    const chatId = await this.#createSession({ ...this.#newSession(), agentIds: [own], responsibleAgentId: own });
     const add = (agentIds: number[]) => this.#client.now().addAgents({ chatId, agentIds });
     await Promise.all([add([both]), add([both, another])]);
   }
@@ -142,10 +142,10 @@ export class Caller {
   /** Calls any operation under a key. Often repeats the call soon, sometimes with other fields. */
   async #repeat(): Promise<void> {
     const chance = this.#chance;
-    const known =
+    const usedCall =
       this.#keyedCalls.length > 0 && chance.happens(0.7) ? chance.one(this.#keyedCalls.slice(-4)) : undefined;
-    if (known !== undefined) {
-      const { operation, fields, key } = known;
+    if (usedCall !== undefined) {
+      const { operation, fields, key } = usedCall;
       return this.#send(operation, chance.happens(0.6) ? operation.ask(this.#asker()) : fields, key);
     }
     const operation = chance.one(MODELS);
@@ -166,13 +166,13 @@ export class Caller {
   #newSession(): NewSession {
     const chance = this.#chance;
     const { agentIds } = this.#app.site;
-    const asked = [...chance.some(agentIds, 0.3), chance.one(agentIds), ...(chance.happens(0.02) ? [777] : [])];
+    const askedAgents = [...chance.some(agentIds, 0.3), chance.one(agentIds), ...(chance.happens(0.02) ? [777] : [])];
     const { sbs, sbs_mc, ip, content, title, metadata } = createSession.ask(this.#asker()) as Record<string, string>;
     return {
       customer: { id: String(sbs), name: String(sbs_mc), ip: String(ip) },
       content: String(content),
-      agentIds: asked,
-      responsibleAgentId: chance.one(asked),
+      agentIds: askedAgents,
+      responsibleAgentId: chance.one(askedAgents),
       ...(title !== undefined && { title }),
       ...(chance.happens(0.5) && { sender: chance.one(["customer", "responsible_agent", "system"] as const) }),
       ...(metadata !== undefined && { metadata: metadata as unknown as Record<string, string> }),

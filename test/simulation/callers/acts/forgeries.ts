@@ -1,7 +1,7 @@
 import type { WireRequest } from "../../world/call.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
 import { type Attacker, newSession, secretOf } from "./attacker.ts";
-import { signed } from "./signed.ts";
+import { signedRequest } from "./signed.ts";
 
 /** The acts of a forger, by their weights. */
 export const FORGERS_ACTS = { forge: 12, invent: 5, forgeries: 2.5, inventions: 0.5 };
@@ -55,25 +55,25 @@ function forge(attacker: Attacker): WireRequest {
   world.count(`forgery: ${forgery}`);
   switch (forgery) {
     case "guess":
-      return signed(fields(app.appid), `guessed-${chance.integer(1, 9)}`);
+      return signedRequest(fields(app.appid), `guessed-${chance.integer(1, 9)}`);
     case "other":
-      return signed(fields(app.appid), secretOf(chance.one(apps)));
+      return signedRequest(fields(app.appid), secretOf(chance.one(apps)));
     case "old": {
       const old = oldSecrets.length > 0 ? chance.one(oldSecrets.slice(-6)) : { appid: app.appid, secret: "none" };
-      return signed(spoilt(attacker, fields(old.appid)), old.secret);
+      return signedRequest(spoilField(attacker, fields(old.appid)), old.secret);
     }
     default: {
       const gone = revoked.length > 0 ? chance.one(revoked) : app;
-      return signed(spoilt(attacker, fields(gone.appid)), `${secretOf(gone)}${gone === app ? "-" : ""}`);
+      return signedRequest(spoilField(attacker, fields(gone.appid)), `${secretOf(gone)}${gone === app ? "-" : ""}`);
     }
   }
 }
 
 /** Makes the timestamp stale. Only the owner of the secret may learn of that error. */
-const spoilt = <Fields extends object>({ world, chance }: Attacker, fields: Fields): Fields =>
+const spoilField = <Fields extends object>({ world, chance }: Attacker, fields: Fields): Fields =>
   chance.happens(0.4) ? { ...fields, timestamp: world.clock - 5_000 } : fields;
 
 function invent(attacker: Attacker): WireRequest {
   const appid = attacker.chance.uuid().replaceAll("-", "");
-  return signed(newSession(attacker, appid, 10_411), "invented");
+  return signedRequest(newSession(attacker, appid, 10_411), "invented");
 }

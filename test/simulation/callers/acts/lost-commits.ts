@@ -36,11 +36,11 @@ export function changeBeforeSecondTries(world: World): void {
     if (app === undefined || app.revoked) return;
     free = world.scheduler.now + chance.between(3_000, 15_000);
     call.losesAnswer = true;
-    world.start(() => change(operator, app, call));
+    world.start(() => changeApp(operator, app, call));
   });
 }
 
-async function change(operator: Operator, app: KnownApp, call: Call): Promise<void> {
+async function changeApp(operator: Operator, app: KnownApp, call: Call): Promise<void> {
   const { chance, world } = operator;
   const { site } = app;
   const what = chance.weighted({

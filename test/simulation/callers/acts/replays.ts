@@ -18,7 +18,8 @@ export async function inTransit(attacker: Attacker): Promise<void> {
       world.start(async () => {
         await world.sleep(chance.number() * spread);
         const kind = chance.weighted({ same: 4, twisted: 3, forged: 3 });
-        const wire = kind === "same" ? call.wire : kind === "twisted" ? twist(attacker, call) : spoilSignature(call);
+        const wire =
+          kind === "same" ? call.wire : kind === "twisted" ? withOtherHeader(attacker, call) : spoilSignature(call);
         await attacker.send(wire, attacker.edgeOf(call));
       });
     }
@@ -32,7 +33,7 @@ export async function replays(attacker: Attacker): Promise<void> {
     await attacker.pause(50, 4_000);
     const call = attacker.captured();
     if (call === undefined) continue;
-    const wire = chance.happens(0.5) ? twist(attacker, call) : call.wire;
+    const wire = chance.happens(0.5) ? withOtherHeader(attacker, call) : call.wire;
     const edge = attacker.edgeOf(call);
     await Promise.all(Array.from({ length: chance.one([1, 1, 3]) }, () => attacker.send(wire, edge)));
   }
@@ -52,7 +53,7 @@ export const TWISTS: Record<string, (attacker: Attacker, call: Call) => [header:
   "id of the first answer": (_, { answer }) => ["x-request-id", answer?.headers.get("x-request-id") ?? undefined],
 };
 
-function twist(attacker: Attacker, call: Call): WireRequest {
+function withOtherHeader(attacker: Attacker, call: Call): WireRequest {
   const name = attacker.chance.one(Object.keys(TWISTS));
   attacker.world.count(`twist: ${name}`);
   const [header, value] = (TWISTS[name] as (typeof TWISTS)[string])(attacker, call);

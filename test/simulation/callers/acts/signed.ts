@@ -6,7 +6,7 @@ import type { World } from "../../world/world.ts";
 import { newSession } from "./attacker.ts";
 
 /** A signed request to open a session with these fields. */
-export function signed(fields: object, secret: string, headers: Record<string, string> = {}): WireRequest {
+export function signedRequest(fields: object, secret: string, headers: Record<string, string> = {}): WireRequest {
   const body = JSON.stringify(fields);
   const signature = createHmac("sha256", secret).update(body).digest("hex");
   return {
@@ -52,7 +52,7 @@ export class SimpleCaller {
   /** Opens sessions at all edges at the same time. @param fields replace the caller's own */
   async sendEverywhere(app: KnownApp, secret: string | undefined, fields: object = {}): Promise<void> {
     if (secret === undefined) return;
-    const wire = () => signed({ ...this.session(app), ...fields }, secret);
+    const wire = () => signedRequest({ ...this.session(app), ...fields }, secret);
     await Promise.all(this.world.weather.edges.map((edge) => this.send(wire(), edge)));
   }
 }

@@ -2,7 +2,7 @@ import type { Chance } from "../../machine/chance.ts";
 import type { Home } from "../../world/cloud/home.ts";
 import type { World } from "../../world/world.ts";
 import { type Attacker, newSession, secretOf } from "./attacker.ts";
-import { SimpleCaller, signed } from "./signed.ts";
+import { SimpleCaller, signedRequest } from "./signed.ts";
 
 type StoredRecord = Record<string, unknown>;
 
@@ -41,48 +41,49 @@ function worstHome({ cloud }: World): string | undefined {
 }
 
 /** An attacker writes into CREDENTIALS, and never into NONCES. A deleted record can be read again from D1. */
-export async function tampering(attacker: Attacker): Promise<void> {
+export async function tamperWithRecords(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   /** Every record that KV ever held, by appid. */
-  const known = new Map<string, StoredRecord[]>();
+  const recordsByAppid = new Map<string, StoredRecord[]>();
   const owner = new SimpleCaller(world, chance.fork());
   while (!world.closing) {
     await attacker.pause(500, 6_000);
-    remember(world, known);
+    remember(world, recordsByAppid);
     const { oldSecrets } = world.company;
     const rotated = oldSecrets.length > 0 && chance.happens(0.5) ? chance.one(oldSecrets.slice(-6)) : undefined;
     const { appid } = rotated ?? world.company.anyApp(chance);
-    if (!known.has(appid)) continue;
-    tamperWith(attacker, appid, known);
+    if (!recordsByAppid.has(appid)) continue;
+    tamperWith(attacker, appid, recordsByAppid);
     const app = world.company.apps.find((each) => each.appid === appid && !each.revoked);
     if (rotated === undefined && app !== undefined) await owner.sendEverywhere(app, secretOf(app));
     if (rotated === undefined) continue;
     // An attacker may have an ended secret, and try it now.
     for (const edge of world.weather.edges) {
-      await attacker.send(signed(newSession(attacker, appid, 10_411), rotated.secret), edge);
+      await attacker.send(signedRequest(newSession(attacker, appid, 10_411), rotated.secret), edge);
     }
   }
 }
 
-function remember({ company, cloud }: World, known: Map<string, StoredRecord[]>): void {
+function remember({ company, cloud }: World, recordsByAppid: Map<string, StoredRecord[]>): void {
   for (const { appid } of company.apps) {
     const stored = cloud.credentials.get(`app:${appid}`)?.value;
-    const records = known.get(appid) ?? [];
+    const records = recordsByAppid.get(appid) ?? [];
     const record = stored === undefined ? undefined : read(stored);
-    if (record !== undefined && record.version !== records.at(-1)?.version) known.set(appid, [...records, record]);
+    if (record !== undefined && record.version !== records.at(-1)?.version)
+      recordsByAppid.set(appid, [...records, record]);
   }
 }
 
 /** Changes the record of an app in KV, and drops it from the caches of most edges and some isolates. */
-function tamperWith({ world, chance }: Attacker, appid: string, known: Map<string, StoredRecord[]>): void {
+function tamperWith({ world, chance }: Attacker, appid: string, recordsByAppid: Map<string, StoredRecord[]>): void {
   const { credentials, credentialCaches, isolates } = world.cloud;
-  const records = known.get(appid) as StoredRecord[];
+  const records = recordsByAppid.get(appid) as StoredRecord[];
   const key = `app:${appid}`;
   const any = chance.one([...TAMPERINGS, "another home"]);
   const kind = worstHome(world) === undefined ? any : "another home";
   const record = records.at(-1) as StoredRecord;
   const old = chance.one(records);
-  const other = known.get(chance.one([...known.keys()]))?.at(-1) as StoredRecord;
+  const other = recordsByAppid.get(chance.one([...recordsByAppid.keys()]))?.at(-1) as StoredRecord;
   const changed = CHANGES[kind]?.(record, { other, old, world, chance });
   world.count(`KV record tampered: ${kind}`);
   world.say(() => [appid, `KV holds ${kind} for it: ${JSON.stringify(changed)}`]);

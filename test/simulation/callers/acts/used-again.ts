@@ -5,7 +5,7 @@ import { pause, rest } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 import { secretOf } from "./attacker.ts";
 import { holdFirstTry } from "./lost-commits.ts";
-import { SimpleCaller, signed } from "./signed.ts";
+import { SimpleCaller, signedRequest } from "./signed.ts";
 
 const DAY_MS = 86_400_000;
 const NONCE_MS = 1_860_000;
@@ -26,7 +26,7 @@ export async function useOldKeys(world: World): Promise<void> {
     const send = (change: (each: (typeof used)[number]) => object) =>
       Promise.all(
         used.map((each) => {
-          const wire = signed(change(each), secretOf(each.app), { "idempotency-key": each.key });
+          const wire = signedRequest(change(each), secretOf(each.app), { "idempotency-key": each.key });
           return caller.send(wire, chance.one(world.weather.edges));
         }),
       );
@@ -51,7 +51,7 @@ export async function useOldRanstrs(world: World): Promise<void> {
   const send = () =>
     Promise.all(
       used.map(({ app, ranstr }) => {
-        const wire = signed({ ...caller.session(app), ranstr }, secretOf(app));
+        const wire = signedRequest({ ...caller.session(app), ranstr }, secretOf(app));
         return caller.send(wire, chance.one(world.weather.edges));
       }),
     );
@@ -82,12 +82,12 @@ export function sendWhenOpen(world: World): void {
     if (at.kind !== "commits" || world.closing) return;
     for (const { table, before, after } of at.changes) {
       if (table !== "home_sites" || before?.status !== "closed" || after?.status !== "open") continue;
-      for (const call of refused.get(Number(after.site_id)) ?? []) world.start(() => again(call));
+      for (const call of refused.get(Number(after.site_id)) ?? []) world.start(() => sendCallAgain(call));
       refused.delete(Number(after.site_id));
     }
   });
 
-  async function again({ wire, edge }: Call): Promise<void> {
+  async function sendCallAgain({ wire, edge }: Call): Promise<void> {
     // An isolate may believe for a second that the site is closed.
     await world.sleep(chance.between(900, 2_500));
     const answer = await caller.send(wire, edge);

@@ -9,7 +9,7 @@ export interface ContractReading {
   appid: string;
   timestamp: number;
   ranstr: string;
-  asked: object;
+  operationInput: object;
   /** Two requests with the same Idempotency-Key are the same request if their fingerprints are equal. */
   fingerprint: string;
   key: string | null;
@@ -25,7 +25,7 @@ export function read({ path, headers, body }: WireRequest): ContractReading {
   // docs/retrying.md, "When two requests mean the same".
   const fingerprint = JSON.stringify(operationInput);
   const { "idempotency-key": key = null, "x-chat-signature": signature = "" } = headers;
-  return { operation, appid, timestamp, ranstr, asked: operationInput, fingerprint, key, signature };
+  return { operation, appid, timestamp, ranstr, operationInput, fingerprint, key, signature };
 }
 
 /** Section 5: HMAC-SHA256 of the body as sent, in hex, upper or lower case. */

@@ -18,13 +18,13 @@ export class Costs {
     this.#violate = violate;
   }
 
-  changed(appid: string): void {
+  noteChange(appid: string): void {
     this.#writes.set(appid, (this.#writes.get(appid) ?? 0) + 1);
   }
 
   /** Notes that all caches of one app, or of all apps, may be outdated from now on. */
   outdate(appid?: string): void {
-    for (const each of appid === undefined ? this.#writes.keys() : [appid]) this.changed(each);
+    for (const each of appid === undefined ? this.#writes.keys() : [appid]) this.noteChange(each);
   }
 
   /** Whether the isolate had the app's record in its cache during the whole call, and the record has never changed. */
@@ -36,11 +36,11 @@ export class Costs {
 
   /** Checks the cost of a call that was answered with its result and has used up its ranstr. */
   done(call: Call, appid: string): void {
-    const asked = call.trips.filter(isDatabase);
-    if (call.faults.length === 0 && this.isWarm(call, appid) && asked.length !== 1) {
+    const databaseTrips = call.trips.filter(isDatabase);
+    if (call.faults.length === 0 && this.isWarm(call, appid) && databaseTrips.length !== 1) {
       this.#violate(
         "a request of an app that the isolate knows costs one trip to D1",
-        `${call.name} made ${asked.length}: ${asked.map(({ to }) => to).join(", ")}`,
+        `${call.name} made ${databaseTrips.length}: ${databaseTrips.map(({ to }) => to).join(", ")}`,
         [call.name, appid],
       );
     }
@@ -53,8 +53,8 @@ export class Costs {
     const key = `${call.isolate?.name} ${appid}`;
     // A call that arrived earlier and was still in flight may have read the credentials for this one.
     const from = (call.arrivedAt as number) - CALL_MS;
-    const known = this.#loads.get(key);
-    if (known !== undefined && from < known.from + CACHED_MS + CALL_MS) return;
+    const knownLoad = this.#loads.get(key);
+    if (knownLoad !== undefined && from < knownLoad.from + CACHED_MS + CALL_MS) return;
     this.#loads.set(key, { from, done: call.answeredAt as number });
   }
 }

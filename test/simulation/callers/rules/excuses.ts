@@ -50,7 +50,7 @@ export class Excuses {
     this.#tampered.add(appid);
   }
 
-  allow(watched: WatchedCall, answer: Answer): boolean {
+  isExcused(watched: WatchedCall, answer: Answer): boolean {
     const { call, committed } = watched;
     if (formMismatch(call, answer, NO_ANSWER) === undefined) {
       const isBorne = isBearable(call) || this.#failedElsewhere(watched);

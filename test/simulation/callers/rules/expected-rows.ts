@@ -17,15 +17,15 @@ export function expectedRows(
 ): ExpectedRow[] {
   const { clock } = call;
   const { siteId: site_id, appid } = app;
-  const { operation, asked, ranstr, key } = reading;
+  const { operation, operationInput, ranstr, key } = reading;
   const session_id = verdict.kind === "refused" ? null : verdict.sessionId;
   const claim = { site_id, appid, operation: operation.name, session_id };
   const rows: ExpectedRow[] = [{ table: "nonces", after: { ...claim, ranstr, expires_at: clock + NONCE_SECONDS } }];
   if (verdict.kind !== "accepted") return rows;
   const moment = { home, app, clock };
-  rows.push(...operation.rows(moment, asked, verdict));
+  rows.push(...operation.rows(moment, operationInput, verdict));
   const written = changes.flatMap(({ table, after }) => (after === null ? [] : [{ table, after }]));
-  const data = { appid, ...operation.event.data(moment, asked, written) };
+  const data = { appid, ...operation.event.data(moment, operationInput, written) };
   const { type } = operation.event;
   rows.push(...eventRows(home, { siteId: site_id, sessionId: verdict.sessionId, clock, type, data }));
   if (key !== null) {
@@ -40,7 +40,7 @@ export function difference(changes: readonly RowChange[], expected: readonly Exp
   for (const change of changes) {
     const fits = missing.findIndex(({ table, after, json }) => {
       const isInserted = (table !== "events" && table !== "deliveries") || change.before === null;
-      return table === change.table && isInserted && includes(change.after, after) && says(change.after, json);
+      return table === change.table && isInserted && includes(change.after, after) && holdsJson(change.after, json);
     });
     if (fits < 0) {
       const near = missing.find(({ table }) => table === change.table);
@@ -54,5 +54,5 @@ export function difference(changes: readonly RowChange[], expected: readonly Exp
 const includes = (row: Row | null, part: Row): boolean =>
   row !== null && Object.entries(part).every(([column, value]) => row[column] === value);
 
-const says = (row: Row | null, json: object | undefined): boolean =>
+const holdsJson = (row: Row | null, json: object | undefined): boolean =>
   json === undefined || isDeepStrictEqual(JSON.parse(String(row?.data)), json);

@@ -48,8 +48,8 @@ export class AppLimits {
     const now = call.answeredAt as number;
     const key = `${call.edge} ${name}`;
     const window = Math.floor(now / (period * 1000));
-    const known = this.#counters.get(key);
-    const counter = known?.window === window ? known : { window, own: 0 };
+    const knownCounter = this.#counters.get(key);
+    const counter = knownCounter?.window === window ? knownCounter : { window, own: 0 };
     this.#counters.set(key, counter);
     if (isOwn) counter.own++;
     if (counter.own > limit) this.#exceeded.set(`${call.isolate?.name} ${name}`, now);
@@ -84,8 +84,8 @@ export class ClientLimit {
   explains(call: Call): boolean {
     const now = call.answeredAt as number;
     // A limit that gave no answer was asked long before the call's answer, perhaps in the window before.
-    const asked = call.limiterFailed ? (call.arrivedAt as number) : now;
-    const from = Math.floor((asked - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
+    const askedAt = call.limiterFailed ? (call.arrivedAt as number) : now;
+    const from = Math.floor((askedAt - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
     return areLimitsBound(call) && this.#count(call, from, now, false) > LIMITS.CLIENT_LIMIT.limit;
   }
 

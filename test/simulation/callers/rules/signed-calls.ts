@@ -101,7 +101,7 @@ export class SignedCalls {
       committed === undefined ? [...possible.values()].filter((each) => !isWriting(each)) : [committed.verdict];
     const misses = candidates.map((verdict) => mismatch(call, answer, verdict));
     const matched = candidates[misses.indexOf(undefined)];
-    if (matched === undefined && !this.excuses.allow(watched, answer)) {
+    if (matched === undefined && !this.excuses.isExcused(watched, answer)) {
       const expected = JSON.stringify(committed?.verdict ?? [...possible.values()]);
       const why = misses.find((each) => each !== undefined) ?? "";
       this.#violate(
@@ -128,13 +128,13 @@ export class SignedCalls {
   #checkIgnored(watched: WatchedCall, answer: Answer, verdict: Verdict): void {
     const { call } = watched;
     if (verdict.kind !== "accepted") return;
-    const said = ignoredIn(answer);
+    const ignoredAgents = ignoredIn(answer);
     const broken = (rule: string, what: string) => this.#violate(rule, `${call.name} ${what}`, aboutOf(watched));
     // After a lost answer, the second try may give other reasons for agents that were left out. But it must not name
     // agents that joined, and must name agents who were on the session before that second.
     if (call.faults.length > 0) {
       const { joined = [], session } = watched.committed ?? {};
-      const names = (id: unknown) => said.some((each) => each.startsWith(`${id} `));
+      const names = (id: unknown) => ignoredAgents.some((each) => each.startsWith(`${id} `));
       const wasOn = (id: number) => (session?.participants.get(id)?.added_at ?? call.clock) !== call.clock;
       const wrong = joined.find(names);
       const silent = verdict.ignored.map((each) => Number.parseInt(each, 10)).find((id) => wasOn(id) && !names(id));
@@ -143,8 +143,8 @@ export class SignedCalls {
         broken("x-ignored-agents names each agent who was on the session before", `leaves out ${silent}`);
       return;
     }
-    if (JSON.stringify(said) === JSON.stringify(verdict.ignored.toSorted())) return;
-    broken("x-ignored-agents names the agents that were left out", `says ${said}, not ${verdict.ignored}`);
+    if (JSON.stringify(ignoredAgents) === JSON.stringify(verdict.ignored.toSorted())) return;
+    broken("x-ignored-agents names the agents that were left out", `says ${ignoredAgents}, not ${verdict.ignored}`);
   }
 
   /** Counts an answered call for the limits and checks its cost. */

@@ -67,7 +67,7 @@ export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Sign
   const verdicts: Verdict[] = [];
   if (settings.closedHomes.includes(home.name)) return [{ kind: "home_closed" }];
   if (!areSealsKnown(app, settings)) verdicts.push({ kind: "seal_unknown" });
-  const { operation, timestamp, asked, key } = reading;
+  const { operation, timestamp, operationInput, key } = reading;
   if (!isInForce(model, app, signed)) {
     // A replay is refused from memory, without D1: docs/decisions.md, "unknown or revoked appid".
     if (useOf(model, signed) !== "none" && wasOnceInForce(model, signed)) verdicts.push({ kind: "used" });
@@ -87,7 +87,7 @@ export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Sign
       ? [...verdicts, { kind: "repeated", sessionId: used.sessionId }]
       : [...verdicts, { kind: "refused", reason: "key_reused" }];
   }
-  const decided = operation.decide({ home, app }, asked);
+  const decided = operation.decide({ home, app }, operationInput);
   if (typeof decided === "string") return [...verdicts, { kind: "refused", reason: decided }];
   return [...verdicts, { kind: "accepted", ignored: [], ...decided }];
 }

@@ -1,6 +1,6 @@
 import { Chance } from "../../machine/chance.ts";
 import { type Cases, errorOf } from "../case.ts";
-import { seen, batch as sent, type Tables } from "./tables.ts";
+import { comparable, batch as sent, type Tables } from "./tables.ts";
 
 const SCHEMA = [
   "CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER CHECK (size <> 5))",
@@ -49,8 +49,8 @@ function drawn(chance: Chance, db: D1Database): D1PreparedStatement {
 }
 
 /** The answer or the error of a batch, and the rows after it. */
-async function tried(db: D1Database, batch: D1PreparedStatement[]) {
-  const answered = db.batch(batch).then((results) => results.map(seen));
+async function runBatch(db: D1Database, batch: D1PreparedStatement[]) {
+  const answered = db.batch(batch).then((results) => results.map(comparable));
   const answer = await answered.catch(() => errorOf(() => answered));
   return { answer, left: await sent(db, "SELECT * FROM owners", "SELECT * FROM things") };
 }
@@ -67,7 +67,7 @@ const randomBatches =
     const answers: unknown[] = [];
     for (let i = 0; i < 100; i++) {
       const batch = Array.from({ length: chance.integer(1, 6) }, () => drawn(chance, db));
-      answers.push(await tried(db, [db.prepare(FIRST), ...batch]));
+      answers.push(await runBatch(db, [db.prepare(FIRST), ...batch]));
     }
     return answers;
   };

@@ -1,5 +1,5 @@
 import { type Cases, errorOf } from "../case.ts";
-import { ask, batch, seen, type Tables } from "./tables.ts";
+import { batch, comparable, runSql, type Tables } from "./tables.ts";
 
 const THINGS = `CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
   size INTEGER CONSTRAINT positive CHECK (size > 0), owner INTEGER REFERENCES things)`;
@@ -68,17 +68,17 @@ const REFUSED: Record<string, string> = {
 export const d1Cases: Cases<Tables> = {
   "a bound value comes back as JSON would return it": ({ db }) =>
     Promise.all(
-      [...TEXTS, ...NUMBERS].map((value) => ask(db, "SELECT a, typeof(a) AS type FROM (SELECT ? AS a)", value)),
+      [...TEXTS, ...NUMBERS].map((value) => runSql(db, "SELECT a, typeof(a) AS type FROM (SELECT ? AS a)", value)),
     ),
   "a stored value is converted to the type of its column": async ({ db, create }) => {
     await create("CREATE TABLE kept (i INTEGER, r REAL, t TEXT, n NUMERIC, x)");
     const types = ["i", "r", "t", "n", "x"].map((name) => `typeof(${name}) AS t${name}`).join(", ");
     const insert = `INSERT INTO kept VALUES (?, ?, ?, ?, ?) RETURNING *, ${types}, length(t) AS length`;
     const answers: unknown[] = [];
-    for (const value of STORED) answers.push(await ask(db, insert, ...Array(5).fill(value)));
+    for (const value of STORED) answers.push(await runSql(db, insert, ...Array(5).fill(value)));
     return answers;
   },
-  "an SQL expression has the same value": ({ db }) => Promise.all(COMPUTED.map((sql) => ask(db, sql))),
+  "an SQL expression has the same value": ({ db }) => Promise.all(COMPUTED.map((sql) => runSql(db, sql))),
   "all() and run() return rows as objects, with the last of columns of one name, and raw() returns rows as lists":
     async ({ db }) => {
       const some = db.prepare(
@@ -86,10 +86,10 @@ export const d1Cases: Cases<Tables> = {
       );
       const none = db.prepare("SELECT 1 AS a WHERE false");
       return [
-        seen(await some.all()),
-        seen(await some.run()),
+        comparable(await some.all()),
+        comparable(await some.run()),
         await some.raw(),
-        seen(await none.all()),
+        comparable(await none.all()),
         await none.raw(),
       ];
     },
@@ -118,13 +118,13 @@ export const d1Cases: Cases<Tables> = {
     return Promise.all([() => statement.all(), () => statement.run(), () => statement.raw()].map(errorOf));
   },
   "a statement takes 100 bound values but not 101, and five SELECTs in a row": async ({ db }) => [
-    await ask(db, `SELECT ${Array(100).fill("?").join(" + ")} AS sum`, ...Array(100).fill(1)),
-    await errorOf(() => ask(db, `SELECT ${list(101, "?")}`, ...Array(101).fill(1))),
-    await ask(db, Array(5).fill("SELECT 1").join(" UNION ALL ")),
+    await runSql(db, `SELECT ${Array(100).fill("?").join(" + ")} AS sum`, ...Array(100).fill(1)),
+    await errorOf(() => runSql(db, `SELECT ${list(101, "?")}`, ...Array(101).fill(1))),
+    await runSql(db, Array(5).fill("SELECT 1").join(" UNION ALL ")),
   ],
   // Only the name of the error code is compared, because the two builds of SQLite have different messages.
   "a statement of 100,000 characters is refused": async ({ db }) =>
-    (await errorOf(() => ask(db, `SELECT '${"x".repeat(100_000)}'`))).message.split(": ").at(-1),
+    (await errorOf(() => runSql(db, `SELECT '${"x".repeat(100_000)}'`))).message.split(": ").at(-1),
   "two batches that are sent at the same time run one after the other": async ({ db, create }) => {
     await create(THINGS);
     return Promise.all([A, B].map((insert) => batch(db, insert, "SELECT count(*) AS n FROM things")));

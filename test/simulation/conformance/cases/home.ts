@@ -46,10 +46,12 @@ export async function madeHome({ db, create, migrations }: Store): Promise<D1Dat
 
 /** Every row of every table, in the table's order, and the schema. */
 export async function everything(db: D1Database): Promise<Record<string, unknown>> {
-  const made = "FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'";
-  const tables = (await db.prepare(`SELECT name ${made} AND type = 'table' ORDER BY name`).raw<[string]>()).flat();
+  const madeTables = "FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'";
+  const tables = (
+    await db.prepare(`SELECT name ${madeTables} AND type = 'table' ORDER BY name`).raw<[string]>()
+  ).flat();
   const [schema, ...rows] = await db.batch([
-    db.prepare(`SELECT name, sql ${made} ORDER BY name`),
+    db.prepare(`SELECT name, sql ${madeTables} ORDER BY name`),
     ...tables.map((table) => db.prepare(`SELECT * FROM ${table}`)),
   ]);
   const all = { schema: schema?.results, ...Object.fromEntries(tables.map((table, i) => [table, rows[i]?.results])) };

@@ -13,21 +13,21 @@ export interface QueuePlatform {
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Waits longer than a message without delay needs, in short steps, so that other timers can fire in between. */
-async function settled(milliseconds = 400): Promise<void> {
+async function waitForQueue(milliseconds = 400): Promise<void> {
   for (let i = 0; i < 25; i++) await sleep(milliseconds / 25);
 }
 
 const json = { contentType: "json" } as const;
 
 /** Sends messages and returns all batches that arrive. Each message is shown as its body and its attempt. */
-async function sent({ queue, consume }: QueuePlatform, bodies: unknown[], handle: Handler, wait?: number) {
+async function sendAndSettle({ queue, consume }: QueuePlatform, bodies: unknown[], handle: Handler, wait?: number) {
   const batches: unknown[][] = [];
   consume((batch, waitUntil) => {
     batches.push(batch.messages.map(({ body, attempts }) => ({ body, attempts })));
     return handle(batch, waitUntil);
   });
   await queue.sendBatch(bodies.map((body) => ({ body, ...json, delaySeconds: body === "late" ? 1 : 0 })));
-  await settled(wait);
+  await waitForQueue(wait);
   return batches;
 }
 
@@ -53,30 +53,30 @@ export const queueCases: Cases<QueuePlatform> = {
     const sending = queue.send(body, json);
     body.nested.b = false;
     await sending;
-    await settled();
+    await waitForQueue();
     return seen;
   },
   "100 messages of one sendBatch() arrive in batches of six": (platform) =>
-    sent(
+    sendAndSettle(
       platform,
       Array.from({ length: 100 }, (_, i) => i),
       () => {},
       2_000,
     ),
   "a message arrives after its delay, and again after the delay of its retry": async (platform) => {
-    const batches = await sent(platform, ["at once", "again", "late"], ({ messages }) => {
+    const batches = await sendAndSettle(platform, ["at once", "again", "late"], ({ messages }) => {
       for (const message of messages) {
         if (message.body === "again" && message.attempts === 1) message.retry({ delaySeconds: 1 });
       }
     });
     const before = structuredClone(batches);
-    await settled(1_000);
+    await waitForQueue(1_000);
     return [before, batches.flat().length];
   },
   ...Object.fromEntries(
     Object.entries(HANDLED).map(([name, handle]) => [
       name,
-      (platform: QueuePlatform) => sent(platform, ["a", "b", "c"], handle),
+      (platform: QueuePlatform) => sendAndSettle(platform, ["a", "b", "c"], handle),
     ]),
   ),
   "waitUntil() work of one batch does not hold up the next batch": async (platform) => {
@@ -88,9 +88,9 @@ export const queueCases: Cases<QueuePlatform> = {
       }
     });
     await platform.queue.send(1, json);
-    await settled();
+    await waitForQueue();
     await platform.queue.send(2, json);
-    await settled(3_200);
+    await waitForQueue(3_200);
     return log;
   },
 };

@@ -11,16 +11,16 @@ const TEN_SECONDS = 10_000;
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Milliseconds until the next window of 10 s. Each window of 60 s begins together with one of them. */
-const left = () => TEN_SECONDS - (Date.now() % TEN_SECONDS);
+const msLeftInWindow = () => TEN_SECONDS - (Date.now() % TEN_SECONDS);
 const window = () => Math.floor(Date.now() / TEN_SECONDS);
 
 /**
  * Runs calls that must begin in one window and end `later` windows after it. If the machine was too slow, it runs them
  * again under another key.
  */
-async function within<T>(later: number, run: (key: string) => Promise<T>): Promise<T> {
+async function runInWindow<T>(later: number, run: (key: string) => Promise<T>): Promise<T> {
   for (;;) {
-    if (left() < 1_000) await sleep(left());
+    if (msLeftInWindow() < 1_000) await sleep(msLeftInWindow());
     const began = window();
     const answers = await run(`key ${crypto.randomUUID()}`);
     if (window() === began + later) return answers;
@@ -28,7 +28,7 @@ async function within<T>(later: number, run: (key: string) => Promise<T>): Promi
 }
 
 /** Makes calls one after another, and returns whether each succeeded. */
-async function calls(limit: RateLimit, ...keys: string[]) {
+async function callLimit(limit: RateLimit, ...keys: string[]) {
   const successes: boolean[] = [];
   for (const key of keys) successes.push((await limit.limit({ key })).success);
   return successes;
@@ -37,15 +37,15 @@ async function calls(limit: RateLimit, ...keys: string[]) {
 /** Each case counts under its own keys, because all cases share the real limits. */
 export const rateLimitCases: Cases<Limits> = {
   "a limit of two lets only two calls succeed, and two limits count the same key separately": ({ two, three }) =>
-    within(0, async (key) => [await calls(two, key, key, key, key), await calls(three, key, key, key, key, key)]),
+    runInWindow(0, async (key) => [await callLimit(two, key, key, key, key), await callLimit(three, key, key, key, key, key)]),
   "a limit counts each key separately": ({ two }) =>
-    within(0, (key) => calls(two, key, `${key} `, key, key.toUpperCase(), key, `${key} `, `${key} `)),
+    runInWindow(0, (key) => callLimit(two, key, `${key} `, key, key.toUpperCase(), key, `${key} `, `${key} `)),
   "a limit counts each of several calls at the same time": ({ two }) =>
-    within(0, (key) => Promise.all(Array.from({ length: 5 }, () => two.limit({ key })))),
+    runInWindow(0, (key) => Promise.all(Array.from({ length: 5 }, () => two.limit({ key })))),
   "a refused call succeeds when the next window of the clock begins": ({ two }) =>
-    within(1, async (key) => {
-      const before = await calls(two, key, key, key);
-      await sleep(left() + 10);
-      return [before, await calls(two, key, key, key)];
+    runInWindow(1, async (key) => {
+      const before = await callLimit(two, key, key, key);
+      await sleep(msLeftInWindow() + 10);
+      return [before, await callLimit(two, key, key, key)];
     }),
 };

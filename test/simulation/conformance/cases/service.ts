@@ -11,7 +11,7 @@ import { CALL_RULES } from "../../../../src/operators/usage/call-rules.ts";
 import { replacing } from "../../../support/replacing.ts";
 import type { Cases } from "../case.ts";
 import { APP, everything, madeHome, NOW, type Store } from "./home.ts";
-import { seen } from "./tables.ts";
+import { comparable } from "./tables.ts";
 
 /** A fixed clock, and no time limits. */
 const runtime: Runtime = {
@@ -78,7 +78,7 @@ const send =
     });
     const outcome = operation.outcomeOf(await inOneBatch(watched, batch));
     if (outcome.kind !== kind) throw new Error(`came to ${outcome.kind}, not to ${kind}`);
-    return { results: results.map(seen), outcome };
+    return { results: results.map(comparable), outcome };
   };
 
 const create = (kind: Outcome["kind"], change: RequestChange = {}, fields: object = {}) =>
@@ -86,7 +86,7 @@ const create = (kind: Outcome["kind"], change: RequestChange = {}, fields: objec
 const add = (kind: Outcome["kind"], kefu_ids: number[], ranstr: string) =>
   send(kind, addAgents, { chat_id: 1, kefu_ids }, { ranstr });
 
-const run = (sql: string) => (db: D1Database) => db.prepare(sql).run().then(seen);
+const run = (sql: string) => (db: D1Database) => db.prepare(sql).run().then(comparable);
 
 function pruned(db: D1Database) {
   const settings = {

@@ -14,7 +14,7 @@ const aesKey = (subtle: SubtleCrypto, raw: Uint8Array<ArrayBuffer>) =>
   subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
 
 /** Bytes with one bit changed. */
-function changed(chance: Chance, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+function withChangedByte(chance: Chance, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const bit = chance.integer(0, bytes.length * 8 - 1);
   return Uint8Array.from(bytes, (byte, i) => (i === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
 }
@@ -36,12 +36,12 @@ export const subtleCases: Cases<SubtleCrypto> = {
   "verify() accepts a right signature, and refuses a changed message, signature, key or length": often(
     async (subtle, chance, some) => {
       const [raw, data] = [some(1), some(1)];
-      const [key, other] = [await hmacKey(subtle, raw), await hmacKey(subtle, changed(chance, raw))];
+      const [key, other] = [await hmacKey(subtle, raw), await hmacKey(subtle, withChangedByte(chance, raw))];
       const signature = new Uint8Array(await subtle.sign("HMAC", key, data));
       const verify = (given: BufferSource, message = data, by = key) => subtle.verify("HMAC", by, given, message);
       const rights = [signature, signature.buffer].map((each) => verify(each));
       const wrongs = [
-        changed(chance, signature),
+        withChangedByte(chance, signature),
         signature.subarray(1),
         new Uint8Array(),
         Uint8Array.of(...signature, 0),
@@ -49,7 +49,7 @@ export const subtleCases: Cases<SubtleCrypto> = {
       return [
         signature,
         await Promise.all([...rights, ...wrongs.map((each) => verify(each))]),
-        await verify(signature, changed(chance, data)),
+        await verify(signature, withChangedByte(chance, data)),
         await verify(signature, data, other),
       ];
     },
@@ -57,7 +57,7 @@ export const subtleCases: Cases<SubtleCrypto> = {
   "decrypt() opens a ciphertext, but not a changed one, or with another key, iv or associated data": often(
     async (subtle, chance, some) => {
       const [raw, iv, associated, data] = [chance.bytes(32), chance.bytes(12), some(1), some()];
-      const [key, other] = [await aesKey(subtle, raw), await aesKey(subtle, changed(chance, raw))];
+      const [key, other] = [await aesKey(subtle, raw), await aesKey(subtle, withChangedByte(chance, raw))];
       const right = gcm(iv, associated);
       const sealed = new Uint8Array(await subtle.encrypt(right, key, data));
       const refused = async (given: BufferSource, algorithm = right, by = key) =>
@@ -65,10 +65,10 @@ export const subtleCases: Cases<SubtleCrypto> = {
       return [
         sealed,
         await subtle.decrypt(right, key, sealed),
-        await refused(changed(chance, sealed)),
+        await refused(withChangedByte(chance, sealed)),
         data.length === 0 || (await refused(sealed.subarray(-16))),
-        await refused(sealed, gcm(changed(chance, iv), associated)),
-        await refused(sealed, gcm(iv, changed(chance, associated))),
+        await refused(sealed, gcm(withChangedByte(chance, iv), associated)),
+        await refused(sealed, gcm(iv, withChangedByte(chance, associated))),
         await refused(sealed, right, other),
       ];
     },

@@ -21,8 +21,8 @@ export const WHILE_IN_FLIGHT: Record<string, (held: InFlight) => Promise<unknown
   "sent again": ({ operator, webhook, seq }) =>
     operator.insist("POST", `${pathOf(webhook)}/deliveries/${seq}/redeliver`),
   "all sent again": ({ operator, webhook, seq }) => {
-    const asked = { after_seq: seq - 1, status: ["failed", "pending"] };
-    return operator.insist("POST", `${pathOf(webhook)}/redeliver`, asked);
+    const body = { after_seq: seq - 1, status: ["failed", "pending"] };
+    return operator.insist("POST", `${pathOf(webhook)}/redeliver`, body);
   },
   "another URL": ({ keeper, webhook }) => keeper.move(webhook),
   disabled: ({ keeper, webhook }) => keeper.setStatus(webhook, "disabled"),
@@ -33,7 +33,7 @@ export const WHILE_IN_FLIGHT: Record<string, (held: InFlight) => Promise<unknown
   deleted: ({ keeper, webhook }) => keeper.delete(webhook),
   "well again": beWell,
   erased: erase,
-  aged: age,
+  aged: ageAttempt,
   "held back": loseItsLease,
 };
 
@@ -75,7 +75,7 @@ async function meet(operator: Operator, webhook: KnownWebhook, name: string): Pr
   const { promise: until, resolve: answer } = Promise.withResolvers<void>();
   const status = Number(chance.weighted(ENDS));
   const outcome = status > 0 && { after: chance.between(1, 500), status, body: "so it ends", until };
-  const attempt = await attemptOf(operator, webhook, outcome || "silence", begin);
+  const attempt = await attemptOf(operator, webhook, outcome || "silence", beginAttempt);
   await world.sleep(chance.between(...BEFORE_MS));
   if (attempt?.post.isOpen !== true) return false;
   const { post } = attempt;
@@ -91,7 +91,7 @@ async function meet(operator: Operator, webhook: KnownWebhook, name: string): Pr
 }
 
 /** Causes an attempt: a ping, an event that is sent again, or the last attempt of a pending delivery. */
-async function begin(operator: Operator, webhook: KnownWebhook): Promise<void> {
+async function beginAttempt(operator: Operator, webhook: KnownWebhook): Promise<void> {
   const { world, chance } = operator;
   if (chance.happens(0.25)) return new WebhookKeeper(operator).ping(webhook);
   if (chance.happens(0.4) && beLast(world, webhook)) return;
@@ -147,7 +147,7 @@ async function erase({ operator, webhook: { site }, seq }: InFlight): Promise<vo
 }
 
 /** Shortens the site's retention, so that the event's session is too old: a day of retention is five seconds. */
-async function age({ operator, webhook: { site } }: InFlight): Promise<void> {
+async function ageAttempt({ operator, webhook: { site } }: InFlight): Promise<void> {
   const { world, chance } = operator;
   await operator.setSite(site, { retention_days: 1 });
   await triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges));

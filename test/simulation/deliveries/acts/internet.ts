@@ -2,7 +2,7 @@ import type { Chance } from "../../machine/chance.ts";
 import { notSimulated } from "../../not-simulated.ts";
 import type { Weather } from "../../weather/weather.ts";
 import type { Call } from "../../world/call.ts";
-import { callNow, type NetworkState, setOut, strikes } from "../../world/cloud/air.ts";
+import { callNow, faultStrikes, type NetworkState, setOut } from "../../world/cloud/air.ts";
 import type { Reply } from "./moods.ts";
 import { type MISSES, Post, type PostInit } from "./post.ts";
 import { Receiver } from "./receiver.ts";
@@ -66,7 +66,7 @@ export class Internet {
   #send(post: Post, signal: PostInit["signal"]): Promise<Response> {
     const { scheduler, chance, witness } = this.#air;
     const travel = () => chance.between(1, 40);
-    const isLost = strikes(this.#air, this.#weather.network);
+    const isLost = faultStrikes(this.#air, this.#weather.network);
     return new Promise((resolve, reject) => {
       const miss = (why: (typeof MISSES)[number], error: unknown) => {
         if (this.#miss(post, why)) reject(error);

@@ -9,7 +9,7 @@ const MANY = 4;
 const MOST_SITES = 4;
 
 /** Many sites of one home have many due deliveries at the same time. The receivers of one site hang. */
-export async function rush(world: World): Promise<void> {
+export async function rushOfCalls(world: World): Promise<void> {
   const operator = new Operator(world);
   const { chance } = operator;
   while (!world.closing) {

@@ -1,6 +1,6 @@
 import type { HomeModel } from "../../checker/home-model.ts";
 import type { Row } from "../../platform/database.ts";
-import { wants } from "./outbox-model.ts";
+import { wantsType } from "./outbox-model.ts";
 
 /** The expected row of an accepted call's event: docs/receiving.md. given-events.ts has the rules for its random id. */
 interface ExpectedEvent {
@@ -26,7 +26,7 @@ export const nextSeq = (home: HomeModel, siteId: number): number =>
 export function eventRows(home: HomeModel, event: ExpectedEvent): ExpectedRow[] {
   const { siteId, type } = event;
   if (home.sites.get(siteId)?.row.events !== 1) return [];
-  const asking = home.outbox.webhooksOf(siteId).filter((webhook) => wants(webhook, type));
+  const asking = home.outbox.webhooksOf(siteId).filter((webhook) => wantsType(webhook, type));
   const row = eventRow(home, event);
   const deliveries = asking.map(({ id }) => deliveryRow(row.after, String(id), event.clock));
   return [row, ...deliveries.map((after) => ({ table: "deliveries", after }))];

@@ -44,7 +44,7 @@ export class Liveness {
   /** Unix seconds by the platform's clock from which nothing fails any more. */
   #calmSince = Number.POSITIVE_INFINITY;
   /** The last notification about each delivery. */
-  readonly #told = new Map<string, ToldDelivery>();
+  readonly #toldDeliveries = new Map<string, ToldDelivery>();
   /** When each ping became due, by delivery, in Unix seconds by the platform's clock. */
   readonly #pinged = new Map<string, number>();
   /** The most seconds by which a run's clock was ahead of the platform's. Its messages arrive so much too early. */
@@ -88,7 +88,7 @@ export class Liveness {
       const isEarly =
         its.some(({ dueAt }) => dueAt - this.#ahead <= now && clockOf(call) < dueAt) ||
         model.home(home).outbox.deliveriesOf({ site_id: site, id: webhook }).some(isNearlyDue);
-      if (isEarly || isClosed) for (const told of its) told.isSure = false;
+      if (isEarly || isClosed) for (const toldDelivery of its) toldDelivery.isSure = false;
     }
   }
 
@@ -102,14 +102,15 @@ export class Liveness {
     const dueAt = Number(delivery.next_attempt_at);
     if (dueAt - clockOf(call) > LONGEST_MESSAGE_SECONDS) return;
     const expected = { dueAt, isSure: now > this.#calmSince, ahead: dueOf(outbox, delivery, dueAt) };
-    this.#told.set(`${name}/${keyOf("deliveries", delivery)}`, expected);
+    this.#toldDeliveries.set(`${name}/${keyOf("deliveries", delivery)}`, expected);
   }
 
   /** Notes a change of a delivery. @param now Unix seconds */
   changes(home: string, { before, after }: RowChange, now: number): void {
     // A run that finds nothing due for its message does not notify the queue of later attempts.
     if (before?.status === "pending" && (after === null || after.status === "skipped")) {
-      for (const told of this.#toldOf(`${home}/${before.site_id}/${before.webhook_id}`)) told.isSure = false;
+      for (const toldDelivery of this.#toldOf(`${home}/${before.site_id}/${before.webhook_id}`))
+        toldDelivery.isSure = false;
     }
     if (after?.next_attempt_at !== FIRST_IN_LINE || before?.next_attempt_at === FIRST_IN_LINE) return;
     this.#pinged.set(`${home}/${keyOf("deliveries", after)}`, now);
@@ -124,24 +125,26 @@ export class Liveness {
     this.#waits.delete(webhook);
     if (waited > WAIT_SECONDS)
       return ["a waiting webhook gets a post within 30 s, whichever receivers hang", `${waited} s late`];
-    const [told, pinged] = [this.#told.get(key), this.#pinged.get(key)];
-    this.#told.delete(key);
+    const [toldDelivery, pinged] = [this.#toldDeliveries.get(key), this.#pinged.get(key)];
+    this.#toldDeliveries.delete(key);
     this.#pinged.delete(key);
     const isCalm = pinged !== undefined && pinged > this.#calmSince && !this.#metClosed.has(name);
     if (isCalm && now - pinged > PING_SECONDS) {
       return ["a ping is posted within seconds, whatever waits", `${now - pinged} s late`];
     }
-    if (told?.isSure !== true) return undefined;
+    if (toldDelivery?.isSure !== true) return undefined;
     const at = Number(after.next_attempt_at) - LEASE_SECONDS;
     const late = at - Number(before.next_attempt_at);
-    return late > UNTOLD_SECONDS + HANGING_SECONDS * Math.max(told.ahead, dueOf(outbox, after, at))
+    return late > UNTOLD_SECONDS + HANGING_SECONDS * Math.max(toldDelivery.ahead, dueOf(outbox, after, at))
       ? ["the next attempt begins when it is due, also without a sweep", `${late} s late`]
       : undefined;
   }
 
   /** The notifications about a webhook's deliveries. */
   #toldOf(webhook: string): ToldDelivery[] {
-    return [...this.#told].filter(([key]) => key.startsWith(`${webhook}/`)).map(([, told]) => told);
+    return [...this.#toldDeliveries]
+      .filter(([key]) => key.startsWith(`${webhook}/`))
+      .map(([, toldDelivery]) => toldDelivery);
   }
 
   /**
@@ -153,13 +156,15 @@ export class Liveness {
     if (this.#closedHomes.includes(name)) return undefined;
     for (const delivery of outbox.deliveries.values()) {
       const { status, attempts, next_attempt_at } = delivery;
-      const said = `${name} ${JSON.stringify(delivery)}`;
+      const description = `${name} ${JSON.stringify(delivery)}`;
       const webhook = outbox.webhookOf(delivery);
-      if (webhook === undefined) return ["the sweep removes the deliveries of deleted webhooks", said];
+      if (webhook === undefined) return ["the sweep removes the deliveries of deleted webhooks", description];
       if (status !== "pending") continue;
-      if (webhook.status !== "enabled") return ["nothing stays pending for a disabled webhook", `${DISABLED}: ${said}`];
+      if (webhook.status !== "enabled")
+        return ["nothing stays pending for a disabled webhook", `${DISABLED}: ${description}`];
       const patience = LATE_SECONDS + HANGING_SECONDS * dueOf(outbox, delivery, now);
-      if (attempts === 0 || Number(next_attempt_at) < now - patience) return ["a due delivery is attempted", said];
+      if (attempts === 0 || Number(next_attempt_at) < now - patience)
+        return ["a due delivery is attempted", description];
     }
     return undefined;
   }

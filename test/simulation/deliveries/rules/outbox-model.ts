@@ -49,5 +49,5 @@ export const isOutbox = (table: string): boolean =>
   table === "events" || table === "webhooks" || table === "deliveries";
 
 /** Whether a webhook gets events of a type: docs/operating.md, "Events". */
-export const wants = ({ status, events }: Row, type: string): boolean =>
+export const wantsType = ({ status, events }: Row, type: string): boolean =>
   status === "enabled" && (JSON.parse(String(events)) as string[]).includes(type);

@@ -16,7 +16,7 @@ import { MOST_ATTEMPTS, nextBounds } from "./schedule.ts";
  */
 export function wrongResult(
   change: RowChange,
-  own: Attempt | undefined,
+  attempt: Attempt | undefined,
   attempts: readonly Attempt[],
   hasData: boolean,
 ): BrokenRule {
@@ -26,25 +26,25 @@ export function wrongResult(
   if (!hasData && after.last_error !== null) {
     return ["no receiver's words are stored for an event that has lost its data", String(after.last_error)];
   }
-  if (own === undefined || before.status !== "pending") {
+  if (attempt === undefined || before.status !== "pending") {
     return ["only the holder of the delivery's lease records a failure", `it was ${before.status}`];
   }
   if (after.status === "skipped") {
-    return own.event == null || own.event.data === null
+    return attempt.event == null || attempt.event.data === null
       ? wrongEnd(before, after, {})
       : ["only a delivery of an erased or pruned event is skipped", "the event is there"];
   }
-  const { post } = own;
+  const { post } = attempt;
   if (post === undefined) {
-    if (!isRefused(own))
+    if (!isRefused(attempt))
       return ["an attempt that was not posted fails only when its secret does not open", "it was not posted"];
-    return wrongNext(before, after, own, own.leasedAt);
+    return wrongNext(before, after, attempt, attempt.leasedAt);
   }
-  if (isSuccess(own)) return ["a success is recorded as one", `${post.name} was answered ${post.status}`];
-  if (own.endedAt === undefined) return ["only an attempt that has ended is recorded", `${post.name} has not`];
-  if (after.last_status !== statusOf(own))
+  if (isSuccess(attempt)) return ["a success is recorded as one", `${post.name} was answered ${post.status}`];
+  if (attempt.endedAt === undefined) return ["only an attempt that has ended is recorded", `${post.name} has not`];
+  if (after.last_status !== statusOf(attempt))
     return ["the receiver's status is recorded", `last_status is ${after.last_status}`];
-  return wrongNext(before, after, own, own.endedAt);
+  return wrongNext(before, after, attempt, attempt.endedAt);
 }
 
 function wrongSuccess(before: Row, after: Row, attempts: readonly Attempt[]): BrokenRule {
@@ -63,32 +63,32 @@ const isRefused = ({ webhooks, call }: Attempt): boolean =>
   );
 
 /** Whether a failed delivery ends or gets a next attempt, and at which time. */
-function wrongNext(before: Row, after: Row, own: Attempt, endedAt: number): BrokenRule {
-  const { call, number } = own;
-  if (Number(before.attempts) < number) return wrongAgain(before, after, own, endedAt);
+function wrongNext(before: Row, after: Row, attempt: Attempt, endedAt: number): BrokenRule {
+  const { call, number } = attempt;
+  if (Number(before.attempts) < number) return wrongAgain(before, after, attempt, endedAt);
   if (after.status === "failed") {
-    const isLast = number >= MOST_ATTEMPTS || statusOf(own) === 410 || isPing(own);
+    const isLast = number >= MOST_ATTEMPTS || statusOf(attempt) === 410 || isPing(attempt);
     return isLast
       ? wrongEnd(before, after, {})
       : ["a delivery fails after 8 attempts, or a 410", `attempt ${number} failed`];
   }
-  if (isPing(own)) return ["a ping is tried once", `it is due again at ${after.next_attempt_at}`];
-  if (statusOf(own) === 410) return ["a 410 ends the delivery", "it is tried again"];
+  if (isPing(attempt)) return ["a ping is tried once", `it is due again at ${after.next_attempt_at}`];
+  if (statusOf(attempt) === 410) return ["a 410 ends the delivery", "it is tried again"];
   const bounds = nextBounds(number, { endedAt, writtenAt: clockOf(call) });
   if (bounds === undefined) return ["a delivery has at most 8 attempts", "it is tried again"];
   const next = Number(after.next_attempt_at);
   if (next >= bounds.from && next <= bounds.to) return wrongRest(before, after);
-  const said = `${next}, not ${bounds.from} to ${bounds.to}`;
-  return ["the next attempt is due by the schedule", `${number} at ${endedAt}: ${said}`];
+  const description = `${next}, not ${bounds.from} to ${bounds.to}`;
+  return ["the next attempt is due by the schedule", `${number} at ${endedAt}: ${description}`];
 }
 
 /** Checks a failure whose delivery was sent again during the attempt: the next attempt is the first of eight. */
-function wrongAgain(before: Row, after: Row, own: Attempt, endedAt: number): BrokenRule {
+function wrongAgain(before: Row, after: Row, attempt: Attempt, endedAt: number): BrokenRule {
   const rule = "a delivery that was sent again during an attempt gets eight new attempts when that attempt fails";
   const next = Number(after.next_attempt_at);
   if (after.status !== "pending" || after.attempts !== 0) return [rule, `${after.status} after ${after.attempts}`];
-  if (isPing(own)) return next === FIRST_IN_LINE ? wrongRest(before, after) : [rule, `the ping is due at ${next}`];
-  const first = nextBounds(1, { endedAt, writtenAt: clockOf(own.call) });
+  if (isPing(attempt)) return next === FIRST_IN_LINE ? wrongRest(before, after) : [rule, `the ping is due at ${next}`];
+  const first = nextBounds(1, { endedAt, writtenAt: clockOf(attempt.call) });
   if (next < Number(first?.from) || next > Number(first?.to)) return [rule, `the next attempt is due at ${next}`];
   return wrongRest(before, after);
 }

@@ -1,5 +1,5 @@
 import type { Model } from "../../checker/model.ts";
-import { becomes } from "../../checker/row-changes.ts";
+import { wrongRow } from "../../checker/row-changes.ts";
 import type { BrokenRule, Violate } from "../../checker/violate.ts";
 import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
@@ -64,5 +64,5 @@ function wrongNote(home: string, call: Call, change: RowChange): string | undefi
   if (status !== "enabled" || !isSick) return `${id} is ${status}, failing since ${failing_since}`;
   const at = Number(after.failing_told_at);
   if (Math.abs(at - call.clock) > 2 * SKEW_SECONDS) return `failing_told_at is ${after.failing_told_at}`;
-  return becomes(change, { failing_told_at: at });
+  return wrongRow(change, { failing_told_at: at });
 }

@@ -3,7 +3,7 @@ import { misses } from "../../checker/row-changes.ts";
 import type { BrokenRule } from "../../checker/violate.ts";
 import type { Row, RowChange } from "../../platform/database.ts";
 import { deliveryRow, nextSeq } from "./expected-event.ts";
-import { wants } from "./outbox-model.ts";
+import { wantsType } from "./outbox-model.ts";
 
 /** The events that the Worker itself writes about a site's webhooks: docs/operating.md, "Webhooks". */
 
@@ -18,7 +18,7 @@ export class ToldEvents {
   /** The webhooks for which the transaction must write an event, by their keys. */
   readonly #due = new Map<string, { type: string; webhook: Row }>();
   /** The events that the transaction wrote, with the webhooks that must still get a delivery. */
-  readonly #told: { event: Row; left: Set<string> }[] = [];
+  readonly #toldEvents: { event: Row; left: Set<string> }[] = [];
 
   constructor(home: HomeModel) {
     this.#home = home;
@@ -48,17 +48,21 @@ export class ToldEvents {
     const wrong = misses(event, { site_id: siteId, seq: nextSeq(this.#home, siteId), type, session_id: null });
     if (wrong !== undefined) return [RULE, wrong];
     if (clock < now.from || clock > now.to) return [RULE, `its time is ${clock}, now is ${now.to}`];
-    const others = this.#home.outbox.webhooksOf(siteId).filter((each) => each.id !== webhook.id && wants(each, type));
-    this.#told.push({ event, left: new Set(others.map(({ id }) => String(id))) });
+    const others = this.#home.outbox
+      .webhooksOf(siteId)
+      .filter((each) => each.id !== webhook.id && wantsType(each, type));
+    this.#toldEvents.push({ event, left: new Set(others.map(({ id }) => String(id))) });
     return undefined;
   }
 
   #wrongDelivery(delivery: Row): BrokenRule {
-    const told = this.#told.find(({ event }) => event.site_id === delivery.site_id && event.seq === delivery.seq);
-    if (told === undefined) return [RULE, "the delivery is of another event"];
+    const toldEvent = this.#toldEvents.find(
+      ({ event }) => event.site_id === delivery.site_id && event.seq === delivery.seq,
+    );
+    if (toldEvent === undefined) return [RULE, "the delivery is of another event"];
     const id = String(delivery.webhook_id);
-    if (!told.left.delete(id)) return ["only the site's other webhooks that want the event get it", `${id} is`];
-    const wrong = misses(delivery, deliveryRow(told.event, id, Number(told.event.created_at)));
+    if (!toldEvent.left.delete(id)) return ["only the site's other webhooks that want the event get it", `${id} is`];
+    const wrong = misses(delivery, deliveryRow(toldEvent.event, id, Number(toldEvent.event.created_at)));
     return wrong === undefined ? undefined : [RULE, wrong];
   }
 
@@ -66,8 +70,10 @@ export class ToldEvents {
   missed(): BrokenRule {
     const untold = [...this.#due.values()].find(({ webhook }) => this.#areOn(Number(webhook.site_id)));
     if (untold !== undefined) return [RULE, `nobody is told of ${untold.webhook.id}: ${untold.type}`];
-    const left = this.#told.find((each) => each.left.size > 0);
-    return left === undefined ? undefined : [RULE, `${[...left.left]} is not told by ${left.event.id}`];
+    const untoldEvent = this.#toldEvents.find((each) => each.left.size > 0);
+    return untoldEvent === undefined
+      ? undefined
+      : [RULE, `${[...untoldEvent.left]} is not told by ${untoldEvent.event.id}`];
   }
 
   #areOn(siteId: number): boolean {

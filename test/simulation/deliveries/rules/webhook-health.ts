@@ -38,10 +38,10 @@ export function wrongHealth(
   if (after === null || change.before === null) return ["the Worker makes and removes no webhook by itself", ""];
   const { status = "", disabled_reason = null, disabled_at = null } = after;
   const { failing_since = null, failing_told_at = null, slow = null } = after;
-  const said = Object.fromEntries(Object.keys(NO_FAILURE).map((column) => [column, after[column] ?? null]));
+  const storedHealth = Object.fromEntries(Object.keys(NO_FAILURE).map((column) => [column, after[column] ?? null]));
   // The new revision stops an earlier PATCH, which must not enable the webhook again.
   const revision = Number(before.revision) + Number(status !== before.status);
-  const health = { failing_since, ...said, failing_told_at, slow };
+  const health = { failing_since, ...storedHealth, failing_told_at, slow };
   const wrong = misses(after, { ...before, ...health, status, disabled_reason, disabled_at, revision });
   if (wrong !== undefined) return ["the Worker changes only the health of a webhook", wrong];
   const telling = attempts.filter(tellsOf(before));
@@ -58,8 +58,8 @@ export function wrongHealth(
   if (slow !== before.slow && !(telling.some(isSuccess) && telling.some((each) => mayBe(Number(slow), each)))) {
     return ["a webhook is slow when its newest ended delivery took over 10 s", `${slow}, it was ${before.slow}`];
   }
-  const isOfOne = telling.length > 0 || misses(said, before) === undefined;
-  if (!isOfOne) return ["only attempts at a webhook's present URL change its health", JSON.stringify(said)];
+  const isOfOne = telling.length > 0 || misses(storedHealth, before) === undefined;
+  if (!isOfOne) return ["only attempts at a webhook's present URL change its health", JSON.stringify(storedHealth)];
   return status === before.status ? undefined : wrongDisabling(call, outbox, after, failed);
 }
 
@@ -154,11 +154,11 @@ export function missedHealth(
 /** Checks the audit rows of a transaction of the Worker itself. */
 export function wrongOwnAudit(changes: readonly RowChange[]): BrokenRule {
   const rows = changes.flatMap(({ table, after }) => (table === "audit_log" && after !== null ? [after] : []));
-  const said = rows.map(({ actor, action, site_id, subject }) => `${actor} ${action} ${site_id} ${subject}`);
+  const rowTexts = rows.map(({ actor, action, site_id, subject }) => `${actor} ${action} ${site_id} ${subject}`);
   const disabled = disabledIn(changes);
   const expected = disabled.map(({ site_id, id }) => `worker webhook.disabled ${site_id} ${id}`);
-  if (said.toSorted().join() === expected.toSorted().join()) return undefined;
-  return ["each webhook that the Worker disables is in the audit log", `it says ${said}, expected ${expected}`];
+  if (rowTexts.toSorted().join() === expected.toSorted().join()) return undefined;
+  return ["each webhook that the Worker disables is in the audit log", `it says ${rowTexts}, expected ${expected}`];
 }
 
 /** The rows of the webhooks that a transaction has disabled. */

@@ -4,7 +4,7 @@ import type { KnownSite } from "../../world/company.ts";
 import { PRUNE_CRON, triggerCron } from "../../world/cron.ts";
 import type { OnItsWay } from "../../world/moments.ts";
 import { sessionsOf } from "../rules/erased-rows.ts";
-import { type KeptCall, keepCall, nthWrite, within } from "./kept-calls.ts";
+import { type KeptCall, keepCall, nthWrite, waitBriefly } from "./kept-calls.ts";
 
 /** The writes of an erasure: 1 begins it, 2 is its receipt, 3 notes the receipt at the home, 4 is its first step. */
 const WRITES = [1, 2, 3, 3, 4, 4, 4];
@@ -43,7 +43,7 @@ async function newCustomer(operator: Operator, site: KnownSite): Promise<string>
 /** Opens one more session for the customer, when nothing fails. */
 async function comeBack({ world, chance }: Operator, site: KnownSite, sbs: string): Promise<void> {
   const app = site.apps.find(({ revoked, secrets }) => !revoked && secrets.length > 0);
-  if (app !== undefined) await within(world, new Caller(world, `for-${chance.integer(1, 1e9)}`, app).open(sbs));
+  if (app !== undefined) await waitBriefly(world, new Caller(world, `for-${chance.integer(1, 1e9)}`, app).open(sbs));
 }
 
 /**
@@ -64,7 +64,7 @@ export async function eraseHalf(operator: Operator, site: KnownSite): Promise<st
   if (fate === "cut off") world.cloud.cutOff(keptCall.call);
   if (fate === "second try") await world.sleep(SECOND_TRY_MS);
   if (chance.happens(0.6)) await comeBack(operator, site, sbs);
-  if (chance.happens(0.3)) await within(world, triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges)));
+  if (chance.happens(0.3)) await waitBriefly(world, triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges)));
   if (chance.happens(0.4)) await new Operator(world).call("POST", pathOf(site), { sbs });
   keptCall.letGo();
   await keptCall.sent;
@@ -108,7 +108,7 @@ export async function joinAtErasure(operator: Operator, site: KnownSite): Promis
   if (keptCall !== undefined && session !== undefined && app !== undefined) {
     const join = new Caller(world, `join-${chance.integer(1, 1e9)}`, app).join(Number(session.row.id));
     const counted = join.then((isDone) => isDone && world.count("moment: agents join a session at its erasure"));
-    await within(world, counted);
+    await waitBriefly(world, counted);
   }
   keptCall?.letGo();
   await keptCall?.sent;

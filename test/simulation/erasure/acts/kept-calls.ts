@@ -34,7 +34,7 @@ export async function keepCall(
 }
 
 /** Waits for work, but not longer than {@link PATIENCE_MS}, because a database may be silent. */
-export const within = async (world: World, work: Promise<unknown>): Promise<void> => {
+export const waitBriefly = async (world: World, work: Promise<unknown>): Promise<void> => {
   await Promise.race([work, world.sleep(PATIENCE_MS)]);
 };
 

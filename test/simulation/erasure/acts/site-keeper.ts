@@ -4,7 +4,7 @@ import type { KnownSite } from "../../world/company.ts";
 import { PRUNE_CRON, triggerCron } from "../../world/cron.ts";
 import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
-import { keepCall, nthWrite, within } from "./kept-calls.ts";
+import { keepCall, nthWrite, waitBriefly } from "./kept-calls.ts";
 import { lengthenWhilePruned, stopWhilePruned } from "./late-prunes.ts";
 
 /** The acts of an owner who decides how long sites keep their sessions, and ends sites, by their weights. */
@@ -127,7 +127,7 @@ export class SiteKeeper {
     if (keptCall === undefined) return;
     world.count("moment: the end of a site is kept at one of its writes");
     if (chance.happens(0.7)) world.cloud.cutOff(keptCall.call);
-    const prune = () => within(world, triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges)));
+    const prune = () => waitBriefly(world, triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges)));
     if (chance.happens(0.8)) await prune();
     const change = chance.one([{ status: "open" }, { name: `${name}.` }, { retention_days: 1 }]);
     if (chance.happens(0.5)) await other.call("PATCH", path, change);

@@ -1,5 +1,5 @@
 import type { HomeModel, Session } from "../../checker/home-model.ts";
-import { becomes } from "../../checker/row-changes.ts";
+import { wrongRow } from "../../checker/row-changes.ts";
 import type { WrittenInHome } from "../../operators/rules/intents.ts";
 import type { Row, RowChange } from "../../platform/database.ts";
 
@@ -14,7 +14,7 @@ interface TakenSessions {
 interface ErasingCall extends TakenSessions {
   sbs: string | undefined;
   /** The ids of the sessions that the transaction's event names. */
-  told: readonly number[];
+  toldChatIds: readonly number[];
 }
 
 export type WrittenRows = readonly WrittenInHome[];
@@ -66,14 +66,14 @@ function wrongOne(
   erasing: ErasingCall,
 ): string | undefined {
   const { table, before, after } = change;
-  const { siteId, sbs, taken, told } = erasing;
+  const { siteId, sbs, taken, toldChatIds } = erasing;
   const row = (after ?? before) as Row;
   if (row.site_id !== siteId) return "the row belongs to another site";
   // The cron job or SQL by hand may have deleted a session after the erasure found it. SQL by hand leaves its events.
   const isGone = (id: number) => !home.sessions.has(`${siteId}/${id}`);
   const isIts = (seq: unknown) => {
     const id = Number(home.outbox.events.get(`${siteId}/${seq}`)?.session_id);
-    return taken.has(id) || (told.includes(id) && isGone(id));
+    return taken.has(id) || (toldChatIds.includes(id) && isGone(id));
   };
   switch (table) {
     case "audit_log":
@@ -97,23 +97,23 @@ function wrongOne(
     case "home_sites": {
       const floor = Number(after?.chat_id_floor);
       return taken.has(floor) && floor > Number(before?.chat_id_floor)
-        ? becomes(change, { chat_id_floor: floor })
+        ? wrongRow(change, { chat_id_floor: floor })
         : "the floor is not the id of an erased session";
     }
     case "events": {
       if (before !== null)
-        return isIts(row.seq) ? becomes(change, { data: null }) : "it is the event of another session";
-      const areTold = [...taken].every((id) => told.includes(id)) && told.every((id) => taken.has(id) || isGone(id));
+        return isIts(row.seq) ? wrongRow(change, { data: null }) : "it is the event of another session";
+      const areTold = [...taken].every((id) => toldChatIds.includes(id)) && toldChatIds.every((id) => taken.has(id) || isGone(id));
       return areTold && row.type === "session.erased" ? undefined : "the event does not name these sessions";
     }
     case "deliveries": {
       if (before === null)
         return toldBy(changes).event?.seq === row.seq ? undefined : "it does not deliver the event of the erasure";
-      if (isPruned(home, row)) return becomes(change, { last_error: null });
+      if (isPruned(home, row)) return wrongRow(change, { last_error: null });
       if (!isIts(row.seq)) return "it is the delivery of another session";
       const isEnded = before.status === "pending" || before.status === "failed";
       const status = isEnded ? "skipped" : (before.status ?? "");
-      return becomes(change, { status, last_error: null, next_attempt_at: null, claim: null });
+      return wrongRow(change, { status, last_error: null, next_attempt_at: null, claim: null });
     }
     default:
       return "the table holds no data of customers";
@@ -126,16 +126,16 @@ export function leftBehind(home: HomeModel, changes: WrittenRows, { siteId, take
   const parts = partsLeft(home, changes, { siteId, taken });
   if (parts !== 0) return `${parts} messages and participants are left`;
   const isIts = (event: Row | undefined) => event?.site_id === siteId && taken.has(Number(event?.session_id ?? -1));
-  const changed = (table: string, { seq, webhook_id }: Row) =>
+  const deliveryChange = (table: string, { seq, webhook_id }: Row) =>
     changes.some((each) => each.table === table && each.after?.seq === seq && each.after?.webhook_id === webhook_id);
-  const isLeft = (row: Row) => isIts(row) && row.data !== null && !changed("events", row);
+  const isLeft = (row: Row) => isIts(row) && row.data !== null && !deliveryChange("events", row);
   const event = [...home.outbox.events.values()].find(isLeft);
   if (event !== undefined) return `the data of event ${event.seq} is left`;
   const delivery = [...home.outbox.deliveries.values()].find(
     (row) =>
       isIts(home.outbox.eventOf(row)) &&
       (row.status === "pending" || row.status === "failed" || row.last_error !== null) &&
-      !changed("deliveries", row),
+      !deliveryChange("deliveries", row),
   );
   if (delivery !== undefined) return `a delivery is left: ${JSON.stringify(delivery)}`;
   const others = sessionsAt(home, siteId).filter(({ row }) => !taken.has(Number(row.id)));

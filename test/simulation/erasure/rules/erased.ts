@@ -43,8 +43,8 @@ export function foundAgain(model: Model, { homes, kv, except }: TextPlaces): str
   const texts = new Set(model.erasedTexts);
   // A caller may have given an erased order again. That session may be deleted with SQL, which leaves its event.
   for (const [home, { sessions, outbox }] of model.homes) {
-    const said = [...sessions.values()].flatMap(({ messages }) => messages.map(({ content }) => String(content)));
-    for (const text of texts) if (said.some((each) => each.includes(text))) texts.delete(text);
+    const contents = [...sessions.values()].flatMap(({ messages }) => messages.map(({ content }) => String(content)));
+    for (const text of texts) if (contents.some((each) => each.includes(text))) texts.delete(text);
     for (const { site_id, session_id, data } of outbox.events.values()) {
       if (data === null || model.erasedSessions.has(`${home}/${site_id}/${session_id}`)) continue;
       for (const text of texts) if (String(data).includes(asJson(text))) texts.delete(text);

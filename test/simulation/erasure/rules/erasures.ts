@@ -42,7 +42,7 @@ export const isErasing = (changes: WrittenRows): boolean =>
   ) || auditOf(changes).some(({ action }) => action === "customer.erased");
 
 /** The customer whose data a transaction erases, by the intent, a session or the audit log. */
-function whose(model: Model, { intent }: Operation, changes: WrittenRows): string | undefined {
+function erasureOf(model: Model, { intent }: Operation, changes: WrittenRows): string | undefined {
   if (intent.kind === "eraseCustomer") return intent.sbs;
   const [session] = goneOf(changes, "sessions");
   if (session !== undefined) return String(session.customer_external_id);
@@ -60,7 +60,7 @@ export function wrongErasing(model: Model, operation: Operation, changes: Writte
       : "it begins and deletes in one transaction";
   const sessions = goneOf(changes, "sessions");
   const siteId = Number((sessions[0] ?? audited[0] ?? changes[0]?.before ?? changes[0]?.after)?.site_id);
-  const sbs = whose(model, operation, changes);
+  const sbs = erasureOf(model, operation, changes);
   const strange = audited.find(({ action, site_id }) => action !== "customer.erased" || site_id !== siteId);
   if (strange !== undefined || audited.length > 1) return `the audit log says ${JSON.stringify(audited)}`;
   const all = [...model.erasures.values()].filter((each) => each.home === name && each.siteId === siteId);
@@ -72,13 +72,13 @@ export function wrongErasing(model: Model, operation: Operation, changes: Writte
   const beyond = sessions.find((row) => !isTheirs(row));
   if (beyond !== undefined) return `session ${beyond.id} is not the erasure's`;
   const taken = new Set(sessions.map(({ id }) => Number(id)));
-  const told = toldBy(changes).chatIds;
-  const again = told.find((id) => theirs.some((each) => each.told.has(id) && !each.isRestored));
-  if (again !== undefined) return `receivers are told again of session ${again}`;
+  const toldChatIds = toldBy(changes).chatIds;
+  const toldTwice = toldChatIds.find((id) => theirs.some((each) => each.told.has(id) && !each.isRestored));
+  if (toldTwice !== undefined) return `receivers are told again of session ${toldTwice}`;
   return (
-    unlisted(model, name, siteId, taken) ??
-    wrongChange(model.home(name), changes, { siteId, sbs, taken, told }) ??
-    leftBehind(model.home(name), changes, { siteId, sbs, taken, told }) ??
+    unlistedChatId(model, name, siteId, taken) ??
+    wrongChange(model.home(name), changes, { siteId, sbs, taken, toldChatIds }) ??
+    leftBehind(model.home(name), changes, { siteId, sbs, taken, toldChatIds }) ??
     wrongEnd(model, theirs, changes, audited[0])
   );
 }
@@ -100,12 +100,12 @@ function wrongBegin(model: Model, { intent }: Operation, home: string, row: Row)
 }
 
 /** Which deleted session the receipts in KV or in the directory did not name before. */
-function unlisted(model: Model, home: string, siteId: number, taken: ReadonlySet<number>): string | undefined {
-  const kept = model.receipts?.(home, siteId);
-  if (kept === undefined) return undefined;
+function unlistedChatId(model: Model, home: string, siteId: number, taken: ReadonlySet<number>): string | undefined {
+  const keptReceipt = model.receipts?.(home, siteId);
+  if (keptReceipt === undefined) return undefined;
   for (const id of taken) {
-    if (!kept.kv.has(id)) return `no receipt in KV names session ${id}`;
-    if (!kept.directory.has(id)) return `no receipt in the directory names session ${id}`;
+    if (!keptReceipt.kv.has(id)) return `no receipt in KV names session ${id}`;
+    if (!keptReceipt.directory.has(id)) return `no receipt in the directory names session ${id}`;
   }
   return undefined;
 }
@@ -126,8 +126,8 @@ function wrongEnd(
   const home = model.home(erasure.home);
   const gone = new Set(goneOf(changes, "sessions").map(({ id }) => id));
   // A restore may have undone the erasure or its later restart, and KV may have lost its receipt.
-  const known = erasure.isRestored ? model.knownUntil(erasure.home, erasure.siteId, erasure.id) : erasure.until;
-  const isLeft = (each: Row) => Number(each.id) <= Math.min(known, erasure.until) && !gone.has(each.id ?? null);
+  const knownErasure = erasure.isRestored ? model.knownUntil(erasure.home, erasure.siteId, erasure.id) : erasure.until;
+  const isLeft = (each: Row) => Number(each.id) <= Math.min(knownErasure, erasure.until) && !gone.has(each.id ?? null);
   const sessionsLeft = sessionsOf(home, erasure).find((each) => isLeft(each.row));
   if (sessionsLeft !== undefined) return `session ${sessionsLeft.row.id} is left`;
   const { sessions } = JSON.parse(String(row.details)) as { sessions: number };
@@ -151,7 +151,7 @@ export function noteErasing(model: Model, operation: Operation, changes: Written
   }
   const sessions = goneOf(changes, "sessions");
   model.noteGone(home, changes);
-  const sbs = whose(model, operation, changes);
+  const sbs = erasureOf(model, operation, changes);
   for (const erasure of model.erasures.values()) {
     const isIts = erasure.home === home && erasure.sbs === sbs && !erasure.isDone;
     if (!isIts || sessions.some(({ site_id }) => site_id !== erasure.siteId)) continue;

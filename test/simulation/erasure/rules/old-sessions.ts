@@ -1,5 +1,5 @@
 import type { HomeModel, Session } from "../../checker/home-model.ts";
-import { becomes } from "../../checker/row-changes.ts";
+import { wrongRow } from "../../checker/row-changes.ts";
 import type { BrokenRule } from "../../checker/violate.ts";
 import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
@@ -115,7 +115,7 @@ function wrongFloors(
   for (const change of changes) {
     if (change.table !== "home_sites" || change.after === null) continue;
     const { chat_id_floor = 0, event_seq_floor = 0 } = change.after;
-    const wrong = becomes(change, { chat_id_floor, event_seq_floor });
+    const wrong = wrongRow(change, { chat_id_floor, event_seq_floor });
     if (wrong !== undefined) return [rule, wrong];
     const { chat_id_floor: chatId, event_seq_floor: seq } = change.before ?? {};
     const isLower = Number(chat_id_floor) < Number(chatId) || Number(event_seq_floor) < Number(seq);

@@ -86,7 +86,7 @@ function wrongRemoval(
   const { outbox } = home;
   if (settings.closedHomes.includes(home.name)) return "the home is closed";
   if (table === "deliveries" && before !== null && after !== null) {
-    return isPruned(before, all) ? misses(after, skipped(before)) : wrongLeftover(change, outbox.webhookOf(after));
+    return isPruned(before, all) ? misses(after, skippedRow(before)) : wrongLeftover(change, outbox.webhookOf(after));
   }
   if (after !== null || before === null) return "it does not delete a row";
   switch (table) {
@@ -116,7 +116,7 @@ const isPruned = ({ site_id, seq }: Row, all: readonly RowChange[]): boolean =>
   );
 
 /** A delivery after its event was pruned. */
-const skipped = (before: Row): Row => ({
+const skippedRow = (before: Row): Row => ({
   ...before,
   status: before.status === "pending" ? "skipped" : (before.status ?? null),
   next_attempt_at: null,

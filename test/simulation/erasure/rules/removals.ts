@@ -106,10 +106,10 @@ export class Removals {
       ];
     if (goneOf(changes, "home_sites").length > 0) return wrongLast(home, siteId, changes);
     if (has("sessions")) return wrongSessions(home, siteId, call, changes);
-    const kept = changes.find(({ after }) => after !== null);
-    if (isEnding(home, siteId) && kept === undefined) return undefined;
+    const keptRow = changes.find(({ after }) => after !== null);
+    if (isEnding(home, siteId) && keptRow === undefined) return undefined;
     if (isLeftOfErased(home, call, changes)) return wrongLeftOfErased(home, siteId, changes);
-    return [ONLY_ENDED, `${siteId}: ${JSON.stringify(kept ?? changes[0])}`];
+    return [ONLY_ENDED, `${siteId}: ${JSON.stringify(keptRow ?? changes[0])}`];
   }
 
   /** Checks a transaction that notes the end of a site, or frees its appids. */

@@ -1,5 +1,5 @@
 import { hasEnded, type Model } from "../../checker/model.ts";
-import { becomes, inserts } from "../../checker/row-changes.ts";
+import { inserts, wrongRow } from "../../checker/row-changes.ts";
 import type { OperationOf, WrittenInHome } from "../../operators/rules/intents.ts";
 import type { Row, RowChange } from "../../platform/database.ts";
 
@@ -39,20 +39,20 @@ export function wrongSiteEnd(
     return inserts(change, { home: home.name, begun_at: call.clock, kept_at: null, done_at: null });
   }
   if (table === "home_sites" && isOfHome && after !== null) {
-    const ends = becomes(change, { revision: Number(before?.revision) + 1 });
-    return ends === undefined ? undefined : becomes(change, { status: "closed" });
+    const ends = wrongRow(change, { revision: Number(before?.revision) + 1 });
+    return ends === undefined ? undefined : wrongRow(change, { status: "closed" });
   }
   if (begun === undefined) return "its home has not begun its end";
   const id = String(begun.id);
   if (table === "site_deletions" && before === null) {
-    const kept = { id, home: home.name, begun_at: begun.begun_at ?? 0, kept_at: call.clock, done_at: null };
-    return change.home === "main" ? inserts(change, kept) : "the end belongs in the directory or the home";
+    const expectedRow = { id, home: home.name, begun_at: begun.begun_at ?? 0, kept_at: call.clock, done_at: null };
+    return change.home === "main" ? inserts(change, expectedRow) : "the end belongs in the directory or the home";
   }
-  if (table === "sites") return becomes(change, { status: "deleting" });
+  if (table === "sites") return wrongRow(change, { status: "deleting" });
   if (!isOfHome) return "the end belongs in the directory or the home";
   const unkept = notKept(model, home.name, siteId, id);
   if (unkept !== undefined) return unkept;
-  if (table === "site_deletions") return becomes(change, { kept_at: before?.kept_at ?? call.clock, done_at: null });
+  if (table === "site_deletions") return wrongRow(change, { kept_at: before?.kept_at ?? call.clock, done_at: null });
   return isStopped(change) ? undefined : "the cron job does the rest";
 }
 
@@ -98,12 +98,12 @@ export function wrongEndAgain(
       if (endOf(row.home) === undefined) return "no end of this site in this home was begun";
       if (change.home !== intent.home && change.home !== "main") return "the end belongs in the directory or the home";
       if (before === null) return undefined;
-      return becomes(change, { kept_at: after?.kept_at ?? null, done_at: after?.done_at ?? null });
+      return wrongRow(change, { kept_at: after?.kept_at ?? null, done_at: after?.done_at ?? null });
     }
     case "sites": {
       if (endOf(row.home) === undefined) return "no end of this site was begun";
       const isGone = row.status === "deleted";
-      return becomes(change, { status: row.status ?? "", name: isGone ? "" : (before?.name ?? "") });
+      return wrongRow(change, { status: row.status ?? "", name: isGone ? "" : (before?.name ?? "") });
     }
     default:
       return change.home === intent.home && endOf(change.home) !== undefined ? undefined : "its site has not ended";

@@ -16,13 +16,13 @@ export async function closeInCalls(world: World): Promise<void> {
     const sites = world.company.sitesAtWork;
     if (sites.length === 0 || world.closing) continue;
     const site = chance.one(sites);
-    const made = world.moments.when((at) =>
+    const moment = world.moments.when((at) =>
       at.kind === "commits" && at.call !== undefined && at.call === operator.latest ? at.call : undefined,
     );
     const work = chance.happens(0.5)
       ? operator.issueApp(site)
       : operator.setSite(site, { name: `Site ${site.siteId}.${chance.integer(1, 99)}` });
-    const isOver = await Promise.race([work.then(() => true), made.then(() => false)]);
+    const isOver = await Promise.race([work.then(() => true), moment.then(() => false)]);
     if (isOver) continue;
     const name = chance.one([site.home, "main"]);
     if (!cloud.settings.closedHomes.includes(name)) closeHomes(cloud, [name]);

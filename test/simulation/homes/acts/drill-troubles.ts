@@ -59,11 +59,11 @@ const CHANGES: Record<keyof typeof DAY_BEFORE, (day: DrillDay) => unknown> = {
 async function foundUnheard(operator: Operator, home: string): Promise<void> {
   const { world } = operator;
   const isOpen = ({ table, after }: RowChange) => table === "sites" && after?.status === "open";
-  const made = world.moments.when((at) =>
+  const moment = world.moments.when((at) =>
     at.kind === "commits" && at.call === operator.latest && at.changes.some(isOpen) ? at.call : undefined,
   );
   const sent = operator.call("POST", "/sites", { name: operator.newName("Unheard"), home });
-  const call = await Promise.race([made, sent.then(() => undefined)]);
+  const call = await Promise.race([moment, sent.then(() => undefined)]);
   if (call?.isolate === undefined) return;
   world.cloud.kill(call.isolate);
   world.count("moment: site made of which KV does not hear");
@@ -125,7 +125,7 @@ async function changeUnheard(operator: Operator, chance: Chance, { siteId }: Kno
 }
 
 /** Lets another home fail while this home is reconciled. */
-export function silence(world: World, chance: Chance, name: string): void {
+export function silenceHome(world: World, chance: Chance, name: string): void {
   const others = [...world.cloud.homes.values()].filter((home) => home.name !== name);
   if (others.length === 0) return;
   const home = chance.one(others);

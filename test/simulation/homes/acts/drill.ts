@@ -12,7 +12,7 @@ import type { World } from "../../world/world.ts";
 import type { RestoredAnswer } from "../rules/restores.ts";
 import { closeHomes, openHomes } from "./closed-in-calls.ts";
 import { REACHED_EVERYWHERE_MS } from "./deployments.ts";
-import { breakOff, changeTooEarly, liveOn, silence } from "./drill-troubles.ts";
+import { breakOff, changeTooEarly, liveOn, silenceHome } from "./drill-troubles.ts";
 
 const RECONCILE_TRIES = 30;
 
@@ -34,8 +34,8 @@ export async function restoreDrill(operator: Operator, chance: Chance, home: Hom
     world.say(() => [undefined, `a point of ${home.name} is kept`]);
     return home.database.snapshot();
   };
-  const sites = () => world.company.sitesAtWork.filter((site) => site.home === home.name);
-  const toErase = sites().length > 0 && chance.happens(0.7) ? [chance.one(sites())] : [];
+  const sitesOfHome = () => world.company.sitesAtWork.filter((site) => site.home === home.name);
+  const toErase = sitesOfHome().length > 0 && chance.happens(0.7) ? [chance.one(sitesOfHome())] : [];
   const endErasures = await inQuiet(world, () =>
     eraseAroundPoint(operator, toErase, (...erased) => eraseWhole(operator, ...erased)),
   );
@@ -86,7 +86,7 @@ async function restore(operator: Operator, chance: Chance, home: Home, point: Ui
   // The new site must not get an id that the restore has undone.
   if (name === "main") await operator.call("POST", "/sites", { name: operator.newName("Too early") });
   if (chance.happens(0.5)) await changeTooEarly(operator, chance, name);
-  if (chance.happens(0.3)) silence(world, chance, name);
+  if (chance.happens(0.3)) silenceHome(world, chance, name);
   if (chance.happens(0.75)) world.start(() => breakOff(world, chance.fork(), name));
   const reconciling = reconcile(operator, chance, name);
   // Another operator changes the same sites meanwhile.
@@ -116,11 +116,11 @@ async function reconcile(operator: Operator, chance: Chance, home: string): Prom
   const settling_id = `settling-${Math.floor(world.scheduler.now)}`;
   const receipts = [...world.company.receipts].map((json) => JSON.parse(json) as object);
   for (let i = 0, from = 0; i < RECONCILE_TRIES && !world.closing; i++) {
-    const kept = receipts.length > 0 ? { receipts: receipts.slice(from, from + MOST_RECEIPTS) } : {};
+    const pastedReceipts = receipts.length > 0 ? { receipts: receipts.slice(from, from + MOST_RECEIPTS) } : {};
     const ended = [...world.company.deletions].slice(0, MOST_DELETIONS).map((json) => JSON.parse(json) as object);
     const deletions = ended.length > 0 ? { deletions: ended } : {};
-    const asked = { settling_id, ...kept, ...deletions };
-    const first = i === 0 ? await operator.call("POST", `/homes/${home}/restored`, asked) : undefined;
+    const reconciliation = { settling_id, ...pastedReceipts, ...deletions };
+    const first = i === 0 ? await operator.call("POST", `/homes/${home}/restored`, reconciliation) : undefined;
     // No site is made while the directory is under restore.
     if (i === 0 && home !== "main" && !world.company.underRestore.has("main") && chance.happens(0.8)) {
       if ((await operator.found(home)) !== undefined) {
@@ -128,7 +128,7 @@ async function reconcile(operator: Operator, chance: Chance, home: string): Prom
       }
       continue;
     }
-    const answer = first ?? (await operator.insist("POST", `/homes/${home}/restored`, asked));
+    const answer = first ?? (await operator.insist("POST", `/homes/${home}/restored`, reconciliation));
     if (answer?.status !== 200) continue;
     const reconciled = JSON.parse(answer.body) as RestoredAnswer;
     if (reconciled.homes_down.length > 0 || reconciled.erasures_left > 0) continue;
@@ -182,11 +182,11 @@ async function makeAnew(operator: Operator, site: KnownSite, divergent: Divergen
     if (app.revoked || listed.some(({ appid }) => appid === app.appid)) continue;
     if (divergent.some(({ appid, why }) => appid === app.appid && why !== "missing")) continue;
     site.apps.splice(site.apps.indexOf(app), 1);
-    const again = await operator.issueApp(site, { appid: app.appid, secret: app.secrets.at(-1)?.secret ?? "" });
-    app.revoked = again === undefined;
-    if (again !== undefined) {
-      site.apps.splice(site.apps.indexOf(again), 1, app);
-      app.secrets.push(...again.secrets);
+    const issuedAgain = await operator.issueApp(site, { appid: app.appid, secret: app.secrets.at(-1)?.secret ?? "" });
+    app.revoked = issuedAgain === undefined;
+    if (issuedAgain !== undefined) {
+      site.apps.splice(site.apps.indexOf(issuedAgain), 1, app);
+      app.secrets.push(...issuedAgain.secrets);
     }
   }
   for (const id of site.agentIds) {

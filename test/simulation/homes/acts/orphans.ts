@@ -15,7 +15,7 @@ export async function makeOrphan(world: World): Promise<void> {
   // A home under restore must not be changed by anybody else.
   if (world.closing || world.company.underRestore.size > 0) return;
   if (chance.happens(0.5)) straySite(world, chance);
-  else unroute(world, chance);
+  else deleteRoute(world, chance);
 }
 
 function straySite(world: World, chance: Chance): void {
@@ -27,7 +27,7 @@ function straySite(world: World, chance: Chance): void {
   world.count("site made by hand");
 }
 
-function unroute(world: World, chance: Chance): void {
+function deleteRoute(world: World, chance: Chance): void {
   const apps = world.company.sitesAtWork.flatMap((site) => site.apps.filter(({ revoked }) => !revoked));
   if (apps.length === 0) return;
   const { appid } = chance.one(apps);

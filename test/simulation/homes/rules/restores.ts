@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { hasEnded, type Model } from "../../checker/model.ts";
-import { becomes, isReconciling, misses } from "../../checker/row-changes.ts";
+import { isReconciling, misses, wrongRow } from "../../checker/row-changes.ts";
 import { nextSeq } from "../../deliveries/rules/expected-event.ts";
 import { backAgain } from "../../erasure/rules/erased.ts";
 import { NONCE_SECONDS } from "../../erasure/rules/periods.ts";
@@ -85,7 +85,7 @@ function wrongRestoredSite(model: Model, operation: RestoreOperation, change: Wr
   const { before, after } = change;
   const siteId = Number(after?.site_id);
   const isEnd =
-    before !== null && model.ends.has(`${home}/${siteId}`) && becomes(change, { status: "closed" }) === undefined;
+    before !== null && model.ends.has(`${home}/${siteId}`) && wrongRow(change, { status: "closed" }) === undefined;
   if (isEnd) return undefined;
   const listed = model.directory.get(siteId);
   const isMine = home !== "main" && listed?.home === home && listed.status !== "creating" && !hasEnded(listed);
@@ -95,11 +95,11 @@ function wrongRestoredSite(model: Model, operation: RestoreOperation, change: Wr
     if (Number(chat_id_floor) < model.home(home).highestId(siteId) + lift) return "it skips too few chat ids";
     if (Number(event_seq_floor) < nextSeq(model.home(home), siteId) - 1 + lift) return "it skips too few seqs";
   } else {
-    const known = model.floors.get(`${home}/${siteId}`) ?? { chatId: 0, eventSeq: 0 };
+    const knownFloors = model.floors.get(`${home}/${siteId}`) ?? { chatId: 0, eventSeq: 0 };
     const first = isMine ? listed.firstChatId - 1 : 0;
-    if (Number(chat_id_floor) > Math.max(known.chatId, first))
+    if (Number(chat_id_floor) > Math.max(knownFloors.chatId, first))
       return "it skips ids without a reconciliation, or a second time";
-    if (Number(event_seq_floor) > known.eventSeq) return "it skips seqs without a reconciliation, or a second time";
+    if (Number(event_seq_floor) > knownFloors.eventSeq) return "it skips seqs without a reconciliation, or a second time";
   }
   const floors = { chat_id_floor, event_seq_floor };
   const hasFloorsOnly = before !== null && isDeepStrictEqual(after, { ...before, ...floors });

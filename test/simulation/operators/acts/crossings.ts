@@ -28,14 +28,14 @@ const MOST_SITES = 4;
 
 /** What two operators change at the same time. */
 export const CROSSINGS = {
-  "a site": site,
+  "a site": siteCrossing,
   "a site's end": siteEnd,
   "a site's first webhook": firstWebhook,
-  "an agent": agent,
-  "a webhook": webhook,
+  "an agent": agentCrossing,
+  "a webhook": webhookCrossing,
   "a new webhook": newWebhook,
-  "a secret": secret,
-  "a token": token,
+  "a secret": secretCrossing,
+  "a token": tokenCrossing,
   "a sending again": sendAgain,
 } satisfies Record<string, (operator: Operator, site: KnownSite) => Promise<Crossing | undefined>>;
 
@@ -54,13 +54,13 @@ export async function crossAtOneThing(world: World): Promise<void> {
     if (sites.length === 0 || world.closing) continue;
     const kind = chance.happens(0.4) ? favourite : chance.one(kinds);
     const crossing = await CROSSINGS[kind](second, chance.one(sites));
-    if (crossing !== undefined && (await cross(first, second, chance, crossing)))
+    if (crossing !== undefined && (await crossCalls(first, second, chance, crossing)))
       world.count(`moment: late at ${kind}`);
   }
 }
 
 /** @returns whether the second call was answered while the first one was held */
-async function cross(a: Operator, b: Operator, chance: Chance, crossing: Crossing): Promise<boolean> {
+async function crossCalls(a: Operator, b: Operator, chance: Chance, crossing: Crossing): Promise<boolean> {
   const { world } = a;
   const way = crossing.way ?? (crossing.isAfter || chance.happens(0.5) ? "there" : "back");
   // Often holds the transaction that changes the home, and sometimes a step between home and directory.
@@ -70,27 +70,27 @@ async function cross(a: Operator, b: Operator, chance: Chance, crossing: Crossin
     if (trip.call !== a.latest || trip.way !== way) return false;
     return nth === undefined ? trip.method === "batch" : ++seen === nth;
   });
-  const told = a.call(...crossing.first);
-  const isCaught = await Promise.race([caught.then(() => true), told.then(() => false)]);
+  const firstCall = a.call(...crossing.first);
+  const isCaught = await Promise.race([caught.then(() => true), firstCall.then(() => false)]);
   let isCrossed = false;
   if (isCaught) {
-    if (crossing.isAfter) await told;
-    else if (chance.happens(0.3)) await Promise.race([told, world.sleep(chance.between(0, 10_000))]);
-    const done = crossing.second(b, crossing.isAfter ? await told : undefined);
+    if (crossing.isAfter) await firstCall;
+    else if (chance.happens(0.3)) await Promise.race([firstCall, world.sleep(chance.between(0, 10_000))]);
+    const done = crossing.second(b, crossing.isAfter ? await firstCall : undefined);
     // The hold ends after 20 s, so that nothing is still held at a restore of its home.
     const answer = await Promise.race([done, world.sleep(20_000).then(() => undefined)]);
     isCrossed = answer !== undefined && answer.status < 300;
     // The first call's next try comes within 3 s.
-    if (way === "back") await Promise.race([told, world.sleep(chance.between(3_000, 12_000))]);
+    if (way === "back") await Promise.race([firstCall, world.sleep(chance.between(3_000, 12_000))]);
   }
   letGo();
-  await told;
+  await firstCall;
   await crossing.tidy?.(b);
   return isCrossed;
 }
 
-async function site({ chance }: Operator, known: KnownSite): Promise<Crossing> {
-  const { siteId, chatIds } = known;
+async function siteCrossing({ chance }: Operator, knownSite: KnownSite): Promise<Crossing> {
+  const { siteId, chatIds } = knownSite;
   const path = `/sites/${siteId}`;
   const first_chat_id = Math.max(0, ...chatIds) + chance.integer(10, 60);
   const changes = [{ status: "closed" }, { status: "closed", first_chat_id }, { name: `Site ${siteId}, late` }];
@@ -101,11 +101,11 @@ async function site({ chance }: Operator, known: KnownSite): Promise<Crossing> {
   return {
     first: ["PATCH", path, chance.one(changes)],
     second: (operator) => operator.insist("PATCH", path, chance.one(others)),
-    tidy: (operator) => operator.setSite(known, { status: "open" }),
+    tidy: (operator) => operator.setSite(knownSite, { status: "open" }),
   };
 }
 
-async function agent({ chance }: Operator, { siteId, agentIds }: KnownSite): Promise<Crossing | undefined> {
+async function agentCrossing({ chance }: Operator, { siteId, agentIds }: KnownSite): Promise<Crossing | undefined> {
   if (agentIds.length === 0) return undefined;
   const path = `/sites/${siteId}/agents/${chance.one(agentIds)}`;
   const change = chance.one([{ status: "disabled" }, { status: "disabled" }, { status: "disabled", name: "Late" }]);
@@ -113,7 +113,7 @@ async function agent({ chance }: Operator, { siteId, agentIds }: KnownSite): Pro
   return { first: ["PATCH", path, change], second: (operator) => operator.insist("PATCH", path, { status: "normal" }) };
 }
 
-async function webhook({ chance }: Operator, { webhooks }: KnownSite): Promise<Crossing | undefined> {
+async function webhookCrossing({ chance }: Operator, { webhooks }: KnownSite): Promise<Crossing | undefined> {
   if (webhooks.length === 0) return undefined;
   const path = pathOf(chance.one(webhooks));
   const change = chance.one([{ status: "disabled" }, { status: "disabled", events: ["session.created"] }]);
@@ -129,7 +129,7 @@ async function newWebhook(_: Operator, { siteId }: KnownSite): Promise<Crossing>
   return { first, isAfter: true, second: (operator, answer) => remove(operator, path, answer) };
 }
 
-async function token(): Promise<Crossing> {
+async function tokenCrossing(): Promise<Crossing> {
   const first: OperatorRequest = ["POST", "/tokens", { name: "Nightly", role: "viewer" }];
   return { first, isAfter: true, second: (operator, answer) => remove(operator, "/tokens", answer) };
 }
@@ -142,7 +142,7 @@ async function remove(operator: Operator, path: string, answer: Answer | undefin
 }
 
 /** Each rotation shows its secret only once. Another rotation at the end gives the callers a secret again. */
-async function secret(operator: Operator, { apps, webhooks }: KnownSite): Promise<Crossing | undefined> {
+async function secretCrossing(operator: Operator, { apps, webhooks }: KnownSite): Promise<Crossing | undefined> {
   const { chance } = operator;
   const app = apps.find(({ revoked }) => !revoked);
   const [hook] = webhooks;
@@ -152,13 +152,13 @@ async function secret(operator: Operator, { apps, webhooks }: KnownSite): Promis
   const rotate = (body: object): OperatorRequest => ["POST", `${path}/rotate`, body];
   const end: OperatorRequest = ["POST", `${path}/end-overlap`, {}];
   await operator.insist(...rotate({ overlap_seconds: 600, ends: "previous" }));
-  const again = rotate({ overlap_seconds: 600, ends: "previous" });
+  const secondRotation = rotate({ overlap_seconds: 600, ends: "previous" });
   const [first, second] = chance.one<[OperatorRequest, OperatorRequest]>([
-    [end, again],
+    [end, secondRotation],
     [rotate({ ends: "current" }), end],
-    [rotate({ ends: "current" }), again],
-    [again, again],
-    [again, end],
+    [rotate({ ends: "current" }), secondRotation],
+    [secondRotation, secondRotation],
+    [secondRotation, end],
     [end, rotate({ overlap_seconds: 600, ends: "current" })],
   ]);
   const tidy = async (another: Operator) => {

@@ -67,9 +67,9 @@ export class OperatorDay {
       case "siteTwice": {
         // Two operators make the same site at the same time, or sites that differ only in their first id.
         if (world.company.sites.length >= MOST_SITES) return;
-        const asked = { name: operator.newName("Twins"), home: site.home, first_chat_id: 1 };
-        const another = { ...asked, first_chat_id: chance.one([1, 900_220]) };
-        await Promise.all([operator.createSite(asked), operator.createSite(another)]);
+        const newSite = { name: operator.newName("Twins"), home: site.home, first_chat_id: 1 };
+        const another = { ...newSite, first_chat_id: chance.one([1, 900_220]) };
+        await Promise.all([operator.createSite(newSite), operator.createSite(another)]);
         return;
       }
       case "raiseFirstChatId":
@@ -87,13 +87,13 @@ export class OperatorDay {
     const operator = this.#operator;
     const { world, chance } = operator;
     const sites = world.company.sitesAtWork;
-    const kept = operator.kept.shift();
-    if (kept !== undefined) return operator.release(kept, sites);
+    const reserved = operator.reservedAppids.shift();
+    if (reserved !== undefined) return operator.release(reserved, sites);
     for (let i = 0; i < 3; i++) {
-      const asked = { siteId: site.siteId, appid: `kept-${chance.uuid()}` };
+      const reserved = { siteId: site.siteId, appid: `kept-${chance.uuid()}` };
       await Promise.all([
-        operator.call("POST", `/sites/${site.siteId}/apps`, { name: "Shop", appid: asked.appid }),
-        operator.releaseSoon(asked, sites),
+        operator.call("POST", `/sites/${site.siteId}/apps`, { name: "Shop", appid: reserved.appid }),
+        operator.releaseSoon(reserved, sites),
       ]);
     }
   }

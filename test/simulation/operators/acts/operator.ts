@@ -36,7 +36,7 @@ export class Operator {
   /** The gate of its calls: what each of their queries to D1 waits for. See moments.ts. */
   gate: Call["gate"];
   /** Appids that stayed reserved for a site, because its home or the directory gave no answer. */
-  readonly kept: { siteId: number; appid: string }[] = [];
+  readonly reservedAppids: { siteId: number; appid: string }[] = [];
   #named = 0;
 
   constructor(world: World) {
@@ -77,7 +77,7 @@ export class Operator {
     }
     const [, siteId] = /^\/sites\/(\d+)\/apps$/.exec(path) ?? [];
     const [, appid] = /The appid ([\w-]+) (?:is|may be) kept for this site/.exec(answer?.body ?? "") ?? [];
-    if (siteId !== undefined && appid !== undefined) this.kept.push({ siteId: Number(siteId), appid });
+    if (siteId !== undefined && appid !== undefined) this.reservedAppids.push({ siteId: Number(siteId), appid });
   }
 
   /** Repeats a call until its answer is definite. @returns undefined when no try got one */
@@ -102,14 +102,14 @@ export class Operator {
     return `${kind} ${++this.#named}`;
   }
 
-  async createSite(asked: NewSite): Promise<KnownSite | undefined> {
-    const made = await this.insist("POST", "/sites", asked);
-    if (made === undefined) this.#unfinished.push(asked);
-    if (made?.status !== 201) return undefined;
-    const { id: siteId } = JSON.parse(made.body) as { id: number };
+  async createSite(newSite: NewSite): Promise<KnownSite | undefined> {
+    const createdSite = await this.insist("POST", "/sites", newSite);
+    if (createdSite === undefined) this.#unfinished.push(newSite);
+    if (createdSite?.status !== 201) return undefined;
+    const { id: siteId } = JSON.parse(createdSite.body) as { id: number };
     const site: KnownSite = {
       siteId,
-      home: asked.home,
+      home: newSite.home,
       apps: [],
       agentIds: [],
       chatIds: [],
@@ -175,8 +175,8 @@ export class Operator {
   /** Reads the stored version after a lost answer, because the next rotation must name it. */
   async #learn(app: KnownApp, secret = LOST_SECRET): Promise<void> {
     const found = (await this.listApps(app.site))?.find(({ appid }) => appid === app.appid);
-    const known = app.secrets.some(({ version }) => version === found?.version);
-    if (found !== undefined && !known) app.secrets.push({ version: found.version, secret });
+    const isKnownSecret = app.secrets.some(({ version }) => version === found?.version);
+    if (found !== undefined && !isKnownSecret) app.secrets.push({ version: found.version, secret });
   }
 
   async listApps(site: KnownSite): Promise<ListedApp[] | undefined> {
@@ -209,14 +209,14 @@ export class Operator {
   }
 
   /** Releases an appid as soon as it is reserved, by several quick calls while another operator issues it. */
-  async releaseSoon(asked: { siteId: number; appid: string }, sites: KnownSite[]): Promise<void> {
+  async releaseSoon(reserved: { siteId: number; appid: string }, sites: KnownSite[]): Promise<void> {
     const { chance, world } = this;
     for (let i = 0; i < 5; i++) {
       await world.sleep(chance.between(5, 40));
-      const answer = await this.call("DELETE", `/apps/${asked.appid}`);
+      const answer = await this.call("DELETE", `/apps/${reserved.appid}`);
       if (answer?.status === 204) return world.count("appid released or revoked");
     }
-    return this.release(asked, sites);
+    return this.release(reserved, sites);
   }
 
   async setSite(site: KnownSite, change: Body) {

@@ -40,9 +40,9 @@ export function wrongAudit({ call, intent, changes: earlier, audited }: Operatio
   const itsOwn = intent.kind === "deleteSite" ? changes.filter(({ table }) => table === "site_deletions") : changes;
   // A second try of sending many events continues with its own row. A second try of sending one event adds no row.
   const isSentAnew = isSent(changes) && (isMany || !isSent(earlier));
-  const told = intent.kind === "send" ? isSentAnew : itsOwn.some(isTold);
-  if (told && rows.length === 0) return "the audit log says nothing";
-  if (!told && rows.length > 0) return `the audit log says ${rows.map(({ action }) => action)}`;
+  const isWritten = intent.kind === "send" ? isSentAnew : itsOwn.some(isTold);
+  if (isWritten && rows.length === 0) return "the audit log says nothing";
+  if (!isWritten && rows.length > 0) return `the audit log says ${rows.map(({ action }) => action)}`;
   for (const { action, subject } of rows) {
     const name = `${action} ${subject}`;
     // A call rotates again when another rotation came first, and reserves an appid again when another call has released

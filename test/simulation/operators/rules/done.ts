@@ -14,7 +14,7 @@ import type { Operation, OperationOf } from "./intents.ts";
 type JsonBody = Record<string, unknown>;
 
 /** @returns what a 2xx answer says that is not true */
-export function undone(model: Model, operation: Operation): string | undefined {
+export function undoneBy(model: Model, operation: Operation): string | undefined {
   const { call, intent, changes } = operation;
   const text = call.answer?.body ?? "";
   const body = (text === "" ? {} : JSON.parse(text)) as JsonBody;
@@ -69,15 +69,15 @@ export function undone(model: Model, operation: Operation): string | undefined {
 
 /** Checks the answer of a PATCH. It may show each state since the call's arrival that has the requested values. */
 function wrongChange(model: Model, { intent, rows, changes }: OperationOf<"change">): string | undefined {
-  const { table, asked } = intent;
-  const own = changes.flatMap((each) => (each.table === table && each.after !== null ? [each.after] : []));
-  const fitting = [...rows, ...own].filter((row) =>
-    Object.entries(asked).every(([column, value]) => row[column] === value),
+  const { table, wantedColumns } = intent;
+  const writtenRows = changes.flatMap((each) => (each.table === table && each.after !== null ? [each.after] : []));
+  const fitting = [...rows, ...writtenRows].filter((row) =>
+    Object.entries(wantedColumns).every(([column, value]) => row[column] === value),
   );
   if (fitting.length === 0) return "the row never had the requested values";
   // docs/decisions.md: a change that sets the present values also gives a new revision.
   const isOld = (row: Row) => row.revision === rows[0]?.revision;
-  const stopsNothing = own.length === 0 ? rows.length === 1 : own.every(isOld);
+  const stopsNothing = writtenRows.length === 0 ? rows.length === 1 : writtenRows.every(isOld);
   if (stopsNothing) return "it has no new revision, so it does not stop an earlier change";
   const listed = model.directory.get(Number(intent.siteId));
   // A site whose end came between the two writes gets no copy in the directory.
@@ -87,7 +87,9 @@ function wrongChange(model: Model, { intent, rows, changes }: OperationOf<"chang
   const agree =
     row?.name === listed.name && row.status === listed.status && row.retention_days === listed.retentionDays;
   if (row?.revision === listed.revision && !agree) return "home and directory do not agree";
-  return listed.firstChatId <= Number(asked.chat_id_floor ?? 0) ? "the directory lacks first_chat_id" : undefined;
+  return listed.firstChatId <= Number(wantedColumns.chat_id_floor ?? 0)
+    ? "the directory lacks first_chat_id"
+    : undefined;
 }
 
 function wrongIssueApp(model: Model, { intent, changes }: OperationOf<"add">, body: JsonBody): string | undefined {

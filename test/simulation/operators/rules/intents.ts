@@ -14,7 +14,7 @@ interface Subject {
 export type Intent =
   | { kind: "createSite"; name: string; home: string; firstChatId: number }
   /** A PATCH. `asked` has the values in its body, by columns. */
-  | ({ kind: "change"; asked: Row } & Subject)
+  | ({ kind: "change"; wantedColumns: Row } & Subject)
   | ({ kind: "add"; appid?: string | undefined; secret?: string | undefined } & Omit<Subject, "id">)
   | ({ kind: "rotate"; overlap: number; expected: string | undefined; ends: string | undefined } & Subject)
   | ({ kind: "endOverlap"; expected: string | undefined } & Subject)
@@ -100,7 +100,7 @@ export function intentOf({ wire }: Call): Intent | undefined {
   const { expected_version: expected, overlap_seconds: overlap = 86_400, ends, name = "" } = body;
   const { home = "main", first_chat_id: firstChatId = 1, appid, secret, sbs } = body;
   const { lift = 1_000_000, settling_id: reconciliationId, force = false } = body;
-  const asked = askedBy(body);
+  const wantedColumns = askedBy(body);
   const ofSite = { table: "home_sites", siteId, id: second } as const;
   const app = { table: "apps", siteId: undefined, id: second } as const;
   const agent = { table: "agents", siteId, id: fourth } as const;
@@ -108,16 +108,16 @@ export function intentOf({ wire }: Call): Intent | undefined {
   const send = { kind: "send", siteId, webhookId: fourth } as const;
   const intents: Record<string, Intent | undefined> = {
     "POST sites": { kind: "createSite", name, home, firstChatId },
-    "PATCH sites": { kind: "change", ...ofSite, asked },
+    "PATCH sites": { kind: "change", ...ofSite, wantedColumns },
     "DELETE sites": { kind: "deleteSite", siteId, name },
     "POST sites apps": { kind: "add", table: "apps", siteId, appid, secret },
     "POST apps rotate": { kind: "rotate", ...app, overlap, expected, ends },
     "POST apps end-overlap": { kind: "endOverlap", ...app, expected },
     "DELETE apps": { kind: "revoke", appid: second },
     "POST sites agents": { kind: "add", table: "agents", siteId },
-    "PATCH sites agents": { kind: "change", ...agent, asked },
+    "PATCH sites agents": { kind: "change", ...agent, wantedColumns },
     "POST sites webhooks": { kind: "add", table: "webhooks", siteId },
-    "PATCH sites webhooks": { kind: "change", ...webhook, asked },
+    "PATCH sites webhooks": { kind: "change", ...webhook, wantedColumns },
     "DELETE sites webhooks": { kind: "deleteWebhook", siteId, webhookId: fourth },
     "POST sites webhooks rotate": { kind: "rotate", ...webhook, overlap, expected, ends },
     "POST sites webhooks end-overlap": { kind: "endOverlap", ...webhook, expected },

@@ -5,7 +5,7 @@ import { isErasing, noteErasing, wrongErasing } from "../../erasure/rules/erasur
 import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { wrongAudit } from "./audit.ts";
-import { undone } from "./done.ts";
+import { undoneBy } from "./done.ts";
 import { type Intent, intentOf, type Operation } from "./intents.ts";
 import { NoUndo } from "./no-undo.ts";
 import { leftUndone } from "./whole-changes.ts";
@@ -121,8 +121,8 @@ export class Operators {
     this.#open.delete(operation);
     const { intent, changes, disturbed } = operation;
     const { status, body } = call.answer;
-    const said = `${call.name} ${call.wire.method} ${call.wire.path} ${call.wire.body} was answered ${status} ${body}`;
-    const breaks = (rule: string, what = "") => this.#violate(rule, said + what, [call.name]);
+    const description = `${call.name} ${call.wire.method} ${call.wire.path} ${call.wire.body} was answered ${status} ${body}`;
+    const breaks = (rule: string, what = "") => this.#violate(rule, description + what, [call.name]);
     const hadFaults = call.faults.length > 0 || disturbed;
     if (status >= 400 && status < 500 && !hadFaults && !this.#mayHaveChanged(operation, status)) {
       breaks("a refused call of an operator changes nothing");
@@ -136,7 +136,7 @@ export class Operators {
     }
     if (status === 202 && intent.kind === "deleteSite") this.#ends(intent.siteId);
     if (status >= 300 || disturbed) return;
-    const wrong = undone(this.#model, operation);
+    const wrong = undoneBy(this.#model, operation);
     if (wrong !== undefined) breaks("what an answer tells an operator is done", `: ${wrong}`);
     // The record in KV follows each change of an app.
     if (rotated != null && intent.kind !== "reseal" && intent.kind !== "deleteSite" && intent.kind !== "restored") {

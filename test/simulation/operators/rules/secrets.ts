@@ -46,7 +46,7 @@ export function wrongSecrets(model: Model, operation: Operation, change: Written
 }
 
 /** The version that stays valid beside the new one; null for none, undefined when the rotation is refused. */
-function kept({ overlap, ends }: OperationOf<"rotate">["intent"], row: Row, clock: number): unknown {
+function keptSecret({ overlap, ends }: OperationOf<"rotate">["intent"], row: Row, clock: number): unknown {
   if (overlap === 0) return ends === "current" ? undefined : null;
   const isRunning = Number(row.previous_expires_at ?? 0) > clock;
   if (ends === "current") return isRunning ? row.previous_version : undefined;
@@ -57,7 +57,7 @@ function wrongRotation({ call, intent, changes }: OperationOf<"rotate">, before:
   // A rotation may rotate again when another one came first, but it may not rotate its own version.
   const isItsOwn = changes.some((each) => each.after?.version === before.version);
   if (isItsOwn || (intent.expected !== undefined && changes.length > 0)) return "the call has rotated already";
-  const version = kept(intent, before, call.clock);
+  const version = keptSecret(intent, before, call.clock);
   if (version === undefined)
     return "an overlap runs and the call does not say which secret ends, or the current secret ends without an overlap";
   if (after.previous_version !== version) return `it keeps ${after.previous_version}, expected ${version}`;

@@ -1,5 +1,5 @@
 import type { Model } from "../../checker/model.ts";
-import { becomes } from "../../checker/row-changes.ts";
+import { wrongRow } from "../../checker/row-changes.ts";
 import type { OperationOf, WrittenInHome } from "./intents.ts";
 import { notAsked } from "./writes.ts";
 
@@ -28,7 +28,7 @@ export function wrongCreateSite(
   if (table === "home_sites") return change.home === home ? undefined : "the row is in another home";
   if (!model.home(home).sites.has(id)) return "its home does not have the site";
   const opened = operation.changes.some((each) => each.table === "sites" && each.before !== null);
-  return opened ? "the call has already opened a site" : becomes(change, { status: "open" });
+  return opened ? "the call has already opened a site" : wrongRow(change, { status: "open" });
 }
 
 /**
@@ -49,25 +49,25 @@ export function wrongChangeSite(
     const home = model.home(change.home);
     if (home.deletions.has(siteId)) return "the deletion of the site has begun";
     const floor = Number(after.chat_id_floor);
-    const asked = intent.asked.chat_id_floor;
-    if (asked !== undefined && floor !== before.chat_id_floor && floor < home.highestId(siteId))
+    const wantedFloor = intent.wantedColumns.chat_id_floor;
+    if (wantedFloor !== undefined && floor !== before.chat_id_floor && floor < home.highestId(siteId))
       return "ids were given above first_chat_id";
-    if (asked === undefined && floor !== Math.max(Number(before.chat_id_floor), listed.firstChatId - 1))
+    if (wantedFloor === undefined && floor !== Math.max(Number(before.chat_id_floor), listed.firstChatId - 1))
       return "nobody asked for a first_chat_id";
     if (floor < listed.firstChatId - 1) return "the directory knows of more ids";
     const { name, status, retentionDays } = listed;
     // Fields that the call does not name come from the newer copy, which is the home's or the directory's.
     const newer = listed.revision > Number(before.revision) ? { name, status, retention_days: retentionDays } : {};
     if (Number(after.revision) <= Math.max(Number(before.revision), listed.revision)) return "it has no newer revision";
-    return notAsked(intent.asked, change, { ...before, ...newer });
+    return notAsked(intent.wantedColumns, change, { ...before, ...newer });
   }
-  const own = changes.filter(({ table }) => table === "home_sites").map((each) => each.after);
-  const original = [...rows, ...own].find((row) => row?.revision === after.revision);
+  const writtenSites = changes.filter(({ table }) => table === "home_sites").map((each) => each.after);
+  const original = [...rows, ...writtenSites].find((row) => row?.revision === after.revision);
   if (original == null) return "the home has no such change";
   if (Number(after.revision) <= Number(before.revision)) return "the directory had a newer copy before";
   const { name = "", status = "", retention_days = null } = original;
   const { revision = 0, first_chat_id = 0 } = after;
-  return becomes(change, { name, status, retention_days, revision, first_chat_id });
+  return wrongRow(change, { name, status, retention_days, revision, first_chat_id });
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Model } from "../../checker/model.ts";
-import { becomes, inserts } from "../../checker/row-changes.ts";
+import { inserts, wrongRow } from "../../checker/row-changes.ts";
 import { deliveryRow } from "../../deliveries/rules/expected-event.ts";
 import { FIRST_IN_LINE, isInFlight } from "../../deliveries/rules/leases.ts";
 import type { Row } from "../../platform/database.ts";
@@ -29,7 +29,7 @@ export function wrongSend(model: Model, operation: OperationOf<"send">, change: 
   const event = isPing ? changes.find((each) => each.table === "events")?.after : outbox.eventOf(row);
   if (event == null || event.data === null) return "there is nothing to deliver";
   // An attempt in flight goes on, and when it fails, the first of eight attempts follows.
-  if (before !== null && isInFlight(before, call.clock)) return becomes(change, { attempts: 0 });
+  if (before !== null && isInFlight(before, call.clock)) return wrongRow(change, { attempts: 0 });
   const next = Number(row.next_attempt_at);
   const last = call.clock + (intent.what === "many" ? SPREAD_SECONDS : 0);
   const isFirst = event.type === "ping";
@@ -40,5 +40,5 @@ export function wrongSend(model: Model, operation: OperationOf<"send">, change: 
   if (before === null) return inserts(change, { ...fresh, created_at: event.created_at ?? 0 });
   // last_attempt_at stays, because the receiver may already have the event.
   const { created_at = 0, last_attempt_at = null } = before;
-  return becomes(change, { ...fresh, created_at, last_attempt_at });
+  return wrongRow(change, { ...fresh, created_at, last_attempt_at });
 }

@@ -45,25 +45,26 @@ const ENDS =
   "only a closed site ends, when its own name is given, and its end is known elsewhere before its rows are deleted";
 const SETTLES = "reconciling a restored home gives back what other databases know, and makes its sites skip ids";
 
-const broken = (rule: string, what: string | undefined): BrokenRule => (what === undefined ? undefined : [rule, what]);
+const brokenRule = (rule: string, what: string | undefined): BrokenRule =>
+  what === undefined ? undefined : [rule, what];
 
 /** @returns the rule that a change by an operator's call breaks, and how */
 export function wrongWrite(model: Model, operation: Operation, change: WrittenInHome): BrokenRule {
   const { intent } = operation;
   switch (intent.kind) {
     case "restored":
-      return broken(SETTLES, wrongRestoredWrite(model, { ...operation, intent }, change));
+      return brokenRule(SETTLES, wrongRestoredWrite(model, { ...operation, intent }, change));
     case "deleteSite":
-      return broken(ENDS, wrongSiteEnd(model, { ...operation, intent }, change));
+      return brokenRule(ENDS, wrongSiteEnd(model, { ...operation, intent }, change));
     case "eraseCustomer":
       // The whole transaction is checked at once: erasures.ts.
       return undefined;
     default: {
       const may = MAY[intent.kind][change.table];
       return (
-        broken(PURPOSE, wrongPlace(model, operation, change) ?? beyond(may, change)) ??
-        broken(SEALS, wrongSecrets(model, operation, change)) ??
-        broken(PURPOSE, wrongValues(model, operation, change))
+        brokenRule(PURPOSE, wrongPlace(model, operation, change) ?? changedBeyond(may, change)) ??
+        brokenRule(SEALS, wrongSecrets(model, operation, change)) ??
+        brokenRule(PURPOSE, wrongValues(model, operation, change))
       );
     }
   }
@@ -93,7 +94,7 @@ function wrongPlace(model: Model, { intent, disturbed }: Operation, { home, tabl
 }
 
 /** Which part of a change the call may not make. */
-function beyond(may: ("+" | "-" | RegExp)[] | undefined, { before, after }: WrittenInHome): string | undefined {
+function changedBeyond(may: ("+" | "-" | RegExp)[] | undefined, { before, after }: WrittenInHome): string | undefined {
   if (may === undefined) return "the call may not change this table";
   if (before === null) return may.includes("+") ? undefined : "it inserts a row";
   if (after === null) return may.includes("-") ? undefined : "it deletes a row";
@@ -111,7 +112,7 @@ function wrongValues(model: Model, operation: Operation, change: WrittenInHome):
       return wrongCreateSite(model, { ...operation, intent }, change);
     case "change":
       if (intent.table === "home_sites") return wrongChangeSite(model, { ...operation, intent }, change);
-      return table === intent.table ? notAsked(intent.asked, change) : undefined;
+      return table === intent.table ? notAsked(intent.wantedColumns, change) : undefined;
     case "add":
       if (table === "app_routes") return after?.claim === before?.claim ? "it has no new reservation" : undefined;
       if (table === "apps" && model.routes.get(String(after?.appid)) !== intent.siteId) return "no route leads to it";
@@ -130,8 +131,12 @@ function wrongValues(model: Model, operation: Operation, change: WrittenInHome):
 const NAMED = ["name", "status", "url", "events", "retention_days"];
 
 /** Which column has neither the requested value nor, when none was requested, its earlier value. */
-export function notAsked(asked: Row, { before, after }: WrittenInHome, base: Row = before ?? {}): string | undefined {
-  const wanted = { ...base, ...asked };
+export function notAsked(
+  wantedColumns: Row,
+  { before, after }: WrittenInHome,
+  base: Row = before ?? {},
+): string | undefined {
+  const wanted = { ...base, ...wantedColumns };
   const column = NAMED.find((name) => name in base && after?.[name] !== wanted[name]);
   return column && `${column} is ${after?.[column]}, expected ${wanted[column]}`;
 }

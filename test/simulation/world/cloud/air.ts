@@ -15,7 +15,7 @@ export interface NetworkState {
 }
 
 /** Whether a fault meets a call now. */
-export const strikes = ({ isRough, chance }: NetworkState, share: number): boolean =>
+export const faultStrikes = ({ isRough, chance }: NetworkState, share: number): boolean =>
   isRough() && chance.happens(share);
 
 /** The call whose work runs now; undefined outside of calls. */

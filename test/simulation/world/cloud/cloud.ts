@@ -86,7 +86,7 @@ export class Cloud {
       }
       call.answeredAt = scheduler.now;
     });
-    this.#lives.answered(call);
+    this.#lives.noteAnswer(call);
   }
 
   /** New isolates get the changed settings. Isolates of the previous deployment serve for some more seconds. */
@@ -132,7 +132,7 @@ export class Cloud {
       call.answer = { status, headers: response.headers, body: await response.text() };
       call.answeredAt = scheduler.now;
       witness.answers(call);
-      this.#lives.answered(call);
+      this.#lives.noteAnswer(call);
     });
     return call.answer;
   }

@@ -1,6 +1,6 @@
 import type { CarryCall } from "../../platform/d1.ts";
 import type { Weather } from "../../weather/weather.ts";
-import { callNow, isHeard, type NetworkState, setOut, strikes } from "./air.ts";
+import { callNow, faultStrikes, isHeard, type NetworkState, setOut } from "./air.ts";
 import { type Home, RESTARTED } from "./home.ts";
 
 /** Milliseconds after which a call of D1 counts as a fault of the platform, because the Worker may have given up. */
@@ -48,7 +48,7 @@ const ignore = () => {};
 /** The faults that a call of D1 meets, drawn before it sets out. */
 function drawFaults(air: NetworkState, home: Home, { database: weather, disconnected }: Weather, heldMs: number) {
   const { chance } = air;
-  const isSlow = strikes(air, weather.slow);
+  const isSlow = faultStrikes(air, weather.slow);
   const slow =
     heldMs > SLOW_MS
       ? heldMs
@@ -62,11 +62,11 @@ function drawFaults(air: NetworkState, home: Home, { database: weather, disconne
     slow,
     out,
     back,
-    lostBefore: strikes(air, weather.lostBefore),
-    refused: strikes(air, weather.refused),
-    lostAfter: strikes(air, weather.lostAfter),
+    lostBefore: faultStrikes(air, weather.lostBefore),
+    refused: faultStrikes(air, weather.refused),
+    lostAfter: faultStrikes(air, weather.lostAfter),
     saysSo: chance.happens(weather.saysSo),
-    disconnects: disconnected > 0 && strikes(air, disconnected) ? chance.one(["before", "after"]) : undefined,
+    disconnects: disconnected > 0 && faultStrikes(air, disconnected) ? chance.one(["before", "after"]) : undefined,
   };
 }
 
@@ -90,7 +90,7 @@ export function databaseLink(air: NetworkState, home: Home, weather: Weather): C
     const drawn = drawFaults(air, home, weather, heldMs);
     const { slow, out, back, saysSo, disconnects } = drawn;
     if (slow > 0) fault("slow", { detail: ` by ${Math.round(slow)} ms` });
-    const travel = () => chance.between(0.3, 12);
+    const travelTime = () => chance.between(0.3, 12);
     const pass = (way: "there" | "back", go: () => void) => {
       if (call === undefined) return go();
       const goesOn = moments.pass({ way, call, home: home.name, method: name, nth }, go);
@@ -99,7 +99,7 @@ export function databaseLink(air: NetworkState, home: Home, weather: Weather): C
     await call?.gate?.(call, trip.to);
     return new Promise<T>((resolve, reject) => {
       const deliver = (settle: () => void, delay = 0, isAnswer = true) => {
-        scheduler.after(travel() + delay, () => {
+        scheduler.after(travelTime() + delay, () => {
           if (scheduler.now - since > SLOW_MS && slow === 0 && !isStalled) fault("slow");
           if (!isHeard(call, trip)) return;
           if (call !== undefined && isAnswer) witness.isTold(call, home.name);
@@ -147,7 +147,7 @@ export function databaseLink(air: NetworkState, home: Home, weather: Weather): C
         if (saysSo) fail(TRANSIENT);
         return;
       }
-      scheduler.after(travel() + out, () => {
+      scheduler.after(travelTime() + out, () => {
         const { state } = home;
         if (state === "refusing" || state === "silent") fault(`down, ${state}`);
         else if (drawn.refused) fault("refused");

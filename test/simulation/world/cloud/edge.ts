@@ -1,4 +1,4 @@
-import { complete } from "../../not-simulated.ts";
+import { refuseOtherProperties } from "../../not-simulated.ts";
 import { SimulatedD1 } from "../../platform/d1.ts";
 import { SimulatedKv } from "../../platform/kv.ts";
 import { SimulatedQueue } from "../../platform/queue.ts";
@@ -33,6 +33,7 @@ export class Edge {
     for (const [name, limit] of limits ? Object.entries(LIMITS) : []) {
       this.bindings[name] = new SimulatedRateLimit(limit, now, limitLink(air, name));
     }
-    for (const [name, standIn] of Object.entries(this.bindings)) this.bindings[name] = complete(name, standIn);
+    for (const [name, standIn] of Object.entries(this.bindings))
+      this.bindings[name] = refuseOtherProperties(name, standIn);
   }
 }

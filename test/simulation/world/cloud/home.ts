@@ -39,8 +39,8 @@ export class Home {
     this.#scheduler = scheduler;
     this.database.onCommit = (changes) => {
       witness.commits(this, this.#working, changes);
-      const made = changes.find(({ table, before }) => table === "sessions" && before === null)?.after ?? null;
-      if (made !== null) this.onSession(made);
+      const newSession = changes.find(({ table, before }) => table === "sessions" && before === null)?.after ?? null;
+      if (newSession !== null) this.onSession(newSession);
     };
   }
 

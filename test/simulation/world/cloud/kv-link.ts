@@ -1,6 +1,6 @@
 import type { CarryCall } from "../../platform/d1.ts";
 import type { Weather } from "../../weather/weather.ts";
-import { bringBack, callNow, type NetworkState, setOut, strikes } from "./air.ts";
+import { bringBack, callNow, faultStrikes, type NetworkState, setOut } from "./air.ts";
 
 /** Faults of a call of KV, the gravest first; only a put can be lost. */
 export const KV_FAULTS = ["failed", "silent", "lost", "slow"] as const;
@@ -12,10 +12,10 @@ export function kvLink(air: NetworkState, name: string, weather: Weather["kv"]):
     const call = callNow();
     const trip = setOut(air, call, `${name} ${method}`);
     // The delay is seconds, or so short that D1, which is asked in parallel, answers at nearly the same moment.
-    const slow = strikes(air, weather.slow) ? chance.between(5, chance.one([40, 4_000])) : 0;
-    const failed = strikes(air, weather.failed);
-    const silent = strikes(air, weather.silent);
-    const lost = method === "put" && strikes(air, weather.putLost);
+    const slow = faultStrikes(air, weather.slow) ? chance.between(5, chance.one([40, 4_000])) : 0;
+    const failed = faultStrikes(air, weather.failed);
+    const silent = faultStrikes(air, weather.silent);
+    const lost = method === "put" && faultStrikes(air, weather.putLost);
     const meets = { failed, silent, lost, slow: slow > 100 };
     const what = KV_FAULTS.find((fault) => meets[fault]);
     if (what !== undefined) witness.note(call, `KV ${name} ${method}: ${what}`, `KV ${name} ${method}: ${what}`);

@@ -1,5 +1,5 @@
 import type { CarryCall } from "../../platform/d1.ts";
-import { bringBack, callNow, type NetworkState, setOut, strikes } from "./air.ts";
+import { bringBack, callNow, faultStrikes, type NetworkState, setOut } from "./air.ts";
 
 /** Share of a limit's calls that fail or get no answer. */
 const FAILURES = 0.01;
@@ -12,7 +12,7 @@ export function limitLink(air: NetworkState, name: string): CarryCall {
   return (method, work) => {
     const call = callNow();
     const trip = setOut(air, call, `${name} ${method}`, call?.counts);
-    if (strikes(air, FAILURES)) {
+    if (faultStrikes(air, FAILURES)) {
       const isSilent = !chance.happens(0.5);
       const fault: (typeof LIMIT_FAULTS)[number] = isSilent ? "silent" : "failed";
       witness.note(call, `limit: ${fault}`, `limit: ${fault}`);

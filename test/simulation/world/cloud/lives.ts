@@ -1,7 +1,7 @@
 import type { Internet } from "../../deliveries/acts/internet.ts";
 import { runAs } from "../../machine/scheduler.ts";
 import type { Call } from "../call.ts";
-import { type NetworkState, strikes } from "./air.ts";
+import { faultStrikes, type NetworkState } from "./air.ts";
 
 /** Milliseconds that work may go on after a handler has returned. */
 const LEFT_OVER_MS = 30_000;
@@ -49,7 +49,7 @@ export class Lives {
 
   maybeCutOff(call: Call): void {
     const { scheduler, chance } = this.#air;
-    if (!strikes(this.#air, this.#cutOff)) return;
+    if (!faultStrikes(this.#air, this.#cutOff)) return;
     // The end often hits the look-up of the app, which only a cold isolate does, and sometimes a retry or later work.
     scheduler.after(chance.between(0, chance.one([10, 60, 5_000])), () => {
       this.cutOff(call);
@@ -64,7 +64,7 @@ export class Lives {
   }
 
   /** Notes that a handler has returned. Its waitUntil work gets some more time, and all other work is dropped. */
-  answered(call: Call): void {
+  noteAnswer(call: Call): void {
     if (!call.alive) return;
     const timeUp = () => {
       this.#air.witness.note(call, "has left too much to waitUntil", "waitUntil cut off");

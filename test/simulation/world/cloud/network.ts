@@ -1,5 +1,5 @@
 import type { Answer, Call } from "../call.ts";
-import { type NetworkState, strikes } from "./air.ts";
+import { faultStrikes, type NetworkState } from "./air.ts";
 
 /** Thrown when the caller gets no answer over the network. */
 export class NetworkError extends Error {
@@ -19,7 +19,7 @@ export async function overNetwork(
 ): Promise<Answer> {
   const { scheduler, chance, witness } = air;
   const travel = () => scheduler.sleep(chance.between(1, 40));
-  const isLost = strikes(air, losses);
+  const isLost = faultStrikes(air, losses);
   const isAnswerLost = chance.happens(0.5);
   await travel();
   if (isLost && !isAnswerLost) {

@@ -1,6 +1,6 @@
 import type { CarryCall } from "../../platform/d1.ts";
 import type { Weather } from "../../weather/weather.ts";
-import { bringBack, callNow, type NetworkState, setOut, strikes } from "./air.ts";
+import { bringBack, callNow, faultStrikes, type NetworkState, setOut } from "./air.ts";
 
 /** Faults of a call of the queue, the gravest first. */
 export const QUEUE_FAULTS = ["message lost", "answer lost", "slow"] as const;
@@ -14,9 +14,9 @@ export function queueLink(air: NetworkState, binding: string, weather: Weather["
   return (method, work) => {
     const call = callNow();
     const trip = setOut(air, call, `${binding} ${method}`);
-    const slow = strikes(air, weather.slow) ? chance.between(50, 5_000) : 0;
-    const lostBefore = strikes(air, weather.lostBefore);
-    const lostAfter = strikes(air, weather.lostAfter);
+    const slow = faultStrikes(air, weather.slow) ? chance.between(50, 5_000) : 0;
+    const lostBefore = faultStrikes(air, weather.lostBefore);
+    const lostAfter = faultStrikes(air, weather.lostAfter);
     const meets = { "message lost": lostBefore, "answer lost": lostAfter, slow: slow > 0 };
     const what = QUEUE_FAULTS.find((fault) => meets[fault]);
     if (what !== undefined) witness.note(call, `${binding} ${method}: ${what}`, `queue: ${what}`);

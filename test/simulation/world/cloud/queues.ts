@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { complete } from "../../not-simulated.ts";
+import { refuseOtherProperties } from "../../not-simulated.ts";
 import { QueueTruth, type SimulatedBatch } from "../../platform/queue.ts";
 import type { Weather } from "../../weather/weather.ts";
 import { Call } from "../call.ts";
-import { type NetworkState, strikes } from "./air.ts";
+import { faultStrikes, type NetworkState } from "./air.ts";
 import type { Cloud } from "./cloud.ts";
 
 const TOML = readFileSync(join(import.meta.dirname, "../../../../wrangler.toml"), "utf8");
 
 /** The sections of wrangler.toml with this header. */
-const sections = (header: string): string[] =>
+const sectionsOf = (header: string): string[] =>
   TOML.split(/^(?=\[)/m).filter((section) => section.startsWith(`[[${header}]]`));
 
 const textIn = (section: string, name: string): string | undefined =>
@@ -18,9 +18,9 @@ const textIn = (section: string, name: string): string | undefined =>
 
 /** The queue behind a binding, with the settings of its consumer, by wrangler.toml. */
 function queueOf(binding: string) {
-  const producer = sections("queues.producers").find((section) => textIn(section, "binding") === binding) ?? "";
+  const producer = sectionsOf("queues.producers").find((section) => textIn(section, "binding") === binding) ?? "";
   const name = String(textIn(producer, "queue"));
-  const consumer = sections("queues.consumers").find((section) => textIn(section, "queue") === name) ?? "";
+  const consumer = sectionsOf("queues.consumers").find((section) => textIn(section, "queue") === name) ?? "";
   const number = (setting: string) => Number(textIn(consumer, setting));
   return {
     name,
@@ -51,19 +51,19 @@ function queue(
 ): QueueTruth {
   const { scheduler, chance, witness } = air;
   let batches = 0;
-  const way = () => chance.between(2, 60) + (strikes(air, weather.late) ? chance.between(500, 90_000) : 0);
+  const travelTime = () => chance.between(2, 60) + (faultStrikes(air, weather.late) ? chance.between(500, 90_000) : 0);
   return new QueueTruth(settings, {
     after: (milliseconds, run) => scheduler.after(milliseconds, run),
     newId: () => Buffer.from(chance.bytes(16)).toString("hex"),
     concurrency: weather.concurrency,
     arrivals(body) {
-      if (strikes(air, weather.never)) {
+      if (faultStrikes(air, weather.never)) {
         witness.note(undefined, `the queue loses ${JSON.stringify(body)}`, "queue: message never comes");
         return [];
       }
-      if (!strikes(air, weather.doubled)) return [way()];
+      if (!faultStrikes(air, weather.doubled)) return [travelTime()];
       witness.note(undefined, "a message of the queue comes twice", "queue: message doubled");
-      return [way(), way()];
+      return [travelTime(), travelTime()];
     },
     dropped({ body }) {
       witness.note(undefined, `the queue drops ${JSON.stringify(body)}`, "queue: message dropped");
@@ -83,7 +83,7 @@ function queue(
 async function handOver(cloud: Cloud, call: Call, batch: SimulatedBatch): Promise<boolean> {
   let isOk = false;
   await cloud.run(call, async ({ worker, env }, context) => {
-    await worker.queue(complete("a batch", batch) as never, env as never, context as never);
+    await worker.queue(refuseOtherProperties("a batch", batch) as never, env as never, context as never);
     isOk = call.alive;
   });
   return isOk;
