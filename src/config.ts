@@ -42,7 +42,7 @@ export type AdminTokenFault =
   | "is shorter than 32 characters"
   | "is a placeholder";
 
-const read = new WeakMap<Bindings, Config>();
+const parsedConfigs = new WeakMap<Bindings, Config>();
 
 /**
  * The deployment's configuration. It is parsed once per isolate, which then logs a warning for each optional setting that is
@@ -51,7 +51,7 @@ const read = new WeakMap<Bindings, Config>();
  * @throws ConfigurationError when DB or MASTER_KEY is missing, or a value cannot be used
  */
 export function readConfig(env: Bindings, telemetry: Telemetry): Config {
-  const known = read.get(env);
+  const known = parsedConfigs.get(env);
   if (known !== undefined) return known;
   const config = parseConfig(env);
   for (const binding of ["NONCES", "CREDENTIALS"] as const) {
@@ -77,7 +77,7 @@ export function readConfig(env: Bindings, telemetry: Telemetry): Config {
     const warning = `${CLOSED_LIST} is of a release before this one, and closes ${listed.join(", ")}: npm run deploy makes secrets of it`;
     telemetry.warn({ warning });
   }
-  read.set(env, config);
+  parsedConfigs.set(env, config);
   return config;
 }
 

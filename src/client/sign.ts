@@ -41,8 +41,8 @@ export async function prepareAt(
   fields: Record<string, unknown>,
   names: OwnNames,
 ): Promise<{ body: string; signature: string }> {
-  const added = { appid: app.appid, timestamp: now, ranstr: crypto.randomUUID() };
-  const body = toJson({ ...added, ...fields }, "", names);
+  const ownFields = { appid: app.appid, timestamp: now, ranstr: crypto.randomUUID() };
+  const body = toJson({ ...ownFields, ...fields }, "", names);
   return { body, signature: await sign(app.secret, body) };
 }
 

@@ -6,7 +6,7 @@ import type { RuleName, Violation } from "./rules.ts";
 export type BrokenRule = Omit<Violation, "field">;
 
 /** A violation as zod's message, which must be a string. Only the schemas of operators' fields have messages in English. */
-export const asMessage = (brokenText: BrokenRule): string => JSON.stringify(brokenText);
+export const asMessage = (brokenRule: BrokenRule): string => JSON.stringify(brokenRule);
 
 export const broken = (rule: RuleName, ...values: (string | number)[]): string =>
   asMessage({ rule, ...(values.length > 0 && { values }) });

@@ -36,21 +36,21 @@ export function sleep({ after }: Pick<Runtime, "after">, milliseconds: number): 
 }
 
 /**
- * The call's answer if it comes within `milliseconds`, otherwise the result or the error of `late`. Rejects when the call rejects or
+ * The call's answer if it comes within `milliseconds`, otherwise the result or the error of `whenLate`. Rejects when the call rejects or
  * throws in time. A late answer or error is dropped.
  */
 export function withinTime<T, Late>(
   { after }: Pick<Runtime, "after">,
   milliseconds: number,
   call: () => Promise<T>,
-  late: () => Late,
+  whenLate: () => Late,
 ): Promise<T | Late> {
   // One promise instead of Promise.race: each signed request makes several of these.
   return new Promise((resolve, reject) => {
     const answering = call();
     const cancel = after(milliseconds, () => {
       try {
-        resolve(late());
+        resolve(whenLate());
       } catch (error) {
         reject(error);
       }

@@ -112,9 +112,9 @@ export class Budget {
     let freeForSuspectsAndPings = this.#places - Math.min(1, otherCount) - inFlightOf(suspects);
     // The other webhooks may turn out to be suspect too. Known suspects may take all these places.
     let freeForOthers = suspects.length > 0 ? 0 : forSuspects;
-    const added = all.filter(({ isNew }) => isNew);
+    const newWebhooks = all.filter(({ isNew }) => isNew);
     // Only one new webhook comes first, and only where suspects have two places. Otherwise new webhooks could keep back suspects for ever.
-    const first = forSuspects > 1 && inFlightOf(added) === 0 ? added[0] : undefined;
+    const first = forSuspects > 1 && inFlightOf(newWebhooks) === 0 ? newWebhooks[0] : undefined;
     const rankOf = (each: Each) => (each.hasPing ? 0 : each === first ? 1 : 2);
     for (const each of all.toSorted((a, b) => rankOf(a) - rankOf(b))) {
       const fair = each.isSuspect ? Math.min(ofSuspect - each.inFlight, freeForSuspects) : ofOther - each.inFlight;
@@ -122,8 +122,8 @@ export class Budget {
       const waiting = all.filter(({ isSuspect, inFlight }) => inFlight === 0 && !(isSuspect && freeForSuspects <= 0));
       const othersWait = waiting.some(({ siteId }) => siteId !== each.siteId);
       const fitting = Math.min(free, othersWait ? this.#freeForSite(each.siteId, all, shares) : this.#places);
-      const most = each.isSuspect ? Math.min(fitting, freeForSuspectsAndPings) : fitting;
-      const wanted = Math.min(Math.max(fair, each.hasPing ? 1 : 0), most);
+      const mostPlaces = each.isSuspect ? Math.min(fitting, freeForSuspectsAndPings) : fitting;
+      const wanted = Math.min(Math.max(fair, each.hasPing ? 1 : 0), mostPlaces);
       if (wanted <= 0) continue;
       const whenSuspect = each.isSuspect
         ? Math.min(wanted, Math.max(0, freeForSuspects))

@@ -24,13 +24,13 @@ export async function deliver(
   const notices = messages.flatMap(({ body }) => (isNotice(body) ? [body] : []));
   if (notices.length < messages.length) telemetry.warn({ warning: "a message of the queue names no webhook" });
   const homes = byHome(notices);
-  const open = [...homes].flatMap(([home, webhooks]) => {
+  const openHomes = [...homes].flatMap(([home, webhooks]) => {
     const db = config.closedHomes.has(home) ? undefined : config.homes.get(home);
     return db === undefined ? [] : [{ home, db, webhooks: [...webhooks.values()] }];
   });
   // The first home is drawn at random. Otherwise busy homes, whose messages come first in each batch, would keep back all others.
-  const firstHome = Math.floor(runtime.random() * open.length);
-  const line = [...open.slice(firstHome), ...open.slice(0, firstHome)];
+  const firstHome = Math.floor(runtime.random() * openHomes.length);
+  const line = [...openHomes.slice(firstHome), ...openHomes.slice(0, firstHome)];
   const served = line.splice(0, MOST_HOMES);
   // The homes beyond the limit are delivered by another invocation.
   const notified = notifyQueue(

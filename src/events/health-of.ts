@@ -29,7 +29,7 @@ export function healthOf(
     const hasSucceeded = attempts.some(({ result }) => result.status === "delivered");
     const goneAttempt = attempts.find(({ isGone }) => isGone);
     const newest = attempts.at(-1) as EndedAttempt;
-    const { result: last, cause } = goneAttempt ?? newest;
+    const { result: lastResult, cause } = goneAttempt ?? newest;
     const usedUp = attempts.filter(({ result, isGone }) => result.status === "failed" && !isGone);
     return {
       health: {
@@ -38,9 +38,9 @@ export function healthOf(
         url,
         failedAt: hasSucceeded ? null : now,
         slow: Number(tookLong(newest)),
-        lastStatus: last.lastStatus,
+        lastStatus: lastResult.lastStatus,
         lastCause: cause,
-        lastSeq: last.seq,
+        lastSeq: lastResult.seq,
         isGone: goneAttempt !== undefined,
         usedUp: usedUp.map(({ result }) => result.seq),
       },

@@ -52,8 +52,8 @@ export async function post(
   const noAnswer = (cause: FailureCause) => {
     return { status: null, error: causeText(cause, null), cause, durationMs: Math.round(elapsed()) };
   };
-  const all = { "content-type": "application/json", "user-agent": "agent-session-webhooks/1", ...headers };
-  const request = { method: "POST", headers: all, body, redirect: "manual", signal: abort.signal } as const;
+  const allHeaders = { "content-type": "application/json", "user-agent": "agent-session-webhooks/1", ...headers };
+  const request = { method: "POST", headers: allHeaders, body, redirect: "manual", signal: abort.signal } as const;
   try {
     const response = await withinTime(
       runtime,
@@ -83,7 +83,7 @@ export async function post(
 }
 
 /**
- * The first bytes of an answer's body as text. Reading ends when they are complete, when `left` has passed, or when the connection
+ * The first bytes of an answer's body as text. Reading ends when they are complete, when `msLeft` has passed, or when the connection
  * breaks.
  *
  * @param msLeft the milliseconds that are left

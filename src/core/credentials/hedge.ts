@@ -35,17 +35,17 @@ export async function firstOfKvAndD1(
   return resultWithin(runtime, answerBy - runtime.elapsed(), Promise.race([firstAnswer, ended]), fromD1);
 }
 
-/** The answer if it comes within `milliseconds`, otherwise `late`. */
+/** The answer if it comes within `milliseconds`, otherwise `whenLate`. */
 export function resultWithin<T, Late>(
   runtime: Runtime,
   milliseconds: number,
   answer: Promise<T>,
-  late: Late | Promise<Late>,
+  whenLate: Late | Promise<Late>,
 ): Promise<T | Late> {
   return withinTime<T, Late | Promise<Late>>(
     runtime,
     milliseconds,
     () => answer,
-    () => late,
+    () => whenLate,
   ) as Promise<T | Late>;
 }

@@ -32,8 +32,8 @@ export async function readRecords(kv: KVNamespace | undefined, appids: string[])
   const parts: string[][] = [];
   for (let at = 0; at < appids.length; at += KEYS_PER_READ) parts.push(appids.slice(at, at + KEYS_PER_READ));
   // The values are read as text, because with "json" one damaged value would fail the whole call.
-  const read = Promise.all(parts.map((part) => kv.get(part.map(keyOf), "text")));
-  const texts = await read.catch((cause: unknown) => {
+  const textsOfParts = Promise.all(parts.map((part) => kv.get(part.map(keyOf), "text")));
+  const texts = await textsOfParts.catch((cause: unknown) => {
     throw new ServiceError("unavailable", { reason: "kv_unavailable", detail: "KV does not answer.", cause });
   });
   for (const [i, appid] of appids.entries()) {

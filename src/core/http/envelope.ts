@@ -18,7 +18,7 @@ export function answerRefusal(c: RequestContext, refused: Refused): Response {
 }
 
 /**
- * The envelope of a failure, with the headers `Allow`, `Retry-After` and `x-error-detail`. The detail is sent only with `tell`: the
+ * The envelope of a failure, with the headers `Allow`, `Retry-After` and `x-error-detail`. The detail is sent only with `tellViolations`: the
  * signature was right, or the detail holds nothing secret.
  */
 export function envelope(

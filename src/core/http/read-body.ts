@@ -72,14 +72,14 @@ async function readChunks(reader: ReadableStreamDefaultReader<Uint8Array>, most:
   let bytes = new Uint8Array(FIRST_BYTES);
   let length = 0;
   for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-    const needed = length + chunk.value.length;
-    if (needed > most) throw tooLarge(most);
-    if (needed > bytes.length) {
-      const size = Math.max(needed, Math.min(most, 2 * bytes.length));
+    const neededBytes = length + chunk.value.length;
+    if (neededBytes > most) throw tooLarge(most);
+    if (neededBytes > bytes.length) {
+      const size = Math.max(neededBytes, Math.min(most, 2 * bytes.length));
       bytes = new Uint8Array(bytes.buffer.transfer(size));
     }
     bytes.set(chunk.value, length);
-    length = needed;
+    length = neededBytes;
   }
   return bytes.buffer.slice(0, length);
 }

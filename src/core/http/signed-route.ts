@@ -11,12 +11,12 @@ import { oneTimer } from "./one-timer.ts";
 import { readBody } from "./read-body.ts";
 import type { App, RequestContext } from "./request-context.ts";
 
-/** Reads the settings. @throws ConfigurationError when they are wrong, after `wrong` has run */
-async function configOrRefusal(c: RequestContext, wrong: () => Promise<void>): Promise<Config> {
+/** Reads the settings. @throws ConfigurationError when they are wrong, after `onWrongConfig` has run */
+async function configOrRefusal(c: RequestContext, onWrongConfig: () => Promise<void>): Promise<Config> {
   try {
     return c.var.isolate.configOf(c.env);
   } catch (error) {
-    await wrong();
+    await onWrongConfig();
     throw error;
   }
 }

@@ -13,14 +13,14 @@ function violationOf(value: unknown): BrokenRule | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return NO_PAIRS;
   if (Object.keys(value).length > 20) return { rule: "most_keys", values: [20] };
   const pairs = Object.entries(value);
-  const wrong = pairs.findIndex(([name, each]) => !NAME.test(name) || !isText(each, 0, 500));
-  const [name, sent] = pairs[wrong] ?? [];
+  const wrongIndex = pairs.findIndex(([name, each]) => !NAME.test(name) || !isText(each, 0, 500));
+  const [name, sentValue] = pairs[wrongIndex] ?? [];
   if (name === undefined) return undefined;
   // JSON.parse puts names that are whole numbers first, so a position would mislead the caller.
-  const key = pairs.some(([each]) => /^\d+$/.test(each)) ? "one" : wrong + 1;
+  const key = pairs.some(([each]) => /^\d+$/.test(each)) ? "one" : wrongIndex + 1;
   if (!NAME.test(name)) return { rule: "name_of_key", key, values: OF_NAMES };
-  if (typeof sent === "string" && !sent.isWellFormed()) return { rule: "well_formed", key };
-  return { rule: "value_of_key", key, values: [500], ...sentAs("value_of_key", sent) };
+  if (typeof sentValue === "string" && !sentValue.isWellFormed()) return { rule: "well_formed", key };
+  return { rule: "value_of_key", key, values: [500], ...sentAs("value_of_key", sentValue) };
 }
 
 export const metadataField = readBy<Record<string, string>>((value) => {

@@ -14,12 +14,12 @@ export function violationsOfFields(
     const value = sentFields[field];
     const { item } = broken;
     const list: unknown[] = Array.isArray(value) ? value : [];
-    const sent = item === undefined ? value : list[item - 1];
+    const sentValue = item === undefined ? value : list[item - 1];
     const isEmpty = (value === null || value === "") && item === undefined;
     const mayBeLeftOut = isEmpty && shape[field]?.safeParse(undefined).success === true;
     return {
       field,
-      ...(!mayBeLeftOut && broken.key === undefined && sentAs(broken.rule, sent)),
+      ...(!mayBeLeftOut && broken.key === undefined && sentAs(broken.rule, sentValue)),
       ...broken,
       ...(mayBeLeftOut && { mayBeLeftOut }),
     };

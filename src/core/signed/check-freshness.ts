@@ -27,17 +27,17 @@ export function checkFreshness(
   now: number,
   toleranceSeconds: number,
 ): Result<Freshness> {
-  const read = freshnessSchema.safeParse(fields);
-  if (!read.success) {
+  const parsedFields = freshnessSchema.safeParse(fields);
+  if (!parsedFields.success) {
     return refused("invalid_parameters", "fields_invalid", {
-      violations: violationsOfFields(freshnessSchema, read.error, fields),
+      violations: violationsOfFields(freshnessSchema, parsedFields.error, fields),
     });
   }
-  const { timestamp } = read.data;
+  const { timestamp } = parsedFields.data;
   const violations: Violation[] = [
     { field: "timestamp", rule: "near_now", values: [toleranceSeconds, now], ...sentAs("near_now", timestamp) },
   ];
   if (timestamp < now - toleranceSeconds) return refused("token_invalid", "timestamp_stale", { violations });
   if (timestamp > now + toleranceSeconds) return refused("token_invalid", "timestamp_ahead", { violations });
-  return ok(read.data);
+  return ok(parsedFields.data);
 }

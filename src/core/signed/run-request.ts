@@ -182,7 +182,7 @@ const isMalformed = (
     checkFreshness(fields, now, config.timestampToleranceSeconds),
     operationInput,
     readIdempotencyKey(idempotencyKey),
-  ].some((read) => !read.ok && read.code === "invalid_parameters");
+  ].some((stepResult) => !stepResult.ok && stepResult.code === "invalid_parameters");
 
 /** The caller may read the violations, because the signature was valid. */
 const tellViolations = (why: Refused): Refused => ({ ...why, tellViolations: true });

@@ -42,10 +42,10 @@ type ReadResults = (results: D1Result[]) => unknown;
  */
 export async function inOneBatch<const T extends Batch>(db: D1Database, statements: T): Promise<Results<T>> {
   const bound: D1PreparedStatement[] = [];
-  const read = bindAll(db, statements, bound);
+  const readResults = bindAll(db, statements, bound);
   const results: unknown = await db.batch(bound);
   if (!Array.isArray(results) || results.length !== bound.length) throw new IncompleteAnswer("an answer is missing");
-  return read(results) as Results<T>;
+  return readResults(results) as Results<T>;
 }
 
 /** Puts the statements of a part at the end of `bound`. @returns a function that finds their rows among the results */
@@ -62,6 +62,6 @@ function bindAll(db: D1Database, part: Batch[string] | Batch, bound: D1PreparedS
     return (results) => results[place]?.results ?? [];
   }
   const parts = Object.entries(part as Batch).map(([name, each]) => [name, bindAll(db, each, bound)] as const);
-  if (Array.isArray(part)) return (results) => parts.map(([, read]) => read(results));
-  return (results) => Object.fromEntries(parts.map(([name, read]) => [name, read(results)]));
+  if (Array.isArray(part)) return (results) => parts.map(([, readPart]) => readPart(results));
+  return (results) => Object.fromEntries(parts.map(([name, readPart]) => [name, readPart(results)]));
 }

@@ -83,10 +83,10 @@ export async function withRetries<T>(
     if (msLeft <= 0) break;
     const limit = Math.min(TRY_LIMIT_MS, msLeft);
     try {
-      const late = () => {
+      const throwLate = () => {
         throw new TryTimedOut(`no answer in ${Math.round(limit)} ms`);
       };
-      return await withinTime(runtime, limit, () => call(before + attempt), late);
+      return await withinTime(runtime, limit, () => call(before + attempt), throwLate);
     } catch (error) {
       const { message } = rootOf(error);
       // An earlier try may have committed.

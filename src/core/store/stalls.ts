@@ -101,8 +101,8 @@ class GuardedStatement {
   readonly sent: D1PreparedStatement;
   readonly #ask: AskDatabase;
 
-  constructor(sent: D1PreparedStatement, ask: AskDatabase) {
-    this.sent = sent;
+  constructor(statement: D1PreparedStatement, ask: AskDatabase) {
+    this.sent = statement;
     this.#ask = ask;
   }
 

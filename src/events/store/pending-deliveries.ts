@@ -39,7 +39,7 @@ export function renewInFlight(db: D1Database, key: WebhookKey, now: number, wher
 export function makeDueWhere(db: D1Database, key: WebhookKey, now: number, where: SQL | undefined) {
   const store = drizzle(db);
   const { seq, nextAttemptAt, lease } = deliveries;
-  const some = store
+  const inFlightSeqs = store
     .select({ seq })
     .from(webhooks)
     .crossJoin(deliveries)
@@ -48,7 +48,7 @@ export function makeDueWhere(db: D1Database, key: WebhookKey, now: number, where
   return store
     .update(deliveries)
     .set({ nextAttemptAt: now })
-    .where(and(isDeliveryOf(key), inArray(seq, some)));
+    .where(and(isDeliveryOf(key), inArray(seq, inFlightSeqs)));
 }
 
 /**
@@ -72,7 +72,7 @@ export async function makeDue(
 export function endPending(db: D1Database, key: WebhookKey) {
   const store = drizzle(db);
   const pending = and(isDeliveryOf(key), IS_PENDING);
-  const some = store.select({ seq: deliveries.seq }).from(deliveries).where(pending).limit(MOST_ENDED);
+  const pendingSeqs = store.select({ seq: deliveries.seq }).from(deliveries).where(pending).limit(MOST_ENDED);
   const disabled = store
     .select({ one: sql`1` })
     .from(webhooks)
@@ -81,5 +81,5 @@ export function endPending(db: D1Database, key: WebhookKey) {
   return store
     .update(deliveries)
     .set({ status: "failed", nextAttemptAt: null, lease: null, lastError: words })
-    .where(and(isDeliveryOf(key), inArray(deliveries.seq, some), exists(disabled)));
+    .where(and(isDeliveryOf(key), inArray(deliveries.seq, pendingSeqs), exists(disabled)));
 }

@@ -76,7 +76,7 @@ export class AccessKeys {
   }
 
   /**
-   * Newer keys than `known`, for an assertion whose key is not among those.
+   * Newer keys than `knownKey`, for an assertion whose key is not among those.
    *
    * @returns undefined when the team has no other keys
    * @throws CertsUnavailable when the endpoint does not answer: it might have the key

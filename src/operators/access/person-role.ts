@@ -18,12 +18,12 @@ export function plainEmail(text: string): string | undefined {
 
 /** The entries of a list: separated by commas, with any blanks around them. `unusable` counts entries of a wrong form. */
 export function readRoleList(value = ""): { entries: string[]; unusable: number } {
-  const all = value
+  const emails = value
     .split(",")
     .map((entry) => smallLetters(entry.trim()))
     .filter((entry) => entry !== "");
-  const entries = all.filter((entry) => ADDRESS.test(entry) || DOMAIN.test(entry));
-  return { entries, unusable: all.length - entries.length };
+  const entries = emails.filter((entry) => ADDRESS.test(entry) || DOMAIN.test(entry));
+  return { entries, unusable: emails.length - entries.length };
 }
 
 /** The highest role whose list has the address or its whole domain. An address of a subdomain is not of the domain. */

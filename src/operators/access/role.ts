@@ -7,5 +7,5 @@ export const ROLES = ["metrics", ...PERSON_ROLES] as const;
 /** Each role may do everything that the roles before it may do. */
 export type Role = (typeof ROLES)[number];
 
-/** Whether a role is enough for a call that needs the role `needed`. */
-export const isAtLeast = (role: Role, needed: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(needed);
+/** Whether a role is enough for a call that needs the role `neededRole`. */
+export const isAtLeast = (role: Role, neededRole: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(neededRole);

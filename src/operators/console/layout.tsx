@@ -35,9 +35,9 @@ export interface ShownPage {
 /** Answers with a page. After a form, the form's result stands at the top. */
 export async function showPage(c: PageContext, page: ShownPage, status: ContentfulStatusCode = 200): Promise<Response> {
   const back = c.req.method === "POST" ? page.back : undefined;
-  const done = await doneNotice(c);
+  const notice = await doneNotice(c);
   const content = String(page.body);
-  const shown = { ...page, back, done, body: raw(content), hasList: content.includes('id="list"') };
+  const shown = { ...page, back, done: notice, body: raw(content), hasList: content.includes('id="list"') };
   return c.html(`<!doctype html>${String(<Layout view={c.var.view} {...shown} />)}`, status);
 }
 

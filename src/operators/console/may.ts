@@ -18,7 +18,7 @@ export function mayBy(calls: readonly DeclaredCall[]): (role: Role | undefined) 
   return (role) =>
     (path, method = "POST") => {
       const pathname = path.replace(/[?#].*/s, "");
-      const needed = doors.find((door) => door.method === method && door.path.test(pathname))?.needed;
-      return needed === "anyone" || (needed !== undefined && role !== undefined && isAtLeast(role, needed));
+      const neededRole = doors.find((door) => door.method === method && door.path.test(pathname))?.needed;
+      return neededRole === "anyone" || (neededRole !== undefined && role !== undefined && isAtLeast(role, neededRole));
     };
 }

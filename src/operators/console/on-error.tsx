@@ -23,7 +23,7 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
     c.req.method === "GET" || c.var.onlyReads
       ? t("Try again in a moment.")
       : t("What you sent may or may not have been done: look before you repeat it.");
-  const needed = ROLES.find((role) => role === context.role);
+  const neededRole = ROLES.find((role) => role === context.role);
   const home = silentHome(refusal, c.var.trace);
   const unfinishedApp: [string, string] = [
     t("The app is not finished"),
@@ -76,7 +76,7 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
       t("Your role does not allow this"),
       t(
         "This needs the role {0} or a higher one. You are {1}, and your role is {2}.",
-        needed && roleText(view, needed),
+        neededRole && roleText(view, neededRole),
         session?.identity.who.name,
         session && roleText(view, session.identity.role),
       ) + (c.req.method === "GET" ? "" : ` ${t("Nothing was changed.")}`),
@@ -164,7 +164,7 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
           <a href={`${c.req.path}/${context.appid}`}>{t("To the page of this appid")}</a>
         </p>
       )}
-      {needed !== undefined && (
+      {neededRole !== undefined && (
         <p>
           <a href="/console/access">{t("Your access")}</a>
         </p>

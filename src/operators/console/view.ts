@@ -106,8 +106,8 @@ export function askedLanguage({ method, url }: Request): Language | undefined {
 
 /** The language of the address or of the reader's earlier choice; otherwise the best match of Accept-Language; otherwise English. */
 export function languageOf(request: Request): Language {
-  const chosen = askedLanguage(request) ?? readCookie(request, LANGUAGE_COOKIE);
-  if (chosen === "en" || chosen === "zh") return chosen;
+  const chosenLanguage = askedLanguage(request) ?? readCookie(request, LANGUAGE_COOKIE);
+  if (chosenLanguage === "en" || chosenLanguage === "zh") return chosenLanguage;
   const languages = (request.headers.get("accept-language") ?? "").split(",").map((range) => {
     const [tag = "", quality] = range.trim().toLowerCase().split(/; *q=/);
     return { language: tag.split("-")[0], quality: quality === undefined ? 1 : Number(quality) };

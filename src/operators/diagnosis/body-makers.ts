@@ -88,7 +88,8 @@ export function queriesOf({ tree, pairs: all }: MakerInput, order: "sorted" | "a
   const queries = new Map<string, Pair[]>();
   for (const pairs of [all, ...forms]) {
     const ordered = order === "sorted" ? sorted(pairs) : pairs;
-    for (const some of [ordered, ordered.filter(([, value]) => value !== "")]) queries.set(joined(some), some);
+    for (const chosenPairs of [ordered, ordered.filter(([, value]) => value !== "")])
+      queries.set(joined(chosenPairs), chosenPairs);
   }
   return [...queries.values()].flatMap((pairs) => [
     ...new Set(ENCODINGS.map((encodeEach) => joined(pairs, encodeEach))),

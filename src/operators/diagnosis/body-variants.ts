@@ -37,8 +37,8 @@ export function pastedBody(
   { bytes, operation, lineEndsKept = false }: { bytes?: Bytes; operation?: { path: string }; lineEndsKept?: boolean },
 ): PastedBody {
   const text = lineEndsKept ? pasted : withLf(pasted);
-  const read = text.length > MOST_CHARACTERS ? undefined : readTree(text);
-  const tree = read?.ok === true && read.tree.kind === "object" ? read.tree : undefined;
+  const readText = text.length > MOST_CHARACTERS ? undefined : readTree(text);
+  const tree = readText?.ok === true && readText.tree.kind === "object" ? readText.tree : undefined;
   const lines = withoutLineEnd(withLf(text));
   const layout = tree && layoutOf(lines, tree);
   return { text, bytes, lineEndsKept, tree, lines, layout, path: operation?.path ?? "" };
@@ -47,8 +47,8 @@ export function pastedBody(
 /** Whether a body is too long or too deep to try other ways to write it. */
 export function isTooMuchToRewrite(text: string): boolean {
   if (text.length > MOST_CHARACTERS) return true;
-  const read = readTree(text);
-  return !read.ok && read.mistake === "too_deep";
+  const readText = readTree(text);
+  return !readText.ok && readText.mistake === "too_deep";
 }
 
 const END_ADDED =
@@ -130,18 +130,20 @@ function* otherLineEnds(body: PastedBody): Generator<BodyVariant> {
   const { lineEndsKept } = body;
   for (const variant of asPasted(body)) {
     const text = withoutLineEnd(variant.text);
-    const sent = variant.text.slice(text.length);
-    if (sent !== "") {
-      const words = lineEndsKept ? { words: END_REMOVED, values: [endName(sent)] } : { words: END_REMOVED_IF_SENT };
+    const addedText = variant.text.slice(text.length);
+    if (addedText !== "") {
+      const words = lineEndsKept
+        ? { words: END_REMOVED, values: [endName(addedText)] }
+        : { words: END_REMOVED_IF_SENT };
       yield { ...variant, text, end: "newline_removed", finding: { name: "newline_not_signed", ...words } };
     }
     for (const [name, signed] of Object.entries(SIGNED_ENDS)) {
-      if (signed === sent) continue;
+      if (signed === addedText) continue;
       const finding: Finding =
-        sent === ""
+        addedText === ""
           ? { name, words: END_ADDED, values: [endName(signed)] }
-          : { name: `${name}_instead`, words: END_CHANGED, values: [endName(signed), endName(sent)] };
-      yield { ...variant, text: text + signed, end: sent === "" ? "newline_added" : "newline_changed", finding };
+          : { name: `${name}_instead`, words: END_CHANGED, values: [endName(signed), endName(addedText)] };
+      yield { ...variant, text: text + signed, end: addedText === "" ? "newline_added" : "newline_changed", finding };
     }
   }
   if (!lineEndsKept) return;
@@ -164,12 +166,12 @@ function* fieldsAdded(body: PastedBody): Generator<BodyVariant> {
   ];
   for (let last = 2; last < Math.min(names.length, MOST_FIELDS); last++) sets.push(names.slice(-last));
   for (const set of sets) {
-    const added = names.filter((name) => set.includes(name));
-    if (added.length === 0) continue;
-    const membersLeft = members.filter(({ key }) => !added.includes(key.value));
+    const addedNames = names.filter((name) => set.includes(name));
+    if (addedNames.length === 0) continue;
+    const membersLeft = members.filter(({ key }) => !addedNames.includes(key.value));
     const other = rawOf({ kind: "object", members: membersLeft }, layout);
-    const name = added.join() === "appid" ? "appid_added" : "fields_added";
-    yield* variantOf(body, other, { name, words: FIELDS_ADDED, values: [added.join(", ").slice(0, MOST_NAMED)] });
+    const name = addedNames.join() === "appid" ? "appid_added" : "fields_added";
+    yield* variantOf(body, other, { name, words: FIELDS_ADDED, values: [addedNames.join(", ").slice(0, MOST_NAMED)] });
   }
 }
 

@@ -151,10 +151,10 @@ async function signatureStep(request: CallersRequest): Promise<{ step: CheckStep
   };
   const secrets = [{ slot: "current", secret, expiresAt: Number.POSITIVE_INFINITY }] as const;
   const { findings, valid, match } = await diagnoseSignature(pasted, secrets, documented, now);
-  const ends = valid && match !== undefined ? lineEndsOf(match.body) : undefined;
+  const lineEnds = valid && match !== undefined ? lineEndsOf(match.body) : undefined;
   const conditions: Finding[] = [
     ...(BLANK_OR_QUOTE_AT_EDGE.test(secret) ? [{ name: "secret_edges", words: WORDS.secret_edges }] : []),
-    ...(ends ? [{ name: "line_ends", words: WORDS.line_ends, values: [ends.fits, ends.other] }] : []),
+    ...(lineEnds ? [{ name: "line_ends", words: WORDS.line_ends, values: [lineEnds.fits, lineEnds.other] }] : []),
   ];
   const [first, ...more] = findings.map(
     (finding): Finding => (finding.name === "no_match" ? { name: "no_match", words: WORDS.no_match } : finding),
@@ -191,7 +191,7 @@ function fieldsStep(fields: Fields, { operation, operations = [] }: CallersReque
   const wrongOperation = betterFit
     ? [{ name: "fields_of_other", words: WORDS.fields_of_other, values: [betterFit.wireName, operation.wireName] }]
     : [];
-  const read = operation.read(fields);
-  if (read.ok) return { ...says("fields", "fields_right"), more: wrongOperation };
-  return { ...refusedFor("fields", "fields_wrong", read), more: wrongOperation };
+  const operationInput = operation.read(fields);
+  if (operationInput.ok) return { ...says("fields", "fields_right"), more: wrongOperation };
+  return { ...refusedFor("fields", "fields_wrong", operationInput), more: wrongOperation };
 }

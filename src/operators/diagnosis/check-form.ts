@@ -110,8 +110,8 @@ export function checkForm({ body, contentType, contentEncoding, digitsOf }: Requ
 /** What the server says of the header Idempotency-Key, which it reads after the fields. */
 export function checkIdempotencyKey(header: string | null | undefined): CheckStep {
   const key = asHeader(header ?? "");
-  const read = readIdempotencyKey(header === null || header === undefined ? undefined : key);
-  if (read.ok) return says("idempotency_key", read.value === null ? "key_absent" : "key_right");
+  const readKey = readIdempotencyKey(header === null || header === undefined ? undefined : key);
+  if (readKey.ok) return says("idempotency_key", readKey.value === null ? "key_absent" : "key_right");
   const name =
     key === ""
       ? "key_empty"
@@ -120,7 +120,7 @@ export function checkIdempotencyKey(header: string | null | undefined): CheckSte
         : key.includes(" ")
           ? "key_blank"
           : "key_too_long";
-  return refusingStep(says("idempotency_key", name, key.length), read.code);
+  return refusingStep(says("idempotency_key", name, key.length), readKey.code);
 }
 
 function typeStep(body: Uint8Array, contentType: string | null | undefined): CheckStep {

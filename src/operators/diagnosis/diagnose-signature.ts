@@ -156,14 +156,14 @@ async function findMatch(
     }
     return undefined;
   };
-  const sent = asPasted(body);
+  const pastedBodies = asPasted(body);
   const sentAppid = appid ?? appidOf(body);
-  const ownMatch = (await firstMatch(sent, keys)) ?? (await firstMatch(otherBodies(body), ownKeys));
+  const ownMatch = (await firstMatch(pastedBodies, keys)) ?? (await firstMatch(otherBodies(body), ownKeys));
   if (ownMatch !== undefined) return ownMatch;
   for (const { secret, slot, appid, expiresAt } of ownKeys) {
     for (const { bytes, finding: key } of keyVariants(secret, sentAppid)) {
       const hmac = await importHmac(bytes);
-      for (const variant of sent) {
+      for (const variant of pastedBodies) {
         if (await fits(hmac, variant)) return { body: variant, slot, appid, expiresAt, key };
       }
     }

@@ -83,26 +83,28 @@ const WRITINGS: readonly { name: string; words: string; is: (given: string, righ
   {
     name: "truncated",
     words: "It is the beginning of the right signature: the rest is missing. Send all 64 hex digits.",
-    is: (sentDigits, right) => sentDigits.length >= LEAST_DIGITS && right.startsWith(sentDigits),
+    is: (sentDigits, rightDigits) => sentDigits.length >= LEAST_DIGITS && rightDigits.startsWith(sentDigits),
   },
   {
     name: "truncated",
     words: "It is the end of the right signature: the beginning is missing. Send all 64 hex digits.",
-    is: (sentDigits, right) =>
-      sentDigits.length >= LEAST_DIGITS && right.endsWith(sentDigits) && right.replace(/^0+/, "") !== sentDigits,
+    is: (sentDigits, rightDigits) =>
+      sentDigits.length >= LEAST_DIGITS &&
+      rightDigits.endsWith(sentDigits) &&
+      rightDigits.replace(/^0+/, "") !== sentDigits,
   },
   {
     name: "zeros_lost",
     words:
       "It is the right signature without its leading zeros, as BigInteger.toString(16) writes it. Fill it up to 64 digits.",
-    is: (sentDigits, right) => right.replace(/^0+/, "") === sentDigits,
+    is: (sentDigits, rightDigits) => rightDigits.replace(/^0+/, "") === sentDigits,
   },
   {
     name: "zeros_lost",
     words: "It is the right signature with the zeros of its bytes lost: write each byte as two hex digits.",
-    is: (sentDigits, right) =>
-      right.replace(/0(.)/g, "$1").length <= sentDigits.length &&
-      right
+    is: (sentDigits, rightDigits) =>
+      rightDigits.replace(/0(.)/g, "$1").length <= sentDigits.length &&
+      rightDigits
         .match(/../g)
         ?.map((byte) => byte.replace(/^0/, ""))
         .join("") === sentDigits,
@@ -111,8 +113,8 @@ const WRITINGS: readonly { name: string; words: string; is: (given: string, righ
     name: "sign_extended",
     words:
       "It is the right signature with bytes written as negative numbers, ffffff80 and on. Mask each byte with 0xff first.",
-    is: (sentDigits, right) =>
-      right
+    is: (sentDigits, rightDigits) =>
+      rightDigits
         .match(/../g)
         ?.map((byte) => (byte >= "80" ? `ffffff${byte}` : byte.replace(/^0/, "")))
         .join("") === sentDigits,
@@ -130,8 +132,8 @@ export async function findOther(
   const hash = HASHES[digits.length as keyof typeof HASHES];
   for (const { secret } of secrets) {
     if (digits.length !== 64) {
-      const right = await macHex(await importHmac(encode(secret)), encode(body));
-      const written = WRITINGS.find(({ is }) => is(digits, right));
+      const rightDigits = await macHex(await importHmac(encode(secret)), encode(body));
+      const written = WRITINGS.find(({ is }) => is(digits, rightDigits));
       if (written !== undefined) return { name: written.name, words: written.words };
     }
     if (hash === undefined) continue;

@@ -20,7 +20,7 @@ interface SignatureRow {
   strip: (text: string) => string | undefined;
 }
 
-const without = (pattern: RegExp) => (text: string) => text.replace(pattern, "");
+const removing = (pattern: RegExp) => (text: string) => text.replace(pattern, "");
 const unseparated = (separator: string) => (text: string) =>
   /^[0-9a-f]{2}(?:[-: ][0-9a-f]{2}){31}$/i.test(text) && text[2] === separator
     ? text.replaceAll(separator, "")
@@ -33,18 +33,18 @@ const ROWS: readonly SignatureRow[] = [
   {
     name: "header_name",
     words: "It begins with the name of the header. Its value is the 64 hex digits alone.",
-    strip: without(/^x-chat-signature\s*[:=]\s*/i),
+    strip: removing(/^x-chat-signature\s*[:=]\s*/i),
   },
   {
     name: "twice",
     words: "It was sent twice, with a comma between: two headers of this name, or two values. Send it once.",
-    strip: without(/,\s*(\S+)$(?<=^\1,\s*\1)/),
+    strip: removing(/,\s*(\S+)$(?<=^\1,\s*\1)/),
   },
   {
     name: "openssl",
     words:
       "It is a whole line of openssl, as “(stdin)= …”. Send the hex digits alone: take what stands after the last blank.",
-    strip: without(/^(?:hmac-)?(?:sha(?:2-)?256)?\([^()]*\)\s*=\s*/i),
+    strip: removing(/^(?:hmac-)?(?:sha(?:2-)?256)?\([^()]*\)\s*=\s*/i),
   },
   {
     name: "file_name",
@@ -54,17 +54,17 @@ const ROWS: readonly SignatureRow[] = [
   {
     name: "bearer",
     words: "A word such as Bearer stands before it. Send the hex digits alone.",
-    strip: without(/^(?:bearer|basic|hmac|token|signature)[ =:]\s*/i),
+    strip: removing(/^(?:bearer|basic|hmac|token|signature)[ =:]\s*/i),
   },
   {
     name: "version",
     words: "A version such as v1= stands before it. Send the hex digits alone.",
-    strip: without(/^v\d[=,:]\s*/i),
+    strip: removing(/^v\d[=,:]\s*/i),
   },
   {
     name: "quoted",
     words: "Send it without the quotation marks.",
-    strip: without(/^(["'`])(?=.*\1$)|(?<=^(["'`]).*)\2$/g),
+    strip: removing(/^(["'`])(?=.*\1$)|(?<=^(["'`]).*)\2$/g),
   },
   {
     name: "python_bytes",
@@ -74,12 +74,12 @@ const ROWS: readonly SignatureRow[] = [
   {
     name: "prefix",
     words: "Send the hex digits alone, without a prefix like “sha256=”.",
-    strip: without(/^(?:hmac[-_ ]?)?sha-?256[=: ]\s*/i),
+    strip: removing(/^(?:hmac[-_ ]?)?sha-?256[=: ]\s*/i),
   },
   {
     name: "zero_x",
     words: "Send the hex digits alone, without 0x before them.",
-    strip: without(/^(?:0x|\\x)(?=[0-9a-f:\- ]+$)/i),
+    strip: removing(/^(?:0x|\\x)(?=[0-9a-f:\- ]+$)/i),
   },
   {
     name: "dashes",
@@ -101,7 +101,7 @@ const ROWS: readonly SignatureRow[] = [
   {
     name: "invisible",
     words: "It holds a character that cannot be seen, such as a zero-width space. Type it anew, or trim it.",
-    strip: without(/[\u00a0\u00ad\u200b-\u200f\u2060\ufeff]/g),
+    strip: removing(/[\u00a0\u00ad\u200b-\u200f\u2060\ufeff]/g),
   },
 ];
 
@@ -136,9 +136,9 @@ export function readSignature(pasted: string): ReadSignature {
     if (stripped !== text) findings.push({ name, words });
     text = stripped;
   }
-  const { mistake, ...read } = readDigits(text);
+  const { mistake, ...bytesAndDigits } = readDigits(text);
   if (mistake !== undefined) findings.push({ name: mistake, words: DIGIT_WORDS[mistake], values: [text.length] });
-  return { mistakes: findings.map(({ name }) => name), findings, ...read };
+  return { mistakes: findings.map(({ name }) => name), findings, ...bytesAndDigits };
 }
 
 type ReadDigits = Pick<ReadSignature, "bytes" | "digits"> & { mistake?: keyof typeof DIGIT_WORDS };

@@ -164,13 +164,13 @@ export function* rewritings(
   let charactersLeft = MOST_WRITTEN;
   for (const layout of written) {
     for (const { ordered, changes } of trees) {
-      const some = [...changes, layout];
-      if (charactersLeft < 0 || isTooMuch(some, fewer)) continue;
+      const appliedChanges = [...changes, layout];
+      if (charactersLeft < 0 || isTooMuch(appliedChanges, fewer)) continue;
       const json = writeTree(ordered, layout.how, ({ value }) => JSON.stringify(value));
       charactersLeft -= json.length;
       if (json.length > 2 * MOST_CHARACTERS) continue;
       for (const way of escapes) {
-        const ways = [...some, way];
+        const ways = [...appliedChanges, way];
         const rewritten = ways.flatMap(({ names }) => names);
         if (rewritten.length === 0 || isTooMuch(ways, fewer)) continue;
         const text = way.how(json);

@@ -32,11 +32,11 @@ export type OperatorContext = RequestContext & {
 /** Answers 503 when a call takes longer than a signed call may take. The call may still make its changes after that. */
 export const answerInTime = (c: RequestContext, next: Next): Promise<void> =>
   withinTime(c.var.isolate.runtime, WHOLE_LIMIT_MS, next, () => {
-    const late = `No answer within ${WHOLE_LIMIT_MS / 1000} s.`;
-    const unknown = "What was asked for may or may not have been done: look before you repeat it.";
+    const lateText = `No answer within ${WHOLE_LIMIT_MS / 1000} s.`;
+    const unknownText = "What was asked for may or may not have been done: look before you repeat it.";
     throw new ServiceError("unavailable", {
       reason: "operator_time_limit",
-      detail: c.req.method === "GET" ? late : `${late} ${unknown}`,
+      detail: c.req.method === "GET" ? lateText : `${lateText} ${unknownText}`,
       retryAfter: 1,
     });
   });

@@ -20,7 +20,7 @@ const POLL_MS = 20;
  * request's promise.
  */
 export function health(): Handler<App> {
-  let last: { health: Health; at: number } | undefined;
+  let lastProbe: { health: Health; at: number } | undefined;
   let probingSince: number | undefined;
   return async function healthz(c) {
     const config = configOrFault(c);
@@ -31,26 +31,26 @@ export function health(): Handler<App> {
     const { runtime, credentials } = c.var.isolate;
     for (;;) {
       const now = runtime.now();
-      if (last !== undefined && now >= last.at && now < last.at + CACHED_MS) break;
+      if (lastProbe !== undefined && now >= lastProbe.at && now < lastProbe.at + CACHED_MS) break;
       if (probingSince === undefined || runtime.elapsed() >= probingSince + PROBE_MS) {
         const since = runtime.elapsed();
         probingSince = since;
         // Imported late, because many isolates serve signed calls only.
         const { readHealth } = await import("../services/health.ts");
-        last = { health: await readHealth({ runtime, config, credentials }, ALL_TURNS_MS), at: now };
+        lastProbe = { health: await readHealth({ runtime, config, credentials }, ALL_TURNS_MS), at: now };
         if (probingSince === since) probingSince = undefined;
         break;
       }
       await sleep(runtime, POLL_MS);
     }
-    const { status, directory, parts } = last.health;
+    const { status, directory, parts } = lastProbe.health;
     const kv = worstOf(parts.nonces, parts.credentials);
     const queues = worstOf(parts.events, parts.journal);
-    const states = Object.entries(last.health.homes);
+    const states = Object.entries(lastProbe.health.homes);
     const homes = Object.fromEntries(
       states.map(([home, state]) => [home, state === "ok" || state === "closed" ? state : "down"]),
     );
-    const fault = faultsOf(last.health).join(" ");
+    const fault = faultsOf(lastProbe.health).join(" ");
     const { master_key } = parts;
     return answerHealth(c, {
       status,

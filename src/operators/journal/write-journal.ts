@@ -106,8 +106,8 @@ async function writeHome(
   if (wait > 0) await sleep(runtime, Math.min(wait, PAUSE_MS));
   notBefore.set(home, runtime.now() + PAUSE_MS);
   // A message of another version may hold anything. One row that cannot be read must not hold up the others for days.
-  const rowsOf = (some: QueueMessage[] = []) =>
-    some.flatMap(({ body }) => (body as JournalMessage).refusals).filter(isObject);
+  const rowsOf = (messages: QueueMessage[] = []) =>
+    messages.flatMap(({ body }) => (body as JournalMessage).refusals).filter(isObject);
   // Rows of a message that comes again may be stored already. Such a message is written whole, so nothing is counted twice.
   const { first, again } = Object.groupBy(messages, ({ attempts }) => (attempts > 1 ? "again" : "first"));
   const takenRows = takeRows(forged, home, rowsOf(first), runtime.now() / 1000);
@@ -122,8 +122,11 @@ async function writeHome(
     const batch = () =>
       inOneBatch(db, {
         written: Array.from({ length: Math.ceil(rows.length / ROWS_PER_STATEMENT) }, (_, i) => {
-          const some = rows.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT);
-          return [...(areOld ? Object.values(countLate(db, some, callRules)) : []), insertRefusals(db, some)];
+          const rowsOfStatement = rows.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT);
+          return [
+            ...(areOld ? Object.values(countLate(db, rowsOfStatement, callRules)) : []),
+            insertRefusals(db, rowsOfStatement),
+          ];
         }).flat(),
       });
     // One try is made here: the queue makes the next ones.

@@ -31,12 +31,12 @@ export async function askHomes<T>(
 ): Promise<HomeAnswers<T>> {
   const answers = new Map<string, T>();
   const down: string[] = [];
-  const late = () => {
+  const throwLate = () => {
     throw new ServiceError("unavailable", { reason: "d1_unavailable" });
   };
   const answersOrSilence = await inTurns(homes, async ([home, db]) => {
     try {
-      return { home, answer: await inItsTurn(runtime, TRY_LIMIT_MS, answerBy, () => ask(db, home), late) };
+      return { home, answer: await inItsTurn(runtime, TRY_LIMIT_MS, answerBy, () => ask(db, home), throwLate) };
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       return { home };
@@ -64,7 +64,7 @@ export async function inTurns<Item, Result>(
 }
 
 /**
- * The call's answer, if it comes within `milliseconds` and before `answerBy` (of the runtime's `elapsed`). Otherwise the result of `late`.
+ * The call's answer, if it comes within `milliseconds` and before `answerBy` (of the runtime's `elapsed`). Otherwise the result of `whenLate`.
  * After `answerBy` the call is not made.
  */
 export async function inItsTurn<T, Late>(
@@ -72,10 +72,10 @@ export async function inItsTurn<T, Late>(
   milliseconds: number,
   answerBy: number,
   call: () => Promise<T>,
-  late: () => Late,
+  whenLate: () => Late,
 ): Promise<T | Late> {
   const msLeft = Math.min(milliseconds, answerBy - runtime.elapsed());
-  return msLeft > 0 ? withinTime(runtime, msLeft, call, late) : late();
+  return msLeft > 0 ? withinTime(runtime, msLeft, call, whenLate) : whenLate();
 }
 
 /** Whether an error means that a database cannot be used. A missing table counts too: that database was not migrated. */

@@ -173,9 +173,11 @@ async function findAppAndSite(
 const bytesOf = (text: string): ArrayBuffer => Uint8Array.from(new TextEncoder().encode(text)).buffer;
 
 /** Another operation, when it has more of the fields than the chosen one. */
-function otherOperation(chosen: Operation, fields: Fields): Operation | undefined {
+function otherOperation(chosenOperation: Operation, fields: Fields): Operation | undefined {
   const countKnownFields = ({ fieldNames }: Operation) =>
     fieldNames.filter((name) => Object.hasOwn(fields, name)).length;
   const [best] = OPERATIONS.toSorted((a, b) => countKnownFields(b) - countKnownFields(a));
-  return best !== undefined && best !== chosen && countKnownFields(best) > countKnownFields(chosen) ? best : undefined;
+  return best !== undefined && best !== chosenOperation && countKnownFields(best) > countKnownFields(chosenOperation)
+    ? best
+    : undefined;
 }

@@ -95,8 +95,8 @@ function differenceOf(a: string[], b: string[], steps: EditStep[]): AppidDiffere
   };
   const takePart = (from: string[], to: AppidPart[], at: number, count: number, differs: boolean) => {
     const text = from.slice(at, at + count).join("");
-    const last = to.at(-1);
-    if (last?.differs === differs) last.text += text;
+    const lastPart = to.at(-1);
+    if (lastPart?.differs === differs) lastPart.text += text;
     else if (text !== "") to.push({ text, differs });
     return at + count;
   };

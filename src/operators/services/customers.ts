@@ -43,12 +43,12 @@ export async function exportCustomer(
 ): Promise<ExportedCustomer> {
   const after = afterId({ cursor, limit: SESSIONS_PER_PAGE });
   const db = homeOf(ctx, site);
-  const chosen = { siteId: site.id, externalId, after, limit: SESSIONS_PER_PAGE + 1 };
-  const storedCustomer = await selectCustomer(db, chosen, SESSION_EVENT_TYPES);
+  const sessionChoice = { siteId: site.id, externalId, after, limit: SESSIONS_PER_PAGE + 1 };
+  const storedCustomer = await selectCustomer(db, sessionChoice, SESSION_EVENT_TYPES);
   if (storedCustomer === undefined) throw customerUnknown();
   const { customer, chatIds, sessions, participants, messages, events } = storedCustomer;
-  const last = chatIds.at(SESSIONS_PER_PAGE - 1) ?? Number.MAX_SAFE_INTEGER;
-  const page = sessions.filter(({ id }) => id <= last);
+  const lastChatId = chatIds.at(SESSIONS_PER_PAGE - 1) ?? Number.MAX_SAFE_INTEGER;
+  const page = sessions.filter(({ id }) => id <= lastChatId);
   const hash = await (await customerHasher(ctx))(site.id, externalId);
   const details = { hash, sessions: page.length, after };
   await insertAudit(db, authorOf(ctx), { siteId: site.id, action: "customer.exported", subject: "", details });
@@ -60,8 +60,8 @@ export async function exportCustomer(
       messages: messages.filter(({ sessionId }) => sessionId === session.id),
     })),
     events: events
-      .filter(({ sessionId }) => Number(sessionId) <= last)
+      .filter(({ sessionId }) => Number(sessionId) <= lastChatId)
       .map((event) => ({ ...event, data: JSON.parse(event.data ?? "null") as Record<string, unknown> | null })),
-    nextCursor: chatIds.length > SESSIONS_PER_PAGE ? String(last) : null,
+    nextCursor: chatIds.length > SESSIONS_PER_PAGE ? String(lastChatId) : null,
   };
 }

@@ -57,12 +57,12 @@ export async function deleteAgain(
 ): Promise<DeletedAgain> {
   const { runtime, config, now, answerBy } = ctx;
   const { believed, unchecked } = await listedInKv(ctx, home);
-  const all = [
+  const allDeletions = [
     ...(await keptBy(ctx, { home, db }, keptDeletions)),
     ...believed,
     ...(await selectDeletionsOf(config.directory, home)),
   ];
-  const known = new Map(all.map((each) => [each.siteId, each]));
+  const known = new Map(allDeletions.map((each) => [each.siteId, each]));
   if (known.size + unchecked.size === 0) return { ended: new Set(), deletedAgain: 0, uncheckedBack: 0 };
   const back = await selectBack(db, home, [...known.keys(), ...unchecked]);
   const goneSites = [...known.values()].filter((each) => each.home === home && !back.has(each.siteId));
@@ -111,10 +111,10 @@ async function keptBy(
   ]);
   const deletions: KnownDeletion[] = [];
   for (const { site_id: siteId, deletion_id: id, hash } of keptDeletions) {
-    for (const its of config.homes.keys()) {
-      const isHashOfHome = await check(hash, siteId, deletionText({ home: its, id }));
-      if (isHashOfHome ?? its === (homes.get(siteId) ?? (here.has(siteId) ? home : undefined)))
-        deletions.push({ siteId, id, home: its, begunAt: now, doneAt: null });
+    for (const homeName of config.homes.keys()) {
+      const isHashOfHome = await check(hash, siteId, deletionText({ home: homeName, id }));
+      if (isHashOfHome ?? homeName === (homes.get(siteId) ?? (here.has(siteId) ? home : undefined)))
+        deletions.push({ siteId, id, home: homeName, begunAt: now, doneAt: null });
     }
   }
   return deletions;

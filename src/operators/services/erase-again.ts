@@ -118,15 +118,16 @@ async function dueErasures(
     ...(await selectReceiptKeys(directory, home)).map((key) => ({ ...key, isTrusted: true })),
     ...(await listReceipts(credentials, home, fromKv(ctx))).map((key) => ({ ...key, isTrusted: false })),
   ].filter(({ siteId }) => siteIds.has(siteId));
-  const done = await selectDone(
+  const doneErasures = await selectDone(
     db,
     parts.map(({ siteId, erasureId: id }) => ({ siteId, id })),
   );
   // The operator sends a long list in parts, so another part may already have made the erasure `done`.
-  for (const { site_id: siteId, erasure_id: erasureId } of keptReceipts) done.delete(nameOf({ siteId, erasureId }));
+  for (const { site_id: siteId, erasure_id: erasureId } of keptReceipts)
+    doneErasures.delete(nameOf({ siteId, erasureId }));
   const due: [ReceiptPart, ...ReceiptPart[]][] = [];
   for (const [first, ...others] of Map.groupBy(parts, nameOf).values()) {
-    if (first !== undefined && !done.has(nameOf(first))) due.push([first, ...others]);
+    if (first !== undefined && !doneErasures.has(nameOf(first))) due.push([first, ...others]);
   }
   return due.sort(([a], [b]) => (a.erasureId < b.erasureId ? -1 : 1));
 }

@@ -173,9 +173,9 @@ export async function redeliverEvents(ctx: ServiceContext, input: RedeliveryInpu
   const keptUntil = ctx.now - ctx.config.eventRetentionDays * 86_400;
   const wantedDeliveries = { status, since, until, afterSeq, keptUntil };
   const [db, key, author] = [homeOf(ctx, site), { siteId: site.id, id }, authorOf(ctx)];
-  const done = await renewDeliveries(ctx.runtime, db, key, wantedDeliveries, author, dryRun, ctx.answerBy);
-  if (done === undefined) throw webhookUnknown();
-  const { isEnabled, matched, queued, nextAfterSeq, nextRetry } = done;
+  const renewedStep = await renewDeliveries(ctx.runtime, db, key, wantedDeliveries, author, dryRun, ctx.answerBy);
+  if (renewedStep === undefined) throw webhookUnknown();
+  const { isEnabled, matched, queued, nextAfterSeq, nextRetry } = renewedStep;
   if (!isEnabled && queued === 0) throw webhookDisabled();
   if (queued > 0) notifyQueueOf(ctx, site, id, Math.floor((queued - 1) / DUE_PER_SECOND), nextRetry);
   return { matched, queued, until, nextAfterSeq };

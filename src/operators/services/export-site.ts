@@ -96,12 +96,12 @@ export async function exportSite(
 
 /** Removes the last session, which only shows that there are more. */
 function withoutLast({ ids, sessions, customers, ...others }: ExportedSessions): ExportedSessions {
-  const last = ids.at(-1);
+  const lastId = ids.at(-1);
   return {
     ...others,
     ids: ids.slice(0, -1),
-    sessions: sessions.filter(({ id }) => id !== last),
-    customers: customers.filter(({ firstChatId }) => firstChatId !== last),
+    sessions: sessions.filter(({ id }) => id !== lastId),
+    customers: customers.filter(({ firstChatId }) => firstChatId !== lastId),
   };
 }
 

@@ -123,8 +123,8 @@ export async function unboundHomes({
   config: { homes, directory },
 }: Pick<KeyringTools, "runtime" | "config">): Promise<string[]> {
   const at = runtime.elapsed();
-  const last = unboundHomesOf.get(homes);
-  if (last !== undefined && at < last.at + 60_000) return last.homes;
+  const lastUnbound = unboundHomesOf.get(homes);
+  if (lastUnbound !== undefined && at < lastUnbound.at + 60_000) return lastUnbound.homes;
   const homesOfSites = [...(await countSitesByHome(directory)).keys()];
   const unbound = { at, homes: homesOfSites.filter((home) => !homes.has(home)).sort() };
   unboundHomesOf.set(homes, unbound);
@@ -135,12 +135,12 @@ const asOk = (_: unknown) => "ok" as const;
 
 async function askAll({ runtime }: HealthTools, probes: Probe[], allMs: number): Promise<(name: string) => Answer> {
   const answerBy = runtime.elapsed() + allMs;
-  const late = () => {
+  const throwLate = () => {
     throw new Error("no answer in time");
   };
   const answers = await inTurns(probes, async ({ name, call }) => {
     try {
-      return { name, state: await inItsTurn(runtime, TURN_MS, answerBy, () => call(answerBy), late) };
+      return { name, state: await inItsTurn(runtime, TURN_MS, answerBy, () => call(answerBy), throwLate) };
     } catch (error) {
       return { name, state: "down" as const, error };
     }

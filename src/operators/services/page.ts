@@ -87,6 +87,6 @@ function readCursor<Key>(schema: z.ZodMiniType<Key>, cursor: string | undefined,
  */
 export function pageOf<Item>(rows: Item[], limit: number, keyOf: (row: Item) => string | number): Page<Item> {
   const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  return { items, nextCursor: rows.length > limit && last !== undefined ? String(keyOf(last)) : null };
+  const lastItem = items.at(-1);
+  return { items, nextCursor: rows.length > limit && lastItem !== undefined ? String(keyOf(lastItem)) : null };
 }

@@ -3,12 +3,12 @@ import type { Role } from "../access/role.ts";
 
 /** This file has the refusals that several services share. */
 
-/** @param needed the role that the call needs; `ownRole` the operator's */
-export const roleTooLow = (needed: Role, ownRole: Role) =>
+/** @param neededRole the role that the call needs; `ownRole` the operator's */
+export const roleTooLow = (neededRole: Role, ownRole: Role) =>
   new ServiceError("forbidden", {
     reason: "role_too_low",
-    role: needed,
-    detail: `This call needs the role ${needed}, and yours is ${ownRole}.`,
+    role: neededRole,
+    detail: `This call needs the role ${neededRole}, and yours is ${ownRole}.`,
   });
 
 export const siteUnknown = () =>

@@ -63,17 +63,17 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const { directory, homes, closedHomes } = ctx.config;
   const began = ctx.runtime.elapsed();
   // All homes are counted at once. One after the other, each silent home would cost its whole time limit.
-  const open = [...homes].filter(([home]) => !closedHomes.has(home));
+  const openHomes = [...homes].filter(([home]) => !closedHomes.has(home));
   const count = (db: D1Database) => countSealedOtherwise(db, sealMark(keyring));
-  const counted = await askHomes(ctx, count, open, began + COUNT_LIMIT_MS);
-  const ofDirectory = open.filter(([home, db]) => db === directory && counted.answers.has(home));
+  const counted = await askHomes(ctx, count, openHomes, began + COUNT_LIMIT_MS);
+  const ofDirectory = openHomes.filter(([home, db]) => db === directory && counted.answers.has(home));
   const keys = await askHomes(ctx, () => toItsEnd(ctx, resealHashKeys(ctx)), ofDirectory, began + ALL_LIMIT_MS);
   const down = new Set([...counted.down, ...keys.down]);
   const faults: Fault[] = [];
   let [ownersLeft, resealed, remaining] = [OWNERS_PER_CALL, keys.answers.get(MAIN_HOME) ?? 0, 0];
   const allowed = homes.size > FREE_DATABASES ? QUERIES_PER_CALL_PAID : QUERIES_PER_CALL;
-  let [queries, resealedHomes] = [open.length + HASH_KEY_QUERIES, 0];
-  for (const openHome of open) {
+  let [queries, resealedHomes] = [openHomes.length + HASH_KEY_QUERIES, 0];
+  for (const openHome of openHomes) {
     const [home] = openHome;
     const secretsOfHome = counted.answers.get(home) ?? 0;
     if (secretsOfHome === 0) continue;

@@ -79,17 +79,21 @@ export async function search(
   { typed, openSite }: { typed: string; openSite?: number | undefined },
 ): Promise<SearchResult> {
   const searchText = readSearchText(typed);
-  const open = openSite === undefined ? undefined : await findSite(ctx, { siteId: openSite }).catch(() => undefined);
-  const read = await selectSites(ctx.config.directory, 0, MOST_SITES_READ + 1, ctx.identity?.onlySite);
-  const all = [...(open === undefined ? [] : [open]), ...read.filter(({ id }) => id !== open?.id)];
-  const sites = all.filter((site) => !hasEnded(site));
+  const openedSite =
+    openSite === undefined ? undefined : await findSite(ctx, { siteId: openSite }).catch(() => undefined);
+  const readSites = await selectSites(ctx.config.directory, 0, MOST_SITES_READ + 1, ctx.identity?.onlySite);
+  const sitesOpenFirst = [
+    ...(openedSite === undefined ? [] : [openedSite]),
+    ...readSites.filter(({ id }) => id !== openedSite?.id),
+  ];
+  const sites = sitesOpenFirst.filter((site) => !hasEnded(site));
   const byHome = Map.groupBy(
     sites.filter(({ status }) => status !== "creating"),
     ({ home }) => home,
   );
   const bound = [...ctx.config.homes].filter(([home]) => byHome.has(home));
   const ask = (db: D1Database, home: string) => askHome(db, searchText, byHome.get(home) ?? []);
-  const [homes, call] = await Promise.all([askHomes(ctx, ask, bound), locateTypedCall(ctx, searchText, open)]);
+  const [homes, call] = await Promise.all([askHomes(ctx, ask, bound), locateTypedCall(ctx, searchText, openedSite)]);
   const unbound = [...byHome.keys()].filter((home) => !ctx.config.homes.has(home));
   const places = new Map(sites.map(({ id }, index) => [id, index]));
   const { hits, kindsWithMore } = mergeHits([...homes.answers.values()], places);
@@ -101,13 +105,13 @@ export async function search(
     ...hits,
     calls: call.calls,
     namedSites: sites.filter((site) => isNamed(site, searchText)).slice(0, MOST_FOUND),
-    sites: new Map(all.map((site) => [site.id, site])),
+    sites: new Map(sitesOpenFirst.map((site) => [site.id, site])),
     kindsWithMore,
     homesDown: [...new Set([...homes.down, ...unbound, ...call.homesDown])],
     left: {
       ids: sitesBeyond(MOST_SITES),
       words: sitesBeyond(MOST_SITES_FOR_WORDS),
-      isMore: read.length > MOST_SITES_READ,
+      isMore: readSites.length > MOST_SITES_READ,
     },
   };
 }
@@ -146,16 +150,16 @@ async function askHome(db: D1Database, searchText: SearchText, sitesOfHome: Site
 async function locateTypedCall(
   ctx: ServiceContext,
   { requestId }: SearchText,
-  open: Site | undefined,
+  openedSite: Site | undefined,
 ): Promise<{ calls: SearchResult["calls"]; homesDown: string[] }> {
   const nothing = { calls: [], homesDown: [] };
   if (requestId === undefined) return nothing;
   const only = ctx.identity?.onlySite;
   if (only !== undefined) {
-    const site = open?.id === only ? open : await findSite(ctx, { siteId: only });
+    const site = openedSite?.id === only ? openedSite : await findSite(ctx, { siteId: only });
     return (await isCallOf(ctx, site, requestId)) ? { calls: [{ siteId: only, requestId }], homesDown: [] } : nothing;
   }
-  const { siteId, homesDown } = await locateCall(ctx, { requestId, site: open });
+  const { siteId, homesDown } = await locateCall(ctx, { requestId, site: openedSite });
   return siteId !== undefined && seesSite(ctx, siteId)
     ? { calls: [{ siteId, requestId }], homesDown }
     : { ...nothing, homesDown };
@@ -168,8 +172,8 @@ function mergeHits(
 ): { hits: Hits; kindsWithMore: Set<string> } {
   const kindsWithMore = new Set<string>();
   const hitsOf = <Hit extends { siteId: number }>(kind: keyof Hits, keyOf: (hit: Hit) => string): Hit[] => {
-    const all = answers.flat().flatMap((part) => (part[kind] ?? []) as unknown as Hit[]);
-    const distinct = [...new Map(all.map((hit) => [`${hit.siteId} ${keyOf(hit)}`, hit])).values()];
+    const allHits = answers.flat().flatMap((part) => (part[kind] ?? []) as unknown as Hit[]);
+    const distinct = [...new Map(allHits.map((hit) => [`${hit.siteId} ${keyOf(hit)}`, hit])).values()];
     const placeOf = ({ siteId }: Hit) => places.get(siteId) ?? Number.MAX_SAFE_INTEGER;
     if (distinct.length > MOST_FOUND) kindsWithMore.add(kind);
     return distinct.toSorted((a, b) => placeOf(a) - placeOf(b)).slice(0, MOST_FOUND);

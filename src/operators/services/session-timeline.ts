@@ -26,13 +26,13 @@ export async function readTimeline(
     participants.filter(({ addedAt }) => addedAt !== opened),
     ({ addedAt, addedBy }) => `${addedAt}/${addedBy}`,
   );
-  const added = [...addedLater.values()].flatMap((agents): Happening[] => {
+  const additions = [...addedLater.values()].flatMap((agents): Happening[] => {
     const [firstAgent] = agents;
     return firstAgent === undefined
       ? []
       : [{ what: "added", at: firstAgent.addedAt, addedBy: firstAgent.addedBy, agents }];
   });
-  const times = [opened, ...added.map(({ at }) => at)].sort((a, b) => a - b);
+  const times = [opened, ...additions.map(({ at }) => at)].sort((a, b) => a - b);
   const { events, deliveries, isCut } = await selectTimeline(homeOf(ctx, site), site.id, session.id, times);
   const eventHappenings = events.map((event): Happening => {
     const itsDeliveries = deliveries
@@ -41,7 +41,7 @@ export async function readTimeline(
     return { what: "event", at: event.createdAt, event, deliveries: itsDeliveries };
   });
   // The sort is stable, so a change comes before its event of the same second.
-  const happenings = [{ what: "opened" as const, at: opened }, ...added, ...eventHappenings].sort(
+  const happenings = [{ what: "opened" as const, at: opened }, ...additions, ...eventHappenings].sort(
     (a, b) => a.at - b.at,
   );
   return { happenings, isCut };

@@ -64,12 +64,12 @@ export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promis
   const owner = { siteId: site.id, webhookId: id, version };
   const sealed = await seal(ctx.runtime, await keyringOf(ctx), owner, "current", secret);
   const row = { ...key, home: site.home, url, events, version, secret: sealed };
-  const added = await insertWebhook(ctx.runtime, db, row, webhookDetails(row), authorOf(ctx));
-  if (added === undefined) throw siteUnknown();
-  if (added.webhook === null) throw refusedUrl(`a site has at most ${MOST_WEBHOOKS} webhooks`);
+  const insertedWebhook = await insertWebhook(ctx.runtime, db, row, webhookDetails(row), authorOf(ctx));
+  if (insertedWebhook === undefined) throw siteUnknown();
+  if (insertedWebhook.webhook === null) throw refusedUrl(`a site has at most ${MOST_WEBHOOKS} webhooks`);
   // If the site had no events before, it has them now.
   publishAppsOf(ctx, site);
-  return { ...added.webhook, secret };
+  return { ...insertedWebhook.webhook, secret };
 }
 
 /** @throws ServiceError `invalid_input` */

@@ -56,7 +56,7 @@ export function auditOf(
   from: SQLiteTable | SQL,
   where: SQL | undefined,
 ) {
-  const by = auditedBy(author);
+  const authorColumns = auditedBy(author);
   return drizzle(db)
     .insert(auditLog)
     .select((query) =>
@@ -64,16 +64,16 @@ export function auditOf(
         .select({
           id: sql`NULL`.as("id"),
           siteId: sql`${row.siteId}`.as("site_id"),
-          at: sql`${by.at}`.as("at"),
-          actor: sql`${by.actor}`.as("actor"),
+          at: sql`${authorColumns.at}`.as("at"),
+          actor: sql`${authorColumns.actor}`.as("actor"),
           action: sql`${row.action}`.as("action"),
           subject: sql`${row.subject}`.as("subject"),
           details: row.details.as("details"),
-          requestId: sql`${by.requestId}`.as("request_id"),
-          whoKind: sql`${by.whoKind}`.as("who_kind"),
-          whoId: sql`${by.whoId}`.as("who_id"),
-          whoName: sql`${by.whoName}`.as("who_name"),
-          address: sql`${by.address}`.as("address"),
+          requestId: sql`${authorColumns.requestId}`.as("request_id"),
+          whoKind: sql`${authorColumns.whoKind}`.as("who_kind"),
+          whoId: sql`${authorColumns.whoId}`.as("who_id"),
+          whoName: sql`${authorColumns.whoName}`.as("who_name"),
+          address: sql`${authorColumns.address}`.as("address"),
         })
         .from(from)
         .where(where),
@@ -176,8 +176,8 @@ export async function selectAuditEntries(
   const store = drizzle(db);
   const isFiltered = [who, action, subject, since, until].some((each) => each !== undefined);
   const isSearched = before === undefined && until !== undefined;
-  const last = isSearched ? (await inOneBatch(db, { found: lastUntil(db, { until }) })).found[0] : undefined;
-  const isOlder = last ? lte(auditLog.id, last.id) : lt(auditLog.id, before ?? Number.MAX_SAFE_INTEGER);
+  const lastEntry = isSearched ? (await inOneBatch(db, { found: lastUntil(db, { until }) })).found[0] : undefined;
+  const isOlder = lastEntry ? lte(auditLog.id, lastEntry.id) : lt(auditLog.id, before ?? Number.MAX_SAFE_INTEGER);
   const older = and(siteId === undefined ? undefined : eq(auditLog.siteId, siteId), isOlder);
   const newest = store
     .select()

@@ -200,7 +200,7 @@ export async function notCopied<Home extends readonly [string, D1Database]>(
 
 /** The floors of all sites of a home. */
 export async function selectFloors(db: D1Database): Promise<Floors[]> {
-  const all: Floors[] = [];
+  const allFloors: Floors[] = [];
   const page = (after: number) =>
     drizzle(db)
       .select({ siteId: homeSites.siteId, chatId: homeSites.chatIdFloor, eventSeq: homeSites.eventSeqFloor })
@@ -210,8 +210,8 @@ export async function selectFloors(db: D1Database): Promise<Floors[]> {
       .limit(ROWS_PER_PAGE)
       .all();
   for (let rows = await page(0); rows.length > 0; ) {
-    all.push(...rows);
+    allFloors.push(...rows);
     rows = rows.length < ROWS_PER_PAGE ? [] : await page(rows.at(-1)?.siteId ?? 0);
   }
-  return all;
+  return allFloors;
 }

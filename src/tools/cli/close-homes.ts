@@ -23,13 +23,13 @@ export async function closeHomes(live: LiveWorker, closing: Closing, homes: read
   for (const home of closing.open) if (isSet(home)) await live.deleteSecret(closedSecret(home));
   if (before.list !== undefined) await changeList(live, closing);
   const { closed, list = closed } = await live.serving();
-  const wrong = [
+  const unknownHomes = [
     ...closing.close.filter((home) => !closed.includes(home) || !list.includes(home)),
     ...closing.open.filter((home) => closed.includes(home)),
   ];
-  if (wrong.length > 0) {
+  if (unknownHomes.length > 0) {
     throw new NotDeployed(
-      `Cloudflare took the change, but Worker ${live.name} does not have it yet for ${wrong.join(", ")}. Run this again to look.`,
+      `Cloudflare took the change, but Worker ${live.name} does not have it yet for ${unknownHomes.join(", ")}. Run this again to look.`,
     );
   }
   for (const home of closing.open) io.out(`Home ${home} is open${before.closed.includes(home) ? "" : ", as it was"}.`);

@@ -68,12 +68,12 @@ function howToBeAllowed(output: string): string {
 }
 
 function queueHasReader(queue: string, { type, script, service }: Consumer, worker: string): NotDeployed {
-  const [who, remove] =
+  const [currentReader, remove] =
     type === "worker"
       ? [`the Worker ${script ?? service}`, `worker remove ${queue} ${script ?? service}`]
       : ["a pull consumer", `http remove ${queue}`];
-  return new NotDeployed(`Nothing was deployed: queue ${queue} is read by ${who}, and a queue has one reader, here ${worker}.
-Give [[queues.producers]] and [[queues.consumers]] another queue in wrangler.toml. Or, when ${who} needs it no more:
+  return new NotDeployed(`Nothing was deployed: queue ${queue} is read by ${currentReader}, and a queue has one reader, here ${worker}.
+Give [[queues.producers]] and [[queues.consumers]] another queue in wrangler.toml. Or, when ${currentReader} needs it no more:
 
   npx wrangler queues consumer ${remove}`);
 }

@@ -35,10 +35,10 @@ export async function startEventReceiver(): Promise<EventReceiver> {
       const arrival = new Promise<void>((resolve) => {
         resolveNext = resolve;
       });
-      const late = new Promise<void>((_, reject) => {
+      const timeout = new Promise<void>((_, reject) => {
         setTimeout(reject, PATIENCE, new Error(`no event arrived within ${PATIENCE / 1000} s`)).unref();
       });
-      if (arrived.length === 0) await Promise.race([arrival, late]);
+      if (arrived.length === 0) await Promise.race([arrival, timeout]);
       return arrived.shift() as ReceivedEvent;
     },
     close() {

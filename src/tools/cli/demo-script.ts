@@ -100,14 +100,14 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
     customer: { sbs: "1002", name: "Wang Wei", ip: "203.0.113.7" },
     messages: [{ sender: "agent", sender_uid: 10411, content: order.content }],
   };
-  const look = { world, report, startedAt };
-  await inspect(look, shop, expectedSession(byDefault, "agent", 10411, { ...titles, participants: everyone }));
-  await inspect(look, shop, expectedSession(byCustomer, "visitor", null));
-  await inspect(look, shop, expectedSession(byAgent, "agent", 10411));
-  await inspect(look, shop, expectedSession(bySystem, "agent", 0));
-  await inspect(look, shop, expectedSession(ordered, "agent", 10411, orderSession));
+  const inspection = { world, report, startedAt };
+  await inspect(inspection, shop, expectedSession(byDefault, "agent", 10411, { ...titles, participants: everyone }));
+  await inspect(inspection, shop, expectedSession(byCustomer, "visitor", null));
+  await inspect(inspection, shop, expectedSession(byAgent, "agent", 10411));
+  await inspect(inspection, shop, expectedSession(bySystem, "agent", 0));
+  await inspect(inspection, shop, expectedSession(ordered, "agent", 10411, orderSession));
   await inspect(
-    look,
+    inspection,
     other,
     expectedSession(customersSession, "agent", 20001, { responsible_agent_id: 20001, participants: [] }),
   );

@@ -114,8 +114,8 @@ async function deploy(args: string[], io: Io): Promise<number> {
   // wrangler takes a second to load. It is loaded here, so that --help and a wrong option get an answer at once.
   const { unstable_readConfig } = await import("wrangler");
   const config = unstable_readConfig({ config: target.file, env }, { hideWarnings: true });
-  const added = home === undefined ? undefined : newHome(home, config.d1_databases);
-  const databases = added === undefined ? config.d1_databases : [...config.d1_databases, added];
+  const addedHome = home === undefined ? undefined : newHome(home, config.d1_databases);
+  const databases = addedHome === undefined ? config.d1_databases : [...config.d1_databases, addedHome];
   const homes = homesOf(databases);
   const shared = sharedOptions(env, options);
   const worker = options.name ?? config.name ?? "";
@@ -137,7 +137,7 @@ async function deploy(args: string[], io: Io): Promise<number> {
   }
 
   if (options["dry-run"] === true) {
-    if (added !== undefined) io.out(`${basename(target.file)} stays as it is: --dry-run.`);
+    if (addedHome !== undefined) io.out(`${basename(target.file)} stays as it is: --dry-run.`);
   } else {
     const live = await find();
     let serving = await live.servingIfAny();
@@ -147,11 +147,12 @@ async function deploy(args: string[], io: Io): Promise<number> {
     }
     if (serving !== undefined) await requireSameHomes(live, serving, databases, dropped);
     const closed = serving?.closed ?? [];
-    const addHome = added === undefined ? undefined : await prepareDatabase(target, added);
+    const addHome = addedHome === undefined ? undefined : await prepareDatabase(target, addedHome);
     await createQueues(config.queues, worker, shared, io);
     await createDatabases(databases, place, shared, io);
     addHome?.();
-    if (added !== undefined) io.out(`Bound home ${home} as ${added.binding} in ${basename(target.file)}. Commit it.`);
+    if (addedHome !== undefined)
+      io.out(`Bound home ${home} as ${addedHome.binding} in ${basename(target.file)}. Commit it.`);
     const skipped = new Set<string>();
     for (const database of databases) {
       const home = await migrateHome(database, { closed, older }, target, shared, io);

@@ -23,12 +23,13 @@ export function ensureDevSecrets(file: string): { made: boolean; added: SecretNa
   }
   const text = readFileSync(file, "utf8");
   const values = new Map(SECRET_NAMES.map((name) => [name, lastValue(text, name)]));
-  const added = SECRET_NAMES.filter((name) => values.get(name) === "");
+  const addedNames = SECRET_NAMES.filter((name) => values.get(name) === "");
   const placeholders = SECRET_NAMES.filter((name) =>
     /^(change|replace|your|example|placeholder)/i.test(values.get(name) ?? ""),
   );
-  if (added.length > 0) appendFileSync(file, `${text === "" || text.endsWith("\n") ? "" : "\n"}${linesOf(added)}`);
-  return { made: false, added, placeholders };
+  if (addedNames.length > 0)
+    appendFileSync(file, `${text === "" || text.endsWith("\n") ? "" : "\n"}${linesOf(addedNames)}`);
+  return { made: false, added: addedNames, placeholders };
 }
 
 /** Lines of a file of secrets, with new random values. */

@@ -24,8 +24,8 @@ export async function prepareDatabase({ file, env }: ConfigPart, block: D1Block)
   const text = readFileSync(file, "utf8");
   const changed = withDatabase(text, env, block);
   const before = await parsedConfig(basename(file), text);
-  const old: Stage = env === "" ? (before as Stage) : (before.env?.[env] ?? {});
-  const stage = { ...old, d1_databases: [...(old.d1_databases ?? []), { ...block }] };
+  const oldStage: Stage = env === "" ? (before as Stage) : (before.env?.[env] ?? {});
+  const stage = { ...oldStage, d1_databases: [...(oldStage.d1_databases ?? []), { ...block }] };
   const expected = env === "" ? stage : { ...before, env: { ...before.env, [env]: stage } };
   const after = await parsedConfig(basename(file), changed).catch(() => undefined);
   if (!file.endsWith(".toml") || !isDeepStrictEqual(after, plainCopy(expected))) {

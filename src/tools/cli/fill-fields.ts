@@ -11,8 +11,8 @@ export function fillFields(text: string, fields: Readonly<Record<string, string 
   const lacking = Object.entries(fields).filter(([name]) => !Object.hasOwn(own, name));
   const body = text.trim();
   if (lacking.length === 0) return body;
-  const added = lacking.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(",");
-  return `{${added}${Object.keys(own).length === 0 ? "" : ","}${body.slice(1)}`;
+  const addedText = lacking.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(",");
+  return `{${addedText}${Object.keys(own).length === 0 ? "" : ","}${body.slice(1)}`;
 }
 
 /** @throws UsageError */

@@ -55,8 +55,8 @@ export interface Closing {
 
 /** @throws UsageError for a home that would be both closed and opened */
 export function checkClosing({ close, open }: Closing): void {
-  const both = close.filter((home) => open.includes(home));
-  if (both.length > 0) throw new UsageError(`${both.join(" and ")}: either --close or --open.`);
+  const closedAndOpened = close.filter((home) => open.includes(home));
+  if (closedAndOpened.length > 0) throw new UsageError(`${closedAndOpened.join(" and ")}: either --close or --open.`);
 }
 
 /** The homes that are closed after the change. */

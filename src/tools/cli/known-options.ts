@@ -36,11 +36,11 @@ export function readOptions<Options extends ParseArgsOptionsConfig>(
   if (optionsOfNpm.length > 0) {
     throw new UsageError(`npm kept ${listed(optionsOfNpm)} for itself. Options stand after "--": ${example}`);
   }
-  const read = parse(args, options, allowPositionals);
-  const givenNames = read.tokens.flatMap((token) => (token.kind === "option" ? [token.name] : []));
+  const parsedArguments = parse(args, options, allowPositionals);
+  const givenNames = parsedArguments.tokens.flatMap((token) => (token.kind === "option" ? [token.name] : []));
   const twice = givenNames.find((name, at) => givenNames.indexOf(name) < at && !takesMany(options[name]));
   if (twice !== undefined) throw new UsageError(`--${twice} may be given once.`);
-  return read;
+  return parsedArguments;
 }
 
 /** Whether an option may occur several times. A flag may, because a second one changes nothing. */

@@ -18,7 +18,13 @@ export async function serveLocally(
 ): Promise<number> {
   const { protocol, host, port } = address;
   // Without --test-scheduled, wrangler warns that crons do not run.
-  const all = ["--test-scheduled", `--local-protocol=${protocol}`, `--ip=${host}`, `--port=${port}`, ...args];
+  const wranglerArguments = [
+    "--test-scheduled",
+    `--local-protocol=${protocol}`,
+    `--ip=${host}`,
+    `--port=${port}`,
+    ...args,
+  ];
   for (;;) {
     const ended = new AbortController();
     const broken = new AbortController();
@@ -27,7 +33,7 @@ export async function serveLocally(
       void driveCrons(crons, address, ended.signal);
       void frontBreaks(address, ended.signal).then((breaks) => breaks && broken.abort());
     };
-    const { exitCode, wasAskedToEnd } = await runWranglerDev(all, serving, broken.signal);
+    const { exitCode, wasAskedToEnd } = await runWranglerDev(wranglerArguments, serving, broken.signal);
     ended.abort();
     if (!broken.signal.aborted || wasAskedToEnd) return exitCode;
     console.error("A process of wrangler dev crashed, and it answers no more. It is started again.");

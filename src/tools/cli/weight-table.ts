@@ -44,19 +44,22 @@ export function settleWeights(
   const before = new Map(committed.map((row) => [row.folder, row]));
   const faults: string[] = [];
   const rows = [...counted].map(([folder, now]) => {
-    const old = before.get(folder) ?? { tokens: 0, lines: 0, least: { tokens: 0, lines: 0 }, why: "" };
-    const least = { tokens: Math.min(now.tokens, old.least.tokens), lines: Math.min(now.lines, old.least.lines) };
+    const oldWeight = before.get(folder) ?? { tokens: 0, lines: 0, least: { tokens: 0, lines: 0 }, why: "" };
+    const least = {
+      tokens: Math.min(now.tokens, oldWeight.least.tokens),
+      lines: Math.min(now.lines, oldWeight.least.lines),
+    };
     const isMore = now.tokens > least.tokens || now.lines > least.lines;
-    const rose = now.tokens > old.tokens || now.lines > old.lines;
+    const rose = now.tokens > oldWeight.tokens || now.lines > oldWeight.lines;
     const reason = reasons.get(folder) ?? "";
-    if (isMore && (rose ? reason : old.why) === "") {
-      const [from, to] = [rose ? old : least, now].map(({ tokens, lines }) => `${tokens} tokens, ${lines} lines`);
+    if (isMore && (rose ? reason : oldWeight.why) === "") {
+      const [from, to] = [rose ? oldWeight : least, now].map(({ tokens, lines }) => `${tokens} tokens, ${lines} lines`);
       faults.push(
         `${folder} rose from ${from} to ${to}. Make it less, or say why: npm run weight -- --write --why "${folder}=The …."`,
       );
     }
-    const isNew = rose && !` ${old.why} `.includes(` ${reason} `);
-    return { folder, ...now, least, why: isMore ? `${old.why} ${isNew ? reason : ""}`.trim() : "" };
+    const isNew = rose && !` ${oldWeight.why} `.includes(` ${reason} `);
+    return { folder, ...now, least, why: isMore ? `${oldWeight.why} ${isNew ? reason : ""}`.trim() : "" };
   });
   return { rows, faults };
 }
@@ -69,9 +72,11 @@ export function settleWeights(
 export function raisedLeasts(older: WeightRow[], rows: WeightRow[]): string[] {
   const before = new Map(older.map(({ folder, least }) => [folder, least]));
   return rows.flatMap(({ folder, least }) => {
-    const old = before.get(folder) ?? least;
-    const isRaised = least.tokens > old.tokens || least.lines > old.lines;
-    return isRaised ? `The least of ${folder} may only fall: it was ${old.tokens} tokens, ${old.lines} lines.` : [];
+    const oldWeight = before.get(folder) ?? least;
+    const isRaised = least.tokens > oldWeight.tokens || least.lines > oldWeight.lines;
+    return isRaised
+      ? `The least of ${folder} may only fall: it was ${oldWeight.tokens} tokens, ${oldWeight.lines} lines.`
+      : [];
   });
 }
 

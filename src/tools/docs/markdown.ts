@@ -4,15 +4,15 @@ import { fillableHtml } from "./placeholders.ts";
 
 /** Makes the anchor of a heading as GitHub does. A repeated name gets a number. */
 function slugger(): (title: string) => string {
-  const used = new Set<string>();
+  const usedSlugs = new Set<string>();
   return (title) => {
     const name = title
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, "")
       .replaceAll(" ", "-");
     let slug = name;
-    for (let double = 1; used.has(slug); double++) slug = `${name}-${double}`;
-    used.add(slug);
+    for (let double = 1; usedSlugs.has(slug); double++) slug = `${name}-${double}`;
+    usedSlugs.add(slug);
     return slug;
   };
 }

@@ -8,7 +8,7 @@ export type Language = keyof typeof LANGUAGES;
 
 export interface Texts {
   language: Language;
-  /** A text in this language, given in English. `{0}`, `{1}`, … stand for the values. A missing text is noted in `missing`. */
+  /** A text in this language, given in English. `{0}`, `{1}`, … stand for the values. A missing text is noted in `missingTexts`. */
   t: (english: string, ...values: (string | number)[]) => string;
   /** The same, or undefined when the language has no such text. */
   find: (english: string) => string | undefined;

@@ -79,7 +79,7 @@ export const OPERATION: Step[] = [
     find: /(\n {4}not_a_ticket: \{\n)/,
     replace: `
     binned_before: {
-      when: (v) => sql\`EXISTS (SELECT 1 FROM \${sessions} WHERE \${session(v)} AND \${sessions.status} = 'binned')\`,
+      when: (v) => sql\`EXISTS (SELECT 1 FROM \${sessions} WHERE \${isSession(v)} AND \${sessions.status} = 'binned')\`,
       code: "state_forbids",
       violation: () => ({ field: "chat_id", rule: "not_binned" }),
       past: "The session was thrown away before.",

@@ -8,7 +8,11 @@ import { World } from "../../support/world.ts";
 describe("a token of one site", () => {
   it("a token of one site sees no names of that site's other tokens in the audit log", async () => {
     const ownWorld = await World.create();
-    await call(ownWorld, "POST", "/admin/tokens", { name: "Secret project", role: "operator", site_id: ownWorld.siteId });
+    await call(ownWorld, "POST", "/admin/tokens", {
+      name: "Secret project",
+      role: "operator",
+      site_id: ownWorld.siteId,
+    });
     const { token } = await newToken({ siteId: ownWorld.siteId, role: "viewer" });
     const log = await useToken(ownWorld, token, "GET", "/admin/audit");
     expect((await useToken(ownWorld, token, "GET", "/admin/tokens")).status).toBe(403);

@@ -35,7 +35,7 @@ const isOfJournal = ({ role, wire }: Call): boolean => role === "queue" && wire.
 /**
  * Checks everything that happens against the contract. It sees what is sent, stored and answered, and no code. It
  * passes an event to each part that has rules about it. The world calls the part itself where only one part has rules.
- * `Witness` says when each method is called.
+ * `CloudWitness` says when each method is called.
  */
 export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answers" | "ends" | "isOver" | "fails"> {
   readonly model = new Model();

@@ -52,8 +52,8 @@ const ERASING: Defect[] = [
     "erase-takes-newer-sessions",
     "An erasure takes sessions that were opened after it began.",
     ERASE_STEP,
-    "const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };",
-    "const chosen = { siteId, externalId, after: 0, until: until + 99, limit: SESSIONS_PER_STEP };",
+    "const sessionChoice = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };",
+    "const sessionChoice = { siteId, externalId, after: 0, until: until + 99, limit: SESSIONS_PER_STEP };",
   ),
   oneEditDefect(
     "erasure-ends-below-its-new-end",
@@ -82,8 +82,8 @@ const ERASING: Defect[] = [
     "settling-erases-nobody",
     "Settling a restored home does not repeat the erasures.",
     ERASE_AGAIN,
-    "if (first !== undefined && !done.has(nameOf(first))) due.push",
-    "if (first !== undefined && done.has(nameOf(first))) due.push",
+    "if (first !== undefined && !doneErasures.has(nameOf(first))) due.push",
+    "if (first !== undefined && doneErasures.has(nameOf(first))) due.push",
   ),
   oneEditDefect(
     "first-part-says-where-the-erasure-ended",

@@ -10,7 +10,11 @@ export const WEATHER_DEFECTS: Defect[] = [
     what: "A call that failed at the reset of a stalled home counts as not done, so the next try does the work again under a new ranstr.",
     edits: [
       { file: RUN_BATCH, find: "  let fault: unknown;", replace: "  let fault: unknown;\n  let fresh = 0;" },
-      { file: RUN_BATCH, find: "call(before + attempt), late", replace: "call(before + attempt + fresh), late" },
+      {
+        file: RUN_BATCH,
+        find: "call(before + attempt), throwLate",
+        replace: "call(before + attempt + fresh), throwLate",
+      },
       {
         file: RUN_BATCH,
         find: "      watch?.onFault();",

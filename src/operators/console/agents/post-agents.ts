@@ -52,10 +52,10 @@ function addMany(c: PageContext, site: Site, form: Record<string, string>): Prom
         const tooMany = { lines: t("A list holds {0} agents at most.", MOST_LISTED_AGENTS) };
         return agentsPage(c, site, { filled: { values, errors: tooMany } });
       }
-      const linesOf = (some: { text: string }[]) => some.map(({ text }) => text).join("\r\n");
+      const linesOf = (entries: { text: string }[]) => entries.map(({ text }) => text).join("\r\n");
       const sorted = { lines: linesOf(bad).slice(0, KEPT_LIST_LENGTH), right: linesOf(agents) };
-      const wrong = { lines: t("Lines that cannot be used: {0}.", bad.length) };
-      return agentsPage(c, site, { filled: { values: sorted, errors: wrong }, list });
+      const lineErrors = { lines: t("Lines that cannot be used: {0}.", bad.length) };
+      return agentsPage(c, site, { filled: { values: sorted, errors: lineErrors }, list });
     },
     refused: (error) =>
       isRefusedFor(error, "agent_list_invalid", "agent_taken") ? { lines: t("Enter at least one line.") } : undefined,

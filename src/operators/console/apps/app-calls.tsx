@@ -36,7 +36,7 @@ export async function readAppCalls(c: PageContext, site: Site, appid: string): P
       counts.set(name, (counts.get(name) ?? 0) + count);
     }
     const refused = [...counts].filter(([name]) => !ACCEPTED_OUTCOMES.has(name)).sort(([, a], [, b]) => b - a);
-    const sum = (some: [string, number][]) => some.reduce((all, [, count]) => all + count, 0);
+    const sum = (countsByReason: [string, number][]) => countsByReason.reduce((all, [, count]) => all + count, 0);
     return {
       accepted: sum([...counts].filter(([name]) => ACCEPTED_OUTCOMES.has(name))),
       refused: sum(refused),

@@ -20,10 +20,10 @@ function codeOf(c: PageContext): Code {
 }
 
 /** A program that calls as this app, ready to run, and a test call for readers who may send one. */
-export async function CodeExample(c: PageContext, of: { site: Site; appid: string; path: string }) {
+export async function CodeExample(c: PageContext, app: { site: Site; appid: string; path: string }) {
   const { ctx, view } = c.var;
   const { t } = view;
-  const { site, appid, path } = of;
+  const { site, appid, path } = app;
   const code = codeOf(c);
   const program = PROGRAMS[code];
   const { items } = await searchAgents(ctx, { site, status: "normal", limit: 1 });

@@ -40,7 +40,7 @@ export async function auditFile(c: PageContext, site?: Site): Promise<Response> 
     "details",
   ];
   const { atText, rowOf } = rowsOf(view, sites);
-  const most = new Intl.NumberFormat(view.language).format(MOST_IN_FILE);
+  const mostText = new Intl.NumberFormat(view.language).format(MOST_IN_FILE);
   const notes = [
     ...(searchedTo === null
       ? []
@@ -48,7 +48,7 @@ export async function auditFile(c: PageContext, site?: Site): Promise<Response> 
           items.length === MOST_IN_FILE
             ? t(
                 "Not all: a file has {0} entries at most. Older ones: the same filter up to {1}.",
-                most,
+                mostText,
                 atText(searchedTo),
               )
             : t(

@@ -32,15 +32,15 @@ const textOfSubject = (site: Site | undefined, subject: string): Omit<AuditSubje
 
 /** The path of the subject's page. A site that is ending or unfinished has only its own pages. */
 function pathOf({ action, subject, siteId }: AuditLogEntry, site: Site | undefined): string | undefined {
-  const [kind] = action.split(".");
-  if (kind === "home") return "/console/homes";
-  if (kind === "token") return "/console/tokens";
-  if (kind === "operator") return "/console/access";
+  const [subjectKind] = action.split(".");
+  if (subjectKind === "home") return "/console/homes";
+  if (subjectKind === "token") return "/console/tokens";
+  if (subjectKind === "operator") return "/console/access";
   if (site === undefined) return undefined;
   const path = `/console/sites/${siteId}`;
-  if (kind === "site") return path;
+  if (subjectKind === "site") return path;
   if (hasEnded(site) || site.status === "creating") return undefined;
-  if (kind === "agent") return subject === "" ? `${path}/agents` : `${path}/agents/${subject}`;
-  if (kind === "app" || kind === "webhook") return `${path}/${kind}s/${subject}`;
-  return kind === "customer" && subject !== "" ? `${path}/customers/erasures/${subject}` : undefined;
+  if (subjectKind === "agent") return subject === "" ? `${path}/agents` : `${path}/agents/${subject}`;
+  if (subjectKind === "app" || subjectKind === "webhook") return `${path}/${subjectKind}s/${subject}`;
+  return subjectKind === "customer" && subject !== "" ? `${path}/customers/erasures/${subject}` : undefined;
 }

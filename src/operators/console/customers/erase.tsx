@@ -70,7 +70,7 @@ async function askPage(c: PageContext, site: Site, sbs: string, filledForm?: Fil
   const { view } = c.var;
   const { t } = view;
   const { name, chatIds } = await findCustomer(c.var.ctx, { site, sbs });
-  const last = chatIds.at(-1);
+  const lastChatId = chatIds.at(-1);
   const count = new Intl.NumberFormat(view.language).format(chatIds.length);
   const errors = filledForm?.errors ?? {};
   const hidden = { customer: customerValue(sbs), asked: "yes" };
@@ -128,7 +128,7 @@ async function askPage(c: PageContext, site: Site, sbs: string, filledForm?: Fil
         }
         button={t("Erase now")}
         keep={t("Cancel")}
-        back={last === undefined ? customersPath(site) : customerPath(site, last)}
+        back={lastChatId === undefined ? customersPath(site) : customerPath(site, lastChatId)}
       />
       <WhatStays view={view} />
     </>

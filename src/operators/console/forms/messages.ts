@@ -49,14 +49,14 @@ export type FormResult =
 export async function doneLocation(
   c: PageContext,
   path: string,
-  done: FormResult,
+  formResult: FormResult,
   id?: string,
   count?: number,
 ): Promise<string> {
   const { session, now } = c.var.view;
   if (session === undefined) return path;
   const nonce = c.var.isolate.runtime.uuid().slice(0, 8);
-  const doneText = count === undefined ? done : `${done}_${count}`;
+  const doneText = count === undefined ? formResult : `${formResult}_${count}`;
   const ticket = await ticketFor(session, ["done", path.replace(/\?.*/, ""), doneText, nonce], now);
   return withParameter(path, "done", `${doneText}.${nonce}.${ticket}`) + (id === undefined ? "" : `#${id}`);
 }
@@ -95,7 +95,7 @@ export function showAgain(c: PageContext, location: string): void {
 export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"; title: string } | undefined> {
   const { t, session, now, here } = c.var.view;
   const [, doneText = "", nonce = "", ticket = ""] = /^(\w+)\.(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];
-  const [, done = "", count] = /^(\w+?)(?:_(\d+))?$/.exec(doneText) ?? [];
+  const [, resultName = "", count] = /^(\w+?)(?:_(\d+))?$/.exec(doneText) ?? [];
   const good: Partial<Record<FormResult, string>> = {
     site: t("The site was created."),
     revoked: t("The app was revoked."),
@@ -142,6 +142,6 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
   const purpose = ["done", here.replace(/\?.*/, ""), doneText, nonce];
   if (session === undefined || (await ticketEnd(session, purpose, ticket, now)) === undefined) return undefined;
   if (!isNew(c, nonce)) return undefined;
-  const result = done as FormResult;
+  const result = resultName as FormResult;
   return { kind: result in good ? "good" : "bad", title: good[result] ?? bad[result] ?? "" };
 }

@@ -12,9 +12,11 @@ const MEGABYTE = 1e6;
 
 /** A size or a growth in words: `8.1 GB`, `12 MB`. */
 function sizeText(view: View, bytes: number): string {
-  const [unit, of] = Math.abs(bytes) >= GIGABYTE ? ["GB", GIGABYTE] : ["MB", MEGABYTE];
-  const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: Math.abs(bytes) < 10 * of ? 1 : 0 });
-  return `${number.format(bytes / of)} ${unit}`;
+  const [unit, bytesPerUnit] = Math.abs(bytes) >= GIGABYTE ? ["GB", GIGABYTE] : ["MB", MEGABYTE];
+  const number = new Intl.NumberFormat(view.language, {
+    maximumFractionDigits: Math.abs(bytes) < 10 * bytesPerUnit ? 1 : 0,
+  });
+  return `${number.format(bytes / bytesPerUnit)} ${unit}`;
 }
 
 const dateText = (view: View, at: number): string =>

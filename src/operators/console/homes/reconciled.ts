@@ -47,15 +47,16 @@ export async function reconciledOf(c: PageContext, home: string): Promise<Reconc
   if (session === undefined || (await ticketEnd(session, purposeOf(home, resultText), ticket, now)) === undefined) {
     return undefined;
   }
-  const [sites, skippedBy, reopenAfter, reconciliationId = "", homes = "", done, left, again] = resultText.split("~");
+  const [sites, skippedBy, reopenAfter, reconciliationId = "", homes = "", erasuresDone, erasuresLeft, sitesAgain] =
+    resultText.split("~");
   const homesDown = homes === "" ? [] : homes.split(",");
   return {
     sites: Number(sites),
     skippedBy: Number(skippedBy),
     reopenAfter: Number(reopenAfter),
     reconciliationId,
-    erasures: { done: Number(done), left: Number(left) },
-    sitesDeletedAgain: Number(again),
+    erasures: { done: Number(erasuresDone), left: Number(erasuresLeft) },
+    sitesDeletedAgain: Number(sitesAgain),
     homesDown,
   };
 }

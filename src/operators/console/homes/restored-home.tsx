@@ -56,8 +56,8 @@ export async function postRestored(c: PageContext): Promise<Response> {
       noteHome(c, home);
       const pastedReceipts = "input" in receipts ? receipts.input : {};
       try {
-        const done = await reconcileHome(c.var.ctx, { home, skip, reconciliationId, ...pastedReceipts });
-        return reconciledLocation(c, home, done);
+        const reconciledHome = await reconcileHome(c.var.ctx, { home, skip, reconciliationId, ...pastedReceipts });
+        return reconciledLocation(c, home, reconciledHome);
       } catch (error) {
         if (!isRefusedFor(error, "floors_unread")) throw error;
         return confirmPage(c, home, skip, reconciliationId, { values, errors: {} }, true);

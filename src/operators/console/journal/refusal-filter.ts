@@ -31,13 +31,13 @@ export function readRefusalFilter(c: PageContext): RefusalFilter {
   const { view } = c.var;
   const { t } = view;
   // The browser sends empty fields too. An empty field does not filter.
-  const sent = (name: keyof RefusalFilterFields) => c.req.query(name)?.trim() ?? "";
+  const parameterOf = (name: keyof RefusalFilterFields) => c.req.query(name)?.trim() ?? "";
   const fields = {
-    appid: sent("appid"),
-    reason: sent("reason"),
-    operation: sent("operation"),
-    from: sent("from"),
-    to: sent("to"),
+    appid: parameterOf("appid"),
+    reason: parameterOf("reason"),
+    operation: parameterOf("operation"),
+    from: parameterOf("from"),
+    to: parameterOf("to"),
   };
   const errors: Record<string, string> = {};
   const time = (name: "from" | "to"): number | undefined => {

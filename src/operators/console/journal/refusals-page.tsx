@@ -21,11 +21,11 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
   const { view, ctx } = c.var;
   const { t } = view;
   const path = `/console/sites/${site.id}/refusals`;
-  const read = readRefusalFilter(c);
-  const { fields, filter, errors } = read;
+  const readFilter = readRefusalFilter(c);
+  const { fields, filter, errors } = readFilter;
   const cursor = c.req.query("cursor") || undefined;
   const [refusals, apps] = await Promise.all([
-    Object.keys(errors).length > 0 ? undefined : readRefusals(c, site, read, cursor),
+    Object.keys(errors).length > 0 ? undefined : readRefusals(c, site, readFilter, cursor),
     listApps(ctx, { site, limit: 100 }),
   ]);
   const isWrong = Object.keys(errors).length > 0;
@@ -47,7 +47,7 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
         view={view}
         path={path}
         parameters={{ ...fields }}
-        filtersInForce={filtersInForceOf(c, path, read, nameOf)}
+        filtersInForce={filtersInForceOf(c, path, readFilter, nameOf)}
         open={isWrong}
       >
         <Field

@@ -76,9 +76,9 @@ export function Filter(
 /**
  * The address of a list with these filters. Empty ones are left out.
  *
- * @param without the name of a filter to leave out too
+ * @param droppedName the name of a filter to leave out too
  */
-export function filteredPath(path: string, filters: FilterParameters, without?: string): string {
-  const set = Object.entries(filters).filter(([name, value]) => value && name !== without);
+export function filteredPath(path: string, filters: FilterParameters, droppedName?: string): string {
+  const set = Object.entries(filters).filter(([name, value]) => value && name !== droppedName);
   return set.length === 0 ? path : `${path}?${new URLSearchParams(set as [string, string][])}`;
 }

@@ -88,13 +88,13 @@ export function FormErrors({
   labels: Record<string, string>;
 }) {
   if (filled === undefined) return null;
-  const wrong = Object.entries(filled.errors);
-  if (wrong.length === 0)
+  const fieldErrors = Object.entries(filled.errors);
+  if (fieldErrors.length === 0)
     return <NoticeBox kind="note" title={view.t("Nothing was changed yet: look the form over and send it.")} />;
   return (
     <NoticeBox kind="bad" title={view.t("Nothing was changed.")}>
       <ul>
-        {wrong.map(([field, text]) => (
+        {fieldErrors.map(([field, text]) => (
           <li>
             <a href={`#${field}`}>{labels[field] ?? field}</a>: {text}
           </li>

@@ -80,12 +80,14 @@ export function MoreLink({
   // Dots separate the cursors, which contain none. The first page has no cursor, so an empty text stands for it.
   const trail = shownQuery.get("trail")?.split(".") ?? [];
   const href = (to: string | undefined, steps: string[]) => {
-    const all = {
+    const parameters = {
       ...query,
       cursor: to,
       trail: to && steps.length > 0 ? steps.slice(-MOST_STEPS_BACK).join(".") : undefined,
     };
-    const set = Object.entries(all).filter(([name, value]) => value || (name === "trail" && value !== undefined));
+    const set = Object.entries(parameters).filter(
+      ([name, value]) => value || (name === "trail" && value !== undefined),
+    );
     return set.length === 0 ? path : `${path}?${new URLSearchParams(set as [string, string][])}`;
   };
   return (

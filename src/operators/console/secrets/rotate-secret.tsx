@@ -48,14 +48,15 @@ function enteredIn(
 ): EnteredFields<RotationInput> {
   const overlapSeconds = overlapOf(form.overlap_seconds ?? "");
   if (overlapSeconds === undefined) return { errors: { overlap_seconds: t("Choose one of the overlaps.") } };
-  const ends = endsOf(form.ends ?? "");
+  const endedSecret = endsOf(form.ends ?? "");
   if (overlapSeconds > 0) {
     // A form for another version is refused as a whole, so its fields are not checked.
     const isDue = form.version === owner.version && owner.isActive && hasOverlap(owner, now);
-    if (isDue && ends === undefined) return { errors: { ends: t("Choose which secret ends.") } };
-    return { input: { overlapSeconds, ends } };
+    if (isDue && endedSecret === undefined) return { errors: { ends: t("Choose which secret ends.") } };
+    return { input: { overlapSeconds, ends: endedSecret } };
   }
-  if (ends === "current") return { errors: { ends: t("Without an overlap both stop, so the old one keeps no time.") } };
+  if (endedSecret === "current")
+    return { errors: { ends: t("Without an overlap both stop, so the old one keeps no time.") } };
   return { input: { overlapSeconds } };
 }
 
@@ -72,13 +73,13 @@ export async function confirmPage(
   const view = c.var.view;
   const { t } = view;
   const overlap = overlapOf(query.overlap_seconds ?? "");
-  const ends = overlap === 0 ? undefined : endsOf(query.ends ?? "");
+  const endedSecret = overlap === 0 ? undefined : endsOf(query.ends ?? "");
   const isRunning = hasOverlap(owner, view.now);
-  const isChosen = overlap === 0 || (isRunning ? ends !== undefined : ends !== "current");
+  const isChosen = overlap === 0 || (isRunning ? endedSecret !== undefined : endedSecret !== "current");
   if (overlap === undefined || !isChosen || !owner.isActive) return c.redirect(owner.path, 303);
   const stops = <strong>{t("Stops at once.")}</strong>;
   const until = view.time(owner.previousExpiresAt ?? 0);
-  const use = isRunning && ends !== "current" ? await owner.previousUse?.() : undefined;
+  const use = isRunning && endedSecret !== "current" ? await owner.previousUse?.() : undefined;
   return askPage(c, owner.site, {
     title: t("Rotate the secret?"),
     text: owner.words.stopped,
@@ -89,7 +90,7 @@ export async function confirmPage(
           <>
             <dt>{t("The previous secret")}</dt>
             <dd>
-              {ends === "current" ? (
+              {endedSecret === "current" ? (
                 t("Works until {0}, as before.", until)
               ) : (
                 <>
@@ -100,8 +101,10 @@ export async function confirmPage(
             <LastUseFact view={view} use={use} />
           </>
         )}
-        <dt>{ends === "current" ? t("The secret made last, which nobody received") : t("The secret in use")}</dt>
-        <dd>{overlap === 0 || ends === "current" ? stops : t("Works until {0}.", view.time(view.now + overlap))}</dd>
+        <dt>{endedSecret === "current" ? t("The secret made last, which nobody received") : t("The secret in use")}</dt>
+        <dd>
+          {overlap === 0 || endedSecret === "current" ? stops : t("Works until {0}.", view.time(view.now + overlap))}
+        </dd>
         <dt>{t("The new secret")}</dt>
         <dd>{t("Works at once.")}</dd>
       </>
@@ -110,7 +113,7 @@ export async function confirmPage(
     hidden: {
       version: owner.version,
       overlap_seconds: String(overlap),
-      ...(ends !== undefined && { ends }),
+      ...(endedSecret !== undefined && { ends: endedSecret }),
       confirmed: "yes",
     },
     button: t("Rotate now"),

@@ -17,21 +17,23 @@ export function secretPages(
   audit: { rotated: AuditAction; ended: AuditAction },
   ownerOf: (c: PageContext, site: Site) => Promise<ShownSecretOwner>,
 ): ConsoleCall[] {
-  const of = { role: "operator", scope: "site" } as const;
+  const operatorOfSite = { role: "operator", scope: "site" } as const;
   return [
-    call({ ...of, method: "get", path: `${base}/rotate`, audit: [] }, async (c: PageContext, site) =>
+    call({ ...operatorOfSite, method: "get", path: `${base}/rotate`, audit: [] }, async (c: PageContext, site) =>
       confirmPage(c, await ownerOf(c, site), c.req.query()),
     ),
-    call({ ...of, method: "post", path: `${base}/rotate`, audit: [audit.rotated] }, async (c: PageContext, site) =>
-      rotateSecret(c, await ownerOf(c, site)),
+    call(
+      { ...operatorOfSite, method: "post", path: `${base}/rotate`, audit: [audit.rotated] },
+      async (c: PageContext, site) => rotateSecret(c, await ownerOf(c, site)),
     ),
-    call({ ...of, method: "get", path: `${base}/end-overlap`, audit: [] }, async (c: PageContext, site) =>
+    call({ ...operatorOfSite, method: "get", path: `${base}/end-overlap`, audit: [] }, async (c: PageContext, site) =>
       endPage(c, await ownerOf(c, site)),
     ),
-    call({ ...of, method: "post", path: `${base}/end-overlap`, audit: [audit.ended] }, async (c: PageContext, site) =>
-      endOverlap(c, await ownerOf(c, site)),
+    call(
+      { ...operatorOfSite, method: "post", path: `${base}/end-overlap`, audit: [audit.ended] },
+      async (c: PageContext, site) => endOverlap(c, await ownerOf(c, site)),
     ),
-    call({ ...of, method: "get", path: `${base}/secret`, audit: [] }, async (c: PageContext, site) =>
+    call({ ...operatorOfSite, method: "get", path: `${base}/secret`, audit: [] }, async (c: PageContext, site) =>
       secretPage(c, await ownerOf(c, site)),
     ),
   ];

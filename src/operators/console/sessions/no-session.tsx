@@ -28,7 +28,7 @@ export function NoSession(props: {
       </EmptyState>
     );
   }
-  const all = (
+  const allSessionsLink = (
     <a class="button plain" href={path}>
       {t("All sessions")}
     </a>
@@ -46,7 +46,7 @@ export function NoSession(props: {
           <a class="button plain" href={`/console/sites/${site.id}/customers`}>
             {t("Latest customers")}
           </a>
-          {all}
+          {allSessionsLink}
         </p>
       </EmptyState>
     );
@@ -58,7 +58,7 @@ export function NoSession(props: {
           ? t("Take one of them off above.")
           : t("This customer has sessions, but none that fits the other filters: take one of them off above.")}
       </p>
-      <p class="buttons">{all}</p>
+      <p class="buttons">{allSessionsLink}</p>
     </EmptyState>
   );
 }

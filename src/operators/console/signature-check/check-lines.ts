@@ -242,13 +242,13 @@ function freshnessLines(view: View, { fields, report }: CheckedRequest, toleranc
       outdated: freshness.ok ? undefined : timestamp < view.now ? "late" : "early",
     },
   ];
-  const used = report?.used;
-  if (!used) return [...lines, line("ranstr", t("Not used yet."))];
+  const usedRanstr = report?.used;
+  if (!usedRanstr) return [...lines, line("ranstr", t("Not used yet."))];
   const texts = [
     t("It was used before. Every request, a retry too, needs a one-time text of its own and a new signature."),
-    used.sessionId === null
-      ? t("That request was refused: {0}", refusalText(view, used.outcome))
-      : t("That request was accepted: session {0}.", used.sessionId),
+    usedRanstr.sessionId === null
+      ? t("That request was refused: {0}", refusalText(view, usedRanstr.outcome))
+      : t("That request was accepted: session {0}.", usedRanstr.sessionId),
   ];
   return [...lines, { title: "ranstr", texts, refusal: "token_invalid" }];
 }

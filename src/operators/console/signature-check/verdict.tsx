@@ -24,7 +24,7 @@ export function Verdict(props: {
   const wireOf = wires(c);
   const refused = lines.filter(({ refusal }) => refusal !== undefined);
   const [stop, next] = refused;
-  const ends = lines.find((line) => line.ends)?.ends;
+  const lineEnds = lines.find((line) => line.ends)?.ends;
   const { sessionId, refusedFor } = answered ?? {};
   const matchingLine = refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor);
   // A pasted request often has an old timestamp only because it was pasted later. The cause at its time was then its next error, if any.
@@ -37,7 +37,7 @@ export function Verdict(props: {
       )}
     </p>
   );
-  const kind = answered || (ends && !stop) ? "note" : stop ? "bad" : "good";
+  const kind = answered || (lineEnds && !stop) ? "note" : stop ? "bad" : "good";
   const otherLines = lines.filter((line) => line !== cause && !isFine(line));
   const fine = lines.filter(isFine);
   const skipped = fine.filter(({ notEvaluated }) => notEvaluated).length;
@@ -71,7 +71,7 @@ export function Verdict(props: {
         </section>
       )}
       <section class={`notice ${kind} verdict`} role={kind === "bad" ? "alert" : "status"}>
-        <h2>{answerText(view, wireOf, stop, ends?.fits)}</h2>
+        <h2>{answerText(view, wireOf, stop, lineEnds?.fits)}</h2>
         {answered ? (
           <p>
             {t(
@@ -168,7 +168,7 @@ function Cause({ view, line }: { view: View; line: CheckLine }) {
   );
 }
 
-/** Splits a line's texts into its findings and the rest. Without `faults`, the first sentence is the finding. */
+/** Splits a line's texts into its findings and the rest. Without `findingCount`, the first sentence is the finding. */
 function splitBySize({ texts, findingCount }: CheckLine): [large: string[], small: string[]] {
   if (findingCount !== undefined) return [texts.slice(0, findingCount), texts.slice(findingCount)];
   const [first = "", ...others] = texts;

@@ -16,9 +16,9 @@ import { settingsPage } from "./site-settings.tsx";
 export async function retentionPage(c: PageContext, site: Site): Promise<Response> {
   const { days } = c.req.query();
   if (days === undefined || site.status === "creating") return c.redirect(settingsPath(site), 303);
-  const read = readDays(c.var.view, days);
-  if ("errors" in read) return settingsPage(c, site, { values: { days }, errors: read.errors });
-  return askPage(c, site, read.input);
+  const readInput = readDays(c.var.view, days);
+  if ("errors" in readInput) return settingsPage(c, site, { values: { days }, errors: readInput.errors });
+  return askPage(c, site, readInput.input);
 }
 
 /** Answers the form of the question. When it may delete sessions, the days must be typed a second time. */
@@ -26,16 +26,16 @@ export async function postRetention(c: PageContext, site: Site): Promise<Respons
   const { ctx, view } = c.var;
   const form = await readForm(c);
   const { days = "", days_again = "" } = form;
-  const read = readDays(view, days);
+  const readInput = readDays(view, days);
   const now = await readRetention(ctx, { site });
   // A draft leads to the question again, and its days need not be typed yet.
-  const mustRepeat = "input" in read && isShorter(read.input, now.days) && !(await isDraft(c, form));
-  const isRepeated = "input" in read && wholeNumber(days_again) === read.input;
+  const mustRepeat = "input" in readInput && isShorter(readInput.input, now.days) && !(await isDraft(c, form));
+  const isRepeated = "input" in readInput && wholeNumber(days_again) === readInput.input;
   return formAction(c, form, {
     values: { days },
-    entered: mustRepeat && !isRepeated ? { errors: { days_again: view.t("Must be {0}, as above", days) } } : read,
+    entered: mustRepeat && !isRepeated ? { errors: { days_again: view.t("Must be {0}, as above", days) } } : readInput,
     page: (filledForm) =>
-      "input" in read ? askPage(c, site, read.input, filledForm) : settingsPage(c, site, filledForm),
+      "input" in readInput ? askPage(c, site, readInput.input, filledForm) : settingsPage(c, site, filledForm),
     list: settingsPath(site),
     work: async (wantedDays) => {
       await changeSite(ctx, { site, change: { retentionDays: wantedDays } });

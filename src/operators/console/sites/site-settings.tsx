@@ -40,7 +40,7 @@ const siteButton = async (
   c: PageContext,
   site: Site,
   change: SiteChange,
-  done: FormResult,
+  result: FormResult,
   draft = settingsPath(site),
 ) =>
   buttonAction(c, await readForm(c), {
@@ -48,7 +48,7 @@ const siteButton = async (
     list: settingsPath(site),
     work: async () => {
       await changeSite(c.var.ctx, { site, change });
-      return doneLocation(c, settingsPath(site), done);
+      return doneLocation(c, settingsPath(site), result);
     },
   });
 

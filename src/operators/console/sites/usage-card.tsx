@@ -14,7 +14,7 @@ export function UsageCard({ view, usage, site }: { view: View; usage: SiteUsage;
   const { t } = view;
   const { days, completeUntil } = usage;
   const number = new Intl.NumberFormat(view.language);
-  const sum = (of: "accepted" | "refused" | "sessions") => days.reduce((all, day) => all + day[of], 0);
+  const sum = (counter: "accepted" | "refused" | "sessions") => days.reduce((all, day) => all + day[counter], 0);
   const [accepted, refused] = [sum("accepted"), sum("refused")];
   if (completeUntil === null)
     return <p class="empty">{t("Nothing is counted yet. Calls are counted half an hour after they came.")}</p>;

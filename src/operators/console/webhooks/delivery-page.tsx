@@ -20,11 +20,11 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
   const seqText = c.req.param("seq") ?? "";
   if (!/^\d{1,15}$/.test(seqText)) throw new ServiceError("not_found", { reason: "event_unknown" });
   const { webhook, webhookOfPath, site, path } = await webhookOf(c, siteOfPath);
-  const [read, seqSentAgain] = await Promise.all([
+  const [deliveryAndEvent, seqSentAgain] = await Promise.all([
     readDelivery(ctx, { ...webhookOfPath, seq: Number(seqText) }),
     sentAgainSeq(c, path),
   ]);
-  const { seq, type, delivery, body } = read;
+  const { seq, type, delivery, body } = deliveryAndEvent;
   const mayBeSent = webhook.status === "enabled" && body !== null;
   const isMissed = delivery === undefined;
   const next = delivery && nextText(view, delivery, webhook);
@@ -38,7 +38,7 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
           ) : (
             <DeliveryState view={view} delivery={delivery} isAgain={seqSentAgain === seq} />
           )}
-          <Outcome view={view} read={read} />
+          <Outcome view={view} read={deliveryAndEvent} />
         </div>
         <dl class="facts">
           {delivery !== undefined && delivery.attempts > 0 && (
@@ -64,21 +64,23 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
           )}
           <dt>{t("Happened")}</dt>
           <dd>
-            <Time view={view} at={read.createdAt} />
+            <Time view={view} at={deliveryAndEvent.createdAt} />
           </dd>
-          {read.chatId !== null && (
+          {deliveryAndEvent.chatId !== null && (
             <>
               <dt>{t("Session")}</dt>
               <dd>
-                <a href={`/console/sites/${site.id}/sessions/${read.chatId}`}>{t("Session {0}", read.chatId)}</a>
+                <a href={`/console/sites/${site.id}/sessions/${deliveryAndEvent.chatId}`}>
+                  {t("Session {0}", deliveryAndEvent.chatId)}
+                </a>
               </dd>
             </>
           )}
-          {read.eventId !== null && (
+          {deliveryAndEvent.eventId !== null && (
             <>
               <dt>webhook-id</dt>
               <dd>
-                <code>{read.eventId}</code>
+                <code>{deliveryAndEvent.eventId}</code>
               </dd>
             </>
           )}
@@ -95,7 +97,7 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
           </div>
         )}
       </section>
-      <Payload view={view} body={body} isKept={read.eventId !== null} />
+      <Payload view={view} body={body} isKept={deliveryAndEvent.eventId !== null} />
     </>
   );
   const title = t("{0}, event {1}", type ?? t("(not kept any more)"), seq);

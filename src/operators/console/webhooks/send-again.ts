@@ -97,25 +97,29 @@ export async function runSteps(
   wanted: WantedEvents,
   dryRun: boolean,
 ): Promise<SentEvents> {
-  const sent: SentEvents = { count: 0, until: wanted.until ?? c.var.ctx.now, nextAfterSeq: wanted.afterSeq ?? null };
+  const sentEvents: SentEvents = {
+    count: 0,
+    until: wanted.until ?? c.var.ctx.now,
+    nextAfterSeq: wanted.afterSeq ?? null,
+  };
   for (let step = 0; step < MOST_STEPS; step++) {
-    const afterSeq = sent.nextAfterSeq ?? undefined;
+    const afterSeq = sentEvents.nextAfterSeq ?? undefined;
     try {
-      const done = await redeliverEvents(c.var.ctx, {
+      const stepResult = await redeliverEvents(c.var.ctx, {
         ...webhookOfPath,
         ...wanted,
-        until: sent.until,
+        until: sentEvents.until,
         afterSeq,
         dryRun,
       });
-      sent.count += dryRun ? done.matched : done.queued;
-      sent.nextAfterSeq = done.nextAfterSeq;
+      sentEvents.count += dryRun ? stepResult.matched : stepResult.queued;
+      sentEvents.nextAfterSeq = stepResult.nextAfterSeq;
     } catch (error) {
       if (step === 0) throw error;
       refusalOf(error as Error, c.var.trace);
       break;
     }
-    if (sent.nextAfterSeq === null) break;
+    if (sentEvents.nextAfterSeq === null) break;
   }
-  return sent;
+  return sentEvents;
 }

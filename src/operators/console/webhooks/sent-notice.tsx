@@ -18,11 +18,11 @@ export async function sentLocation(
   c: PageContext,
   path: string,
   wanted: WantedEvents,
-  sent: SentEvents,
+  sentEvents: SentEvents,
 ): Promise<string> {
   const { session, now } = c.var.view;
   if (session === undefined) return path;
-  const { count, until, nextAfterSeq } = sent;
+  const { count, until, nextAfterSeq } = sentEvents;
   const resultText = [count, nextAfterSeq ?? "", wanted.since ?? "", until, ...wanted.status].join("~");
   const ticket = await ticketFor(session, purposeOf(path, resultText), now, SHOWN_SECONDS);
   return withParameter(path, "sent", `${resultText}.${ticket}`);

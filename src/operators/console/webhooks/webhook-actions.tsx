@@ -30,7 +30,7 @@ async function runAction(
   { webhookOfPath, path, back, seq }: PressedButton,
 ): Promise<string> {
   const { ctx } = c.var;
-  const locationAfter = (done: FormResult) => doneLocation(c, back, done);
+  const locationAfter = (result: FormResult) => doneLocation(c, back, result);
   switch (action) {
     case "delete":
       await deleteWebhook(ctx, webhookOfPath);
@@ -65,7 +65,7 @@ export const webhookButton =
     const back = consolePath(form.back, action === "delete" ? parentOf(path) : path);
     const seq = Number(form.seq ?? 0);
     const id = seq ? deliveryId(seq) : undefined;
-    const locationAfter = (done: FormResult) => doneLocation(c, back, done, id);
+    const locationAfter = (result: FormResult) => doneLocation(c, back, result, id);
     const needsConfirmation = action === "delete" || action === "disable";
     return buttonAction(c, form, {
       draft: { path: needsConfirmation ? c.req.path : back, id },

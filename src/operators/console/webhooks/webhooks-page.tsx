@@ -140,10 +140,10 @@ const hasFailed = ({ lastStatus, lastCause }: Webhook) => lastStatus !== null ||
 
 /** How many types of events a webhook gets. A click shows the types. */
 function Types({ view, types }: { view: View; types: string[] }) {
-  const all = EVENT_TYPES.filter((each) => types.includes(each)).length === EVENT_TYPES.length;
+  const areAllTypes = EVENT_TYPES.filter((each) => types.includes(each)).length === EVENT_TYPES.length;
   return (
     <details class="types">
-      <summary>{all ? view.t("All") : view.t("{0} of {1}", types.length, EVENT_TYPES.length)}</summary>
+      <summary>{areAllTypes ? view.t("All") : view.t("{0} of {1}", types.length, EVENT_TYPES.length)}</summary>
       <ul>
         {types.map((type) => (
           <li>

@@ -123,14 +123,14 @@ export async function insertForm(
   form: { id: string; sessionId: string; expiresAt: number },
 ): Promise<true | string | undefined> {
   const store = drizzle(db);
-  const same = and(eq(consoleForms.id, form.id), eq(consoleForms.sessionId, form.sessionId));
+  const isSameForm = and(eq(consoleForms.id, form.id), eq(consoleForms.sessionId, form.sessionId));
   const {
     inserted,
     found: [storedForm],
   } = await inOneTry(runtime, () =>
     inOneBatch(db, {
       inserted: store.insert(consoleForms).values(form).onConflictDoNothing(),
-      found: store.select({ location: consoleForms.location }).from(consoleForms).where(same),
+      found: store.select({ location: consoleForms.location }).from(consoleForms).where(isSameForm),
     }),
   );
   return inserted.meta.changes === 1 ? true : (storedForm?.location ?? undefined);

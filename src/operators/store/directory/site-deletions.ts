@@ -150,12 +150,12 @@ const endedUntil = (directory: D1Database, doneUntil: number) =>
 /** Frees appids of sites that were deleted long ago. */
 export function freeAppids(directory: D1Database, doneUntil: number, limit: number): Promise<D1Result> {
   const store = drizzle(directory);
-  const some = store
+  const routesOfSite = store
     .select({ appid: appRoutes.appid })
     .from(appRoutes)
     .where(inArray(appRoutes.siteId, endedUntil(directory, doneUntil)))
     .limit(limit);
-  return store.delete(appRoutes).where(inArray(appRoutes.appid, some)).run();
+  return store.delete(appRoutes).where(inArray(appRoutes.appid, routesOfSite)).run();
 }
 
 /**

@@ -48,12 +48,12 @@ export async function insertAgents(
   const here = store.select({ siteId: homeSites.siteId }).from(homeSites).where(eq(homeSites.siteId, siteId));
   const [firstNewcomer] = newcomers;
   const isOne = newcomers.length === 1;
-  const all = { ids: newcomers.map(({ id }) => id), names: newcomers.map(({ name }) => name) };
+  const allNewcomers = { ids: newcomers.map(({ id }) => id), names: newcomers.map(({ name }) => name) };
   const audited = {
     siteId: sql`${siteId}`,
     action: "agent.added" as const,
     subject: sql`${isOne ? String(firstNewcomer?.id) : ""}`,
-    details: sql`${JSON.stringify(isOne ? { name: firstNewcomer?.name } : all)}`,
+    details: sql`${JSON.stringify(isOne ? { name: firstNewcomer?.name } : allNewcomers)}`,
   };
   const {
     site: [site],

@@ -94,12 +94,12 @@ export async function selectCustomerSummary(db: D1Database, siteId: number, exte
       .limit(looked),
     counts: store.select({ sessions: count() }).from(itsSessions),
   });
-  const [last] = newest;
-  if (customer === undefined || first === undefined || last === undefined) return undefined;
+  const [newestSession] = newest;
+  if (customer === undefined || first === undefined || newestSession === undefined) return undefined;
   return {
     customer,
     first,
-    last,
+    last: newestSession,
     count: counts?.sessions ?? 0,
     metadata: newest.map(({ metadata }) => metadata ?? {}),
   };

@@ -19,17 +19,17 @@ export type StoredCustomer = NonNullable<Awaited<ReturnType<typeof selectCustome
 /**
  * Reads a customer with some of their sessions, the oldest first, and the events of these.
  *
- * @param chosen `after`: only sessions with a higher id; `limit`: of sessions
+ * @param sessionChoice `after`: only sessions with a higher id; `limit`: of sessions
  * @param types see {@link findEvents}
  * @returns undefined when the site has no such customer
  */
 export async function selectCustomer(
   db: D1Database,
-  chosen: Omit<ChosenOfCustomer, "until">,
+  sessionChoice: Omit<ChosenOfCustomer, "until">,
   types: readonly string[],
 ) {
-  const { siteId, externalId } = chosen;
-  const foundEvents = await findEvents(db, { ...chosen, until: Number.MAX_SAFE_INTEGER }, types);
+  const { siteId, externalId } = sessionChoice;
+  const foundEvents = await findEvents(db, { ...sessionChoice, until: Number.MAX_SAFE_INTEGER }, types);
   const store = drizzle(db);
   const ids = sql`(SELECT value FROM ${eachRow(foundEvents.chatIds)})`;
   const seqs = sql`(SELECT value FROM ${eachRow(foundEvents.seqs)})`;

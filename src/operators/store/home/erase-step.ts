@@ -180,8 +180,8 @@ export function findStep(
   types: readonly string[],
   answerBy: number,
 ): Promise<FoundEvents> {
-  const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };
-  return withRetries(runtime, () => findEvents(db, chosen, types), answerBy);
+  const sessionChoice = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };
+  return withRetries(runtime, () => findEvents(db, sessionChoice, types), answerBy);
 }
 
 /** The result of a step. */
@@ -235,13 +235,13 @@ export async function eraseStep(
     runtime,
     (attempt) => {
       const bound = { ...values, madeBy: `${author.requestId}:${attempt}` };
-      const some = chatIds.length > 0;
+      const hasSessions = chatIds.length > 0;
       const bindWrites = (writes: readonly Statement<EraseStepValues>[]) => writes.map((write) => write(db, bound));
       return inOneBatch(db, {
         moved: moveErasureOn(db, bound),
-        counted: some ? count(db, bound) : undefined,
-        event: some ? erasedEvent(db, bound) : undefined,
-        erased: some ? bindWrites(ERASING) : undefined,
+        counted: hasSessions ? count(db, bound) : undefined,
+        event: hasSessions ? erasedEvent(db, bound) : undefined,
+        erased: hasSessions ? bindWrites(ERASING) : undefined,
         ended: isLast ? bindWrites(ENDING) : undefined,
         // This must come right after the statement that ends the erasure.
         audited: isLast ? auditOf(db, author, AUDITED, erasures, and(isErasure(bound), CHANGED)) : undefined,

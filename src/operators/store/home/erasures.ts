@@ -54,11 +54,11 @@ export async function beginErasure(
 ): Promise<Erasure | undefined> {
   const store = drizzle(db);
   const { siteId, hash, id, externalId } = erasure;
-  const isOne = (its: SQL) => and(eq(erasures.siteId, siteId), eq(erasures.id, its));
+  const isOne = (erasureId: SQL) => and(eq(erasures.siteId, siteId), eq(erasures.id, erasureId));
   const isUnderWay = and(eq(erasures.siteId, siteId), eq(erasures.externalId, externalId));
   const underWay = store.select({ id: erasures.id }).from(erasures).where(isUnderWay).limit(1);
   const isOfCustomer = and(eq(erasures.siteId, siteId), eq(erasures.hash, hash));
-  const last = store
+  const lastErasureId = store
     .select({ id: max(erasures.id) })
     .from(erasures)
     .where(isOfCustomer);
@@ -98,7 +98,7 @@ export async function beginErasure(
       found: store
         .select()
         .from(erasures)
-        .where(isOne(sql`coalesce(${underWay}, ${last})`)),
+        .where(isOne(sql`coalesce(${underWay}, ${lastErasureId})`)),
     });
   const {
     found: [begunErasure],
@@ -167,7 +167,7 @@ export async function noteListed(
 export async function selectDone(db: D1Database, keys: Pick<Erasure, "siteId" | "id">[]): Promise<Set<string>> {
   const { siteId, id } = erasures;
   const isNamed = and(sql`${siteId} = ${rowField("siteId")}`, sql`${id} = ${rowField("id")}`);
-  const done = new Set<string>();
+  const doneErasures = new Set<string>();
   for (let at = 0; at < keys.length; at += KEYS_PER_STATEMENT) {
     const rows = await drizzle(db)
       .select({ siteId, id })
@@ -175,9 +175,9 @@ export async function selectDone(db: D1Database, keys: Pick<Erasure, "siteId" | 
       .crossJoin(erasures)
       .where(and(isNamed, isNotNull(erasures.doneAt)))
       .all();
-    for (const row of rows) done.add(`${row.siteId}/${row.id}`);
+    for (const row of rows) doneErasures.add(`${row.siteId}/${row.id}`);
   }
-  return done;
+  return doneErasures;
 }
 
 /** The customers of these sessions, as far as the home has the sessions. */

@@ -166,12 +166,12 @@ const selectOthers: Statement<{ siteId: number; low: number; types: string; chat
  */
 export async function findEvents(
   db: D1Database,
-  chosen: SessionChoice,
+  sessionChoice: SessionChoice,
   types: readonly string[],
   mostRows = Number.POSITIVE_INFINITY,
 ): Promise<FoundEvents> {
-  const { siteId, limit } = chosen;
-  const select = "externalId" in chosen ? selectOfCustomer(db, chosen) : selectOldest(db, chosen);
+  const { siteId, limit } = sessionChoice;
+  const select = "externalId" in sessionChoice ? selectOfCustomer(db, sessionChoice) : selectOldest(db, sessionChoice);
   const {
     log: [log],
     happened,
@@ -186,7 +186,7 @@ export async function findEvents(
   const chatIds = JSON.stringify(ids);
   const seqs = new Set<number>();
   let { statements } = foundEvents;
-  const isOfOldest = !("externalId" in chosen);
+  const isOfOldest = !("externalId" in sessionChoice);
   const happenedTo = chosenSessions.flatMap(([, each]) => each);
   let missing = happenedTo;
   for (const around of AROUND_SECONDS) {
@@ -258,8 +258,8 @@ export type TimeSpan = [from: number, to: number];
 export function joined(spans: TimeSpan[]): TimeSpan[] {
   const apart: TimeSpan[] = [];
   for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {
-    const last = apart.at(-1);
-    if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to);
+    const lastSpan = apart.at(-1);
+    if (lastSpan !== undefined && from <= lastSpan[1]) lastSpan[1] = Math.max(lastSpan[1], to);
     else apart.push([from, to]);
   }
   return apart;

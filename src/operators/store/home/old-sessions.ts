@@ -120,8 +120,8 @@ export async function findOldSessions(
   { siteId, home, retentionDays, createdUntil }: OldSessions,
   types: readonly string[],
 ): Promise<FoundOldSessions> {
-  const chosen = { siteId, createdUntil, limit: SESSIONS_PER_BATCH };
-  const { chatIds, seqs, newestSeq, hasMore, statements } = await findEvents(db, chosen, types, MOST_ROWS);
+  const sessionChoice = { siteId, createdUntil, limit: SESSIONS_PER_BATCH };
+  const { chatIds, seqs, newestSeq, hasMore, statements } = await findEvents(db, sessionChoice, types, MOST_ROWS);
   const lastChatId = chatIds.at(-1);
   if (lastChatId === undefined) return { foundSessions: undefined, hasMore: false, statements };
   const externalIds = await selectCustomersOf(db, siteId, chatIds);

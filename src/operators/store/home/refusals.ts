@@ -69,11 +69,11 @@ export async function selectRefusals(
   limit: number,
 ): Promise<{ rows: Refusal[]; next: string | null }> {
   const store = drizzle(db);
-  const last = firstRequestIdAt(until + 1);
+  const requestIdAfter = firstRequestIdAt(until + 1);
   const inRange = and(
     eq(refusals.siteId, siteId),
     gte(refusals.requestId, firstRequestIdAt(since)),
-    lt(refusals.requestId, before === undefined || before > last ? last : before),
+    lt(refusals.requestId, before === undefined || before > requestIdAfter ? requestIdAfter : before),
   );
   const looked = store
     .select()

@@ -113,7 +113,7 @@ export async function stopSite(
     details: sql`json_object('name', ${homeSites.name}, 'deletion_id', ${id})`,
   };
   const isNew = and(eq(homeSites.siteId, siteId), CHANGED);
-  const ends = exists(store.select().from(siteDeletions).where(isOf({ siteId, home })));
+  const hasDeletion = exists(store.select().from(siteDeletions).where(isOf({ siteId, home })));
   const batch = () =>
     inOneBatch(db, {
       noted: store.insert(siteDeletions).values(row).onConflictDoNothing(),
@@ -122,12 +122,12 @@ export async function stopSite(
         .update(siteDeletions)
         .set({ keptAt: sql`coalesce(${siteDeletions.keptAt}, ${author.now})`, doneAt: null })
         .where(isOf({ siteId, home })),
-      apps: store.delete(apps).where(and(eq(apps.siteId, siteId), ends)),
-      webhooks: store.delete(webhooks).where(and(eq(webhooks.siteId, siteId), ends)),
+      apps: store.delete(apps).where(and(eq(apps.siteId, siteId), hasDeletion)),
+      webhooks: store.delete(webhooks).where(and(eq(webhooks.siteId, siteId), hasDeletion)),
       closed: store
         .update(homeSites)
         .set({ status: "closed" })
-        .where(and(eq(homeSites.siteId, siteId), ends)),
+        .where(and(eq(homeSites.siteId, siteId), hasDeletion)),
     });
   await withRetries(runtime, batch, answerBy);
 }
@@ -171,8 +171,8 @@ export const LEFT_LIMIT = 1_000;
 /** How many rows of a site its home has, by table. No count exceeds {@link LEFT_LIMIT}. */
 export async function countLeft(db: D1Database, siteId: number): Promise<Record<string, number>> {
   const counts = Object.entries(SITE_TABLES).map(([name, { table }]) => {
-    const some = sql`(SELECT 1 FROM ${table} WHERE ${table.siteId} = ${siteId} LIMIT ${LEFT_LIMIT})`;
-    return sql`(SELECT count(*) FROM ${some}) AS ${sql.identifier(name)}`;
+    const rowOfSite = sql`(SELECT 1 FROM ${table} WHERE ${table.siteId} = ${siteId} LIMIT ${LEFT_LIMIT})`;
+    return sql`(SELECT count(*) FROM ${rowOfSite}) AS ${sql.identifier(name)}`;
   });
   const [row] = await drizzle(db).all<Record<string, number>>(sql`SELECT ${sql.join(counts, sql`, `)}`);
   return row ?? {};
@@ -197,7 +197,7 @@ export async function deleteHomeSite(db: D1Database, key: SiteKey, author: Autho
   const store = drizzle(db);
   const { siteId } = key;
   const isHere = eq(homeSites.siteId, siteId);
-  const ends = store
+  const deletionOfSite = store
     .select({ id: siteDeletions.id })
     .from(siteDeletions)
     .where(and(isOf(key), isNotNull(siteDeletions.keptAt)));
@@ -213,7 +213,7 @@ export async function deleteHomeSite(db: D1Database, key: SiteKey, author: Autho
   const {
     left: [tablesLeft],
   } = await inOneBatch(db, {
-    deleted: store.delete(homeSites).where(and(isHere, exists(ends), ...isEmpty)),
+    deleted: store.delete(homeSites).where(and(isHere, exists(deletionOfSite), ...isEmpty)),
     audited: auditOf(db, author, audited, siteDeletions, and(isOf(key), CHANGED)),
     left: store.select({ sites: count() }).from(homeSites).where(isHere),
   });

@@ -28,7 +28,7 @@ export async function insertHomeSite(
   author: Author,
 ): Promise<boolean> {
   const store = drizzle(db);
-  const same = and(
+  const isSameSite = and(
     eq(homeSites.siteId, site.siteId),
     eq(homeSites.name, site.name),
     eq(homeSites.createdAt, site.createdAt),
@@ -63,7 +63,7 @@ export async function insertHomeSite(
         )
         .onConflictDoNothing(),
       audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
-      found: store.select({ siteId: homeSites.siteId }).from(homeSites).where(same),
+      found: store.select({ siteId: homeSites.siteId }).from(homeSites).where(isSameSite),
     });
   const { found } = await withRetries(runtime, batch);
   return found.length === 1;

@@ -234,12 +234,16 @@ export async function deleteWebhookRow(
     subject: webhooks.id,
     details: sql`${details}`,
   };
-  const some = store.select({ seq: deliveries.seq }).from(deliveries).where(isDeliveryOf(key)).limit(MOST_ENDED);
+  const seqsOfWebhook = store
+    .select({ seq: deliveries.seq })
+    .from(deliveries)
+    .where(isDeliveryOf(key))
+    .limit(MOST_ENDED);
   const batch = () =>
     inOneBatch(db, {
       audited: auditOf(db, author, audited, webhooks, isWebhook(key)),
       webhook: store.delete(webhooks).where(isWebhook(key)),
-      deliveries: store.delete(deliveries).where(and(isDeliveryOf(key), inArray(deliveries.seq, some))),
+      deliveries: store.delete(deliveries).where(and(isDeliveryOf(key), inArray(deliveries.seq, seqsOfWebhook))),
     });
   await withRetries(runtime, batch);
 }

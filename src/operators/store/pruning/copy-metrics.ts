@@ -12,8 +12,8 @@ const SIZES_KEPT_SECONDS = 31 * DAY;
 /** The stored sizes, with today's when the last one is a day old. */
 function withToday(sizes: DatedSizes, now: number, bytes: number | null): DatedSizes {
   const keptSizes = sizes.filter(([at]) => at > now - SIZES_KEPT_SECONDS);
-  const last = keptSizes.at(-1)?.[0] ?? 0;
-  return bytes === null || now < last + DAY ? keptSizes : [...keptSizes, [now, bytes]];
+  const lastSizeAt = keptSizes.at(-1)?.[0] ?? 0;
+  return bytes === null || now < lastSizeAt + DAY ? keptSizes : [...keptSizes, [now, bytes]];
 }
 
 /**

@@ -81,9 +81,9 @@ async function* emptyTables(
     if (!tablesLeft.has(name)) continue;
     if (isOfSessions === undefined) yield* inChunks(run, () => deleteSome(db, siteId, each), ROWS_PER_STATEMENT);
     else if (!areSessionsGone) {
-      const old = { siteId, home, retentionDays: null, createdUntil: Number.MAX_SAFE_INTEGER };
+      const allSessions = { siteId, home, retentionDays: null, createdUntil: Number.MAX_SAFE_INTEGER };
       for (let hasMore = true; hasMore; ) {
-        const removal = await removeOldest(run, db, old);
+        const removal = await removeOldest(run, db, allSessions);
         yield removal.removed;
         if (removal.hasMore && removal.removed === 0) return;
         hasMore = removal.hasMore;
@@ -95,10 +95,10 @@ async function* emptyTables(
 
 function deleteSome(db: D1Database, siteId: number, { table, key }: SiteTable): Promise<D1Result> {
   const columns = sql.join(key.length === 0 ? [table.siteId] : key, sql`, `);
-  const some = sql`(SELECT ${columns} FROM ${table} WHERE ${table.siteId} = ${siteId} LIMIT ${ROWS_PER_STATEMENT})`;
+  const rowsOfChunk = sql`(SELECT ${columns} FROM ${table} WHERE ${table.siteId} = ${siteId} LIMIT ${ROWS_PER_STATEMENT})`;
   return drizzle(db)
     .delete(table)
-    .where(and(eq(table.siteId, siteId), sql`(${columns}) IN ${some}`))
+    .where(and(eq(table.siteId, siteId), sql`(${columns}) IN ${rowsOfChunk}`))
     .run();
 }
 

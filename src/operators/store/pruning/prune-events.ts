@@ -24,7 +24,7 @@ const ofWebhook = (what: SQL) => sql`(SELECT ${what} FROM ${deliveries} AS other
  */
 export async function* pruneEvents(run: PruneRun, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
-  const old = store
+  const oldEvents = store
     .select({ siteId: events.siteId, seq: events.seq })
     .from(homeSites)
     .crossJoin(events)
@@ -39,7 +39,7 @@ export async function* pruneEvents(run: PruneRun, db: D1Database): AsyncGenerato
     )
     .limit(run.chunkRows);
   const { siteId, webhookId, seq } = deliveries;
-  const deliveriesOfOld = sql`(SELECT its.site_id, its.webhook_id, its.seq FROM ${old} AS gone
+  const deliveriesOfOld = sql`(SELECT its.site_id, its.webhook_id, its.seq FROM ${oldEvents} AS gone
     CROSS JOIN ${webhooks} ON ${webhooks.siteId} = gone.site_id
     CROSS JOIN ${deliveries} AS its ON its.site_id = gone.site_id AND its.webhook_id = ${webhooks.id} AND its.seq = gone.seq
     WHERE its.status = 'pending' OR its.last_error IS NOT NULL)`;
@@ -48,8 +48,8 @@ export async function* pruneEvents(run: PruneRun, db: D1Database): AsyncGenerato
     .update(deliveries)
     .set({ status: skipped, nextAttemptAt: null, lease: null, lastError: null })
     .where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${deliveriesOfOld}`);
-  const removed = store.delete(events).where(sql`(${events.siteId}, ${events.seq}) IN ${old}`);
-  const hasOldEvents = () => store.get<{ found: number }>(sql`SELECT EXISTS ${old} AS found`);
+  const removed = store.delete(events).where(sql`(${events.siteId}, ${events.seq}) IN ${oldEvents}`);
+  const hasOldEvents = () => store.get<{ found: number }>(sql`SELECT EXISTS ${oldEvents} AS found`);
   while ((await countedCall(run, 1, hasOldEvents)).found === 1) {
     yield (await countedCall(run, 2, () => inOneBatch(db, { forgotten, removed }))).removed.meta.changes;
   }
@@ -73,7 +73,7 @@ export async function* pruneDeliveries(run: PruneRun, db: D1Database): AsyncGene
   await countedCall(run, 1, () => forgetOldWords(db));
   const store = drizzle(db);
   const { siteId, webhookId, seq } = deliveries;
-  const old = store
+  const oldDeliveries = store
     .select({ siteId, webhookId, seq })
     .from(webhooks)
     .crossJoin(deliveries)
@@ -89,9 +89,11 @@ export async function* pruneDeliveries(run: PruneRun, db: D1Database): AsyncGene
     )
     .limit(run.chunkRows);
   // SQLite finds the rows by their key only when there is one SELECT after IN.
-  const both = sql`SELECT * FROM ${old} UNION ALL SELECT * FROM ${orphanedDeliveries(run.chunkRows)}`;
-  const some = sql`(SELECT * FROM (${both}) LIMIT ${run.chunkRows})`;
-  yield* inChunks(run, () => store.delete(deliveries).where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${some}`).run());
+  const oldAndOrphaned = sql`SELECT * FROM ${oldDeliveries} UNION ALL SELECT * FROM ${orphanedDeliveries(run.chunkRows)}`;
+  const rowsOfChunk = sql`(SELECT * FROM (${oldAndOrphaned}) LIMIT ${run.chunkRows})`;
+  yield* inChunks(run, () =>
+    store.delete(deliveries).where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${rowsOfChunk}`).run(),
+  );
 }
 
 /** The site and the webhook of the first delivery that meets a condition, as JSON. */

@@ -11,11 +11,11 @@ export function pruneRefusals(run: PruneRun, db: D1Database): AsyncGenerator<num
   const store = drizzle(db);
   const { siteId, requestId } = refusals;
   const isCounted = sql`${refusals.at} <= coalesce((SELECT ${folds.refusalsUntil} FROM ${folds}), ${refusals.at})`;
-  const old = store
+  const oldRefusals = store
     .select({ siteId, requestId })
     .from(homeSites)
     .crossJoin(refusals)
     .where(and(eq(siteId, homeSites.siteId), lt(requestId, firstRequestIdAt(run.journalKeptUntil + 1)), isCounted))
     .limit(run.chunkRows);
-  return inChunks(run, () => store.delete(refusals).where(sql`(${siteId}, ${requestId}) IN ${old}`).run());
+  return inChunks(run, () => store.delete(refusals).where(sql`(${siteId}, ${requestId}) IN ${oldRefusals}`).run());
 }

@@ -33,9 +33,9 @@ export async function* pruneSessions(
     // Finding due sites reads all sites of the home, so it is repeated only when one of the found sites is done.
     for (const atOnce = due.length; due.length === atOnce; due = due.filter(({ siteId }) => !passed.has(siteId))) {
       for (const { siteId, retentionDays } of due) {
-        const old = { siteId, home, retentionDays, createdUntil: run.now - retentionDays * DAY };
+        const oldSessions = { siteId, home, retentionDays, createdUntil: run.now - retentionDays * DAY };
         try {
-          const { removed, hasMore } = await removeOldest(run, db, old);
+          const { removed, hasMore } = await removeOldest(run, db, oldSessions);
           yield removed;
           // Otherwise a site would be found again and again when its oldest session is kept because the retention has changed.
           if (!hasMore || removed === 0) passed.set(siteId, undefined);
@@ -58,10 +58,10 @@ export async function* pruneSessions(
 export async function removeOldest(
   run: PruneRun,
   db: D1Database,
-  old: OldSessions,
+  oldSessions: OldSessions,
 ): Promise<{ removed: number; hasMore: boolean }> {
   const { foundSessions, hasMore, statements } = await countedCall(run, 0, () =>
-    findOldSessions(db, old, run.sessionEventTypes),
+    findOldSessions(db, oldSessions, run.sessionEventTypes),
   );
   run.statementsLeft -= statements;
   if (foundSessions === undefined) return { removed: 0, hasMore };
@@ -82,14 +82,14 @@ async function selectDue(
 ): Promise<{ siteId: number; retentionDays: number }[]> {
   const store = drizzle(db);
   const keptUntil = sql`${oldestAt} + ${homeSites.retentionDays} * ${DAY}`;
-  const ends = keptEndIn(db, home);
+  const keptEnd = keptEndIn(db, home);
   const isPassedSite = sql`${homeSites.siteId} IN (SELECT value FROM ${eachRow(passed)})`;
   const select = () =>
     store
       .select({ siteId: homeSites.siteId, retentionDays: sql<number>`${homeSites.retentionDays}` })
       .from(homeSites)
       .where(
-        and(isNotNull(homeSites.retentionDays), sql`${keptUntil} <= ${run.now}`, not(isPassedSite), notExists(ends)),
+        and(isNotNull(homeSites.retentionDays), sql`${keptUntil} <= ${run.now}`, not(isPassedSite), notExists(keptEnd)),
       )
       .orderBy(asc(keptUntil))
       .limit(SITES_AT_ONCE)

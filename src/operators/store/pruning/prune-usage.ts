@@ -70,11 +70,11 @@ async function* foldRefusals(
 async function* foldEvents(run: PruneRun, db: D1Database): AsyncGenerator<number, void> {
   for (let after = 0; ; ) {
     const uncounted = await countedCall(run, 1, () => selectUncounted(db, after, SITES_PER_CHUNK));
-    const last = uncounted.at(-1);
-    if (last === undefined) return;
+    const lastUncounted = uncounted.at(-1);
+    if (lastUncounted === undefined) return;
     await countedCall(run, 2, () => inOneBatch(db, { counted: countEvents(db, uncounted) }));
     // When a site has more events, its next chunk comes first: otherwise a busy site would fall further behind with each run.
-    after = (uncounted.find(({ hasMore }) => hasMore === 1)?.siteId ?? last.siteId + 1) - 1;
+    after = (uncounted.find(({ hasMore }) => hasMore === 1)?.siteId ?? lastUncounted.siteId + 1) - 1;
     yield 0;
   }
 }
@@ -124,12 +124,12 @@ const rowOf = ({ siteId, appid, operation, outcome, secret }: UsageTable, start:
 /** Condition: the row begins before this time. Fits at most one chunk of rows. The rows of one app are in the order of time. */
 function startsBefore(run: PruneRun, db: D1Database, table: UsageTable, start: UsageStart, before: number) {
   const { siteId, appid, operation, outcome, secret } = table;
-  const some = drizzle(db)
+  const keysOfChunk = drizzle(db)
     .select({ siteId, appid, start, operation, outcome, secret })
     .from(homeSites)
     .crossJoin(apps)
     .crossJoin(table)
     .where(and(eq(apps.siteId, homeSites.siteId), eq(siteId, apps.siteId), eq(appid, apps.appid), lt(start, before)))
     .limit(run.chunkRows);
-  return sql`${rowOf(table, start)} IN ${some}`;
+  return sql`${rowOf(table, start)} IN ${keysOfChunk}`;
 }

@@ -151,13 +151,13 @@ export async function prune(
   const pruned: Pruned = { removed: {}, faults: {} };
   const served = [...homes].filter(([home]) => !closedHomes.has(home));
   const isDirectoryServed = served.some(([, db]) => db === directory);
-  const all = served.flatMap(([home, db]): TableWalk[] => {
+  const tableWalks = served.flatMap(([home, db]): TableWalk[] => {
     const pruners = db === directory ? { ...HOME_PRUNERS, ...DIRECTORY_PRUNERS } : HOME_PRUNERS;
     const where = { home, directory: isDirectoryServed ? directory : undefined };
     pruned.removed[home] = Object.fromEntries(Object.keys(pruners).map((table) => [table, 0]));
     return Object.entries(pruners).map(([table, prunerOf]) => ({ home, table, chunks: prunerOf(run, db, where) }));
   });
-  let walks = await fromItsStart(run, isDirectoryServed ? directory : undefined, all);
+  let walks = await fromItsStart(run, isDirectoryServed ? directory : undefined, tableWalks);
   let savedAt = statements;
   while (walks.length > 0) {
     const remaining: TableWalk[] = [];

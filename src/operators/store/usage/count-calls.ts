@@ -84,9 +84,9 @@ export function countNonces(
   const refused = sql`SELECT request_id FROM ${homeSites} CROSS JOIN ${refusals} AS call WHERE call.site_id = ${homeSites.siteId}
     AND call.request_id >= ${firstUncounted(until - AROUND_SECONDS - FIRST_READING_SECONDS)}
     AND call.request_id < ${firstRequestIdAt(until + AROUND_SECONDS)} AND ${isCountedHere(nonceReasons)}`;
-  const done = sql`${refusals.done} IS NULL AND (${refusals.siteId}, ${refusals.requestId}) IN (
+  const isUndone = sql`${refusals.done} IS NULL AND (${refusals.siteId}, ${refusals.requestId}) IN (
     SELECT site_id, owner FROM ${nonces} WHERE EXISTS (${refused}) AND ${expired} AND owner IN (${refused}))`;
-  return { ...addCounts(db, calls), marked: drizzle(db).update(refusals).set({ done: 1 }).where(done) };
+  return { ...addCounts(db, calls), marked: drizzle(db).update(refusals).set({ done: 1 }).where(isUndone) };
 }
 
 /** How long the first reading of all nonces may take. Counting refused calls begins after it. */

@@ -124,11 +124,11 @@ export interface LastUse {
 
 /** The last uses of a site's apps, in the order of the appids. Reads each app from its newest hour back. */
 export async function selectLastUses(db: D1Database, siteId: number, appid: string | undefined): Promise<LastUse[]> {
-  const last = (table: typeof usage | typeof usageDays, start: string, verified: SQL) =>
+  const lastUse = (table: typeof usage | typeof usageDays, start: string, verified: SQL) =>
     sql`(SELECT ${table.lastAt} FROM ${table} WHERE ${table.siteId} = ${apps.siteId} AND ${table.appid} = ${apps.appid} AND ${verified}
       ORDER BY ${sql.identifier(start)} DESC, ${table.lastAt} DESC LIMIT 1)`;
   const lastOf = (verified: (table: typeof usage | typeof usageDays) => SQL) =>
-    sql`coalesce(${last(usage, "hour", verified(usage))}, ${last(usageDays, "day", verified(usageDays))})`;
+    sql`coalesce(${lastUse(usage, "hour", verified(usage))}, ${lastUse(usageDays, "day", verified(usageDays))})`;
   const ofApp = appid === undefined ? undefined : eq(apps.appid, appid);
   return drizzle(
     db,

@@ -37,7 +37,10 @@ async function callLimit(limit: RateLimit, ...keys: string[]) {
 /** Each case counts under its own keys, because all cases share the real limits. */
 export const rateLimitCases: Cases<Limits> = {
   "a limit of two lets only two calls succeed, and two limits count the same key separately": ({ two, three }) =>
-    runInWindow(0, async (key) => [await callLimit(two, key, key, key, key), await callLimit(three, key, key, key, key, key)]),
+    runInWindow(0, async (key) => [
+      await callLimit(two, key, key, key, key),
+      await callLimit(three, key, key, key, key, key),
+    ]),
   "a limit counts each key separately": ({ two }) =>
     runInWindow(0, (key) => callLimit(two, key, `${key} `, key, key.toUpperCase(), key, `${key} `, `${key} `)),
   "a limit counts each of several calls at the same time": ({ two }) =>

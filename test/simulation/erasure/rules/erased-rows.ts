@@ -103,7 +103,8 @@ function wrongOne(
     case "events": {
       if (before !== null)
         return isIts(row.seq) ? wrongRow(change, { data: null }) : "it is the event of another session";
-      const areTold = [...taken].every((id) => toldChatIds.includes(id)) && toldChatIds.every((id) => taken.has(id) || isGone(id));
+      const areTold =
+        [...taken].every((id) => toldChatIds.includes(id)) && toldChatIds.every((id) => taken.has(id) || isGone(id));
       return areTold && row.type === "session.erased" ? undefined : "the event does not name these sessions";
     }
     case "deliveries": {

@@ -99,7 +99,8 @@ function wrongRestoredSite(model: Model, operation: RestoreOperation, change: Wr
     const first = isMine ? listed.firstChatId - 1 : 0;
     if (Number(chat_id_floor) > Math.max(knownFloors.chatId, first))
       return "it skips ids without a reconciliation, or a second time";
-    if (Number(event_seq_floor) > knownFloors.eventSeq) return "it skips seqs without a reconciliation, or a second time";
+    if (Number(event_seq_floor) > knownFloors.eventSeq)
+      return "it skips seqs without a reconciliation, or a second time";
   }
   const floors = { chat_id_floor, event_seq_floor };
   const hasFloorsOnly = before !== null && isDeepStrictEqual(after, { ...before, ...floors });
