@@ -10,7 +10,7 @@ import {
 } from "../src/core/config.ts";
 import { BINDING_RULE } from "../src/core/homes.ts";
 import { consoleTelemetry } from "../src/core/telemetry/telemetry.ts";
-import { closedHomeVars } from "./support/closing.ts";
+import { closedHomeVars } from "./support/closed-home-vars.ts";
 
 const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const OTHER_KEY = "Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";

@@ -20,13 +20,13 @@ import {
   type NumberName,
   shownResult,
 } from "../../src/tools/docs/numbers.ts";
+import type { BenchPart, ResultsOf } from "./bench-part.ts";
 import { checkSides } from "./check-sides.ts";
 import { measureCpu } from "./cpu.ts";
 import { measureDatabase } from "./database.ts";
 import { measureDistance } from "./distance.ts";
 import { measureEvents } from "./events.ts";
 import { measureModuleLoad } from "./module-load.ts";
-import type { BenchPart, ResultsOf } from "./part.ts";
 import { buildProductionBundle, type ProductionBundle, ROOT } from "./production-bundle.ts";
 import { countRows } from "./rows.ts";
 import { measureSize } from "./size.ts";

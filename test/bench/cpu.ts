@@ -1,5 +1,5 @@
+import type { ResultsOf } from "./bench-part.ts";
 import { load } from "./keep-alive-load.ts";
-import type { ResultsOf } from "./part.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 import { besides, createRequest, ofSide, sideBySide } from "./side-by-side.ts";
 import { SIDES, startSide } from "./sides.ts";

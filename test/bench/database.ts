@@ -1,8 +1,8 @@
 import { AGENTS, APP, createFields, signed } from "./bench-app.ts";
+import type { ResultsOf } from "./bench-part.ts";
 import { load, postBytes } from "./keep-alive-load.ts";
 import { type Call, PRODUCTION } from "./observed-bindings.ts";
 import { observedWorker, PEERS } from "./observed-production.ts";
-import type { ResultsOf } from "./part.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 import { benchModule, cpuMs, startWorker } from "./start-worker.ts";
 import { median, spread } from "./statistics.ts";

@@ -1,7 +1,7 @@
 import { createFields, signed } from "./bench-app.ts";
+import type { ResultsOf } from "./bench-part.ts";
 import { PRODUCTION } from "./observed-bindings.ts";
 import { observedWorker, PEERS } from "./observed-production.ts";
-import type { ResultsOf } from "./part.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 import { median, spread } from "./statistics.ts";
 

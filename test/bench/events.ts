@@ -1,5 +1,5 @@
+import type { ResultsOf } from "./bench-part.ts";
 import { startEventsReceiver } from "./events-receiver.ts";
-import type { ResultsOf } from "./part.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 import { besides, sideBySide } from "./side-by-side.ts";
 import { limited } from "./sides.ts";

@@ -1,4 +1,4 @@
-import type { ResultsOf } from "./part.ts";
+import type { ResultsOf } from "./bench-part.ts";
 import { bundleBenchWorker, type ProductionBundle } from "./production-bundle.ts";
 import { lastRelease } from "./sides.ts";
 import { benchModule, cpuMs, launch } from "./start-worker.ts";

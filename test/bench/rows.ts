@@ -1,8 +1,8 @@
 import { createFields, signed } from "./bench-app.ts";
+import type { ResultsOf } from "./bench-part.ts";
 import { startEventsReceiver } from "./events-receiver.ts";
 import type { Call } from "./observed-bindings.ts";
 import { observedWorker } from "./observed-production.ts";
-import type { ResultsOf } from "./part.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 import { adminCall } from "./start-worker.ts";
 

@@ -1,4 +1,4 @@
-import type { ResultsOf } from "./part.ts";
+import type { ResultsOf } from "./bench-part.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 
 /** The size of the upload of `wrangler deploy`. The platform's limit is 64 MiB minified. */

@@ -1,4 +1,4 @@
-import type { ResultsOf } from "./part.ts";
+import type { ResultsOf } from "./bench-part.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 import { besides, sideBySide } from "./side-by-side.ts";
 import { startSide } from "./sides.ts";

@@ -1,7 +1,7 @@
 import { appidOf, createFields, signed } from "./bench-app.ts";
+import type { ResultsOf } from "./bench-part.ts";
 import { observedWorker } from "./observed-production.ts";
 import type { Orders } from "./observed-worker.ts";
-import type { ResultsOf } from "./part.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 
 /** Milliseconds of a round trip to D1. An answer that waits for three trips is later by three times this number. */

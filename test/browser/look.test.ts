@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { newPage, signIn } from "../support/open-browser.ts";
-import { settled } from "../support/settled.ts";
+import { settled } from "../support/page-settled.ts";
 import { violations } from "../support/violations.ts";
 import { it } from "./it.ts";
 import { PAGES } from "./pages.ts";

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
 import type { BuiltWorker } from "../support/built-worker.ts";
 import { DESKTOP, PHONE } from "../support/open-browser.ts";
-import { settled } from "../support/settled.ts";
+import { settled } from "../support/page-settled.ts";
 import { it } from "./it.ts";
 import { press, unfoldAll } from "./steps.ts";
 

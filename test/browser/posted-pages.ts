@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { prepare, sign } from "../../src/client/sign.ts";
 import { customerOf, OF_NOTE } from "./big-world/sessions.ts";
 import type { BigWorld } from "./big-world.ts";
-import { SHOWN } from "./shown.ts";
+import { SHOWN } from "./shown-time.ts";
 import { unfoldAll } from "./steps.ts";
 
 /** A page that only a sent form leads to. Opening it a second time shows the same. */

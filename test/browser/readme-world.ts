@@ -1,7 +1,7 @@
 import { AgentSessionClient } from "../../src/client/client.ts";
 import type { BuiltWorker } from "../support/built-worker.ts";
 import { digits } from "./big-world/rows.ts";
-import { SHOWN } from "./shown.ts";
+import { SHOWN } from "./shown-time.ts";
 
 const AGENTS = [
   { id: 10411, name: "Amara Okafor" },

@@ -12,12 +12,12 @@ import { parseArgs } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { startBuiltWorker } from "../support/built-worker.ts";
 import { DESKTOP, newPage, openBrowser, PHONE, signIn } from "../support/open-browser.ts";
-import { settled } from "../support/settled.ts";
+import { settled } from "../support/page-settled.ts";
 import { startBigWorld } from "./big-world.ts";
 import { PAGES } from "./pages.ts";
 import { checkSignature, POSTED_PAGES } from "./posted-pages.ts";
 import { seedReadmeWorld } from "./readme-world.ts";
-import { SHOWN } from "./shown.ts";
+import { SHOWN } from "./shown-time.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

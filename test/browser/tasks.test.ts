@@ -8,7 +8,7 @@ import { customerOf } from "./big-world/sessions.ts";
 import { type BigWorld, startBigWorld } from "./big-world.ts";
 import { it } from "./it.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
-import { SHOWN } from "./shown.ts";
+import { SHOWN } from "./shown-time.ts";
 
 /** How many pages a task may load after the front page. */
 const MOST_LOADS = 4;

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { closedHomeVars } from "../support/closing.ts";
+import { closedHomeVars } from "../support/closed-home-vars.ts";
 import {
   DeliveringWorker,
   deliveriesOf,

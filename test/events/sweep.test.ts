@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { closedHomeVars } from "../support/closing.ts";
+import { closedHomeVars } from "../support/closed-home-vars.ts";
 import { DeliveringWorker, deliveriesOf, fillDeliveries, setDeliveries, setWebhook } from "../support/deliveries.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";

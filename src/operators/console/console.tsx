@@ -12,7 +12,7 @@ import { browserOf } from "./browser.ts";
 import { CONSOLE_CALLS } from "./calls.ts";
 import { languageCookie, readCookie, SESSION_COOKIE } from "./cookies.ts";
 import type { ConsoleEnv, ConsoleRoutes, PageContext } from "./env.ts";
-import { mayBy } from "./may.ts";
+import { mayBy } from "./may-by-role.ts";
 import { showError } from "./on-error.tsx";
 import { askToSignIn } from "./sign-in/sign-in-pages.tsx";
 import { askedLanguage, viewOf } from "./view.ts";

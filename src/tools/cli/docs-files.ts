@@ -1,7 +1,7 @@
 import { type BuildOptions, build } from "esbuild";
 import { ALL_TEXTS } from "../../operators/diagnosis/all-texts.ts";
 import { SCRIPT_TEXTS } from "../docs/check-texts.ts";
-import { detailWords } from "../docs/details.ts";
+import { detailWords } from "../docs/error-details.ts";
 import { headingsBy } from "../docs/markdown-page.ts";
 import { PROGRAMS } from "../docs/programs.ts";
 import { framedPages, sitePages } from "../docs/site.tsx";

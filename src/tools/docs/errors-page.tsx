@@ -2,7 +2,7 @@ import { describeViolations } from "../../core/describe-violations.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
 import type { Violation } from "../../core/rules.ts";
 import { FAILURES } from "../openapi/failures.ts";
-import { meaningOf, VIOLATION_EXAMPLES } from "./details.ts";
+import { meaningOf, VIOLATION_EXAMPLES } from "./error-details.ts";
 import { Inline } from "./inline.tsx";
 import { headingsOf, type Page } from "./page.ts";
 import type { Texts } from "./texts.ts";

@@ -4,7 +4,7 @@ import { DOCUMENTED, OPERATIONS } from "../../core/operations/index.ts";
 import { eventName } from "../../operators/admin/events/event.ts";
 import { FAILURES } from "../openapi/failures.ts";
 import { adminTable } from "./admin-table.ts";
-import { meaningOf, VIOLATION_EXAMPLES } from "./details.ts";
+import { meaningOf, VIOLATION_EXAMPLES } from "./error-details.ts";
 import { markdownTable } from "./markdown-table.ts";
 import { CALLER_RULES, CALLERS, codeOf, type Program, RECEIVER_RULES, RECEIVERS } from "./programs.ts";
 import { callsOf, type OpenApi } from "./reference/openapi.ts";

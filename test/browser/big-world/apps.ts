@@ -1,4 +1,4 @@
-import { SHOWN } from "../shown.ts";
+import { SHOWN } from "../shown-time.ts";
 import { digits } from "./rows.ts";
 
 export interface SeededApp {

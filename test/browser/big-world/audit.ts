@@ -1,4 +1,4 @@
-import { SHOWN } from "../shown.ts";
+import { SHOWN } from "../shown-time.ts";
 import { digits, insertRows, pick, range, requestIdAt } from "./rows.ts";
 
 const HOUR = 3_600;

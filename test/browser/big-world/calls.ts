@@ -1,6 +1,6 @@
 import { STATUS_OF } from "../../../src/core/errors.ts";
 import { codeOfReason, REFUSAL_REASONS } from "../../../src/core/signed/refusal-reasons.ts";
-import { SHOWN } from "../shown.ts";
+import { SHOWN } from "../shown-time.ts";
 import { insertRows, pick, range, requestIdAt } from "./rows.ts";
 
 const HOUR = 3_600;

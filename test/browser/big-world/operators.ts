@@ -1,4 +1,4 @@
-import { SHOWN } from "../shown.ts";
+import { SHOWN } from "../shown-time.ts";
 import { digits, insertRows, pick, range } from "./rows.ts";
 
 type Admin = <T>(method: string, path: string, body?: unknown) => Promise<T>;

@@ -1,4 +1,4 @@
-import { SHOWN } from "../shown.ts";
+import { SHOWN } from "../shown-time.ts";
 import type { SeededAgent } from "./agents.ts";
 import { insertRows, pick, range, requestIdAt } from "./rows.ts";
 

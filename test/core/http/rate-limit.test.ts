@@ -4,7 +4,7 @@ import { clientAddress } from "../../../src/core/http/client-address.ts";
 import createSession from "../../../src/core/operations/create-session.ts";
 import { systemRuntime } from "../../../src/core/runtime.ts";
 import { CLIENT_LIMIT_PERIOD, ExceededLimits, LIMIT_PERIOD } from "../../../src/core/signed/rate-limit.ts";
-import { CountedLimit } from "../../support/counted.ts";
+import { CountedLimit } from "../../support/counted-limit.ts";
 import { FAULTS, Faults, faultyD1, faultyLimit } from "../../support/faulty-bindings.ts";
 import { startCall, withoutWaiting } from "../../support/patient-fetch.ts";
 import { replacing } from "../../support/replacing.ts";

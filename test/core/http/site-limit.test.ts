@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { CountedLimit } from "../../support/counted.ts";
+import { CountedLimit } from "../../support/counted-limit.ts";
 import { expectUnwritten } from "../../support/signed-routes.ts";
 import { type Answer, hmac, World } from "../../support/world.ts";
 

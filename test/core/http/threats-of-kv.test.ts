@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { downDb } from "../../support/down-db.ts";
 import { type Fault, Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { forgeRecord } from "../../support/forge-record.ts";

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { nonceKey } from "../../../src/core/signed/kv-nonces.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { forgeRecord } from "../../support/forge-record.ts";
 import { databaseOf } from "../../support/homes.ts";

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { notA } from "../../support/not-a.ts";
 import { seedAgents } from "../../support/seed-agents.ts";
 import { type Body, World } from "../../support/world.ts";
+import { notA } from "../../support/wrong-type-text.ts";
 import { refusedBodies } from "./refused-bodies.ts";
 
 const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);

@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
-import { notA } from "../../support/not-a.ts";
 import { seedAgents } from "../../support/seed-agents.ts";
 import { INVALID_PARAMETERS, rowsAdded } from "../../support/signed-routes.ts";
 import { type Body, World } from "../../support/world.ts";
+import { notA } from "../../support/wrong-type-text.ts";
 import { refusedBodies } from "./refused-bodies.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { notA } from "../../support/not-a.ts";
 import { World } from "../../support/world.ts";
+import { notA } from "../../support/wrong-type-text.ts";
 import { refusedBodies } from "./refused-bodies.ts";
 
 const digits = (count: number) => "1234567890".repeat(7).slice(0, count);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { notA } from "../../support/not-a.ts";
 import { World } from "../../support/world.ts";
+import { notA } from "../../support/wrong-type-text.ts";
 import { refusedBodies } from "./refused-bodies.ts";
 
 const IP_RULE = "ip: must be one IPv4 or IPv6 address, without port, brackets or blanks";

@@ -4,7 +4,7 @@ import { decide } from "../../../src/core/signed/decide.ts";
 import { NonceMemory } from "../../../src/core/signed/nonce-memory.ts";
 import { ExceededLimits } from "../../../src/core/signed/rate-limit.ts";
 import { notifyQueue } from "../../../src/events/notify-queue.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { contextAt } from "../../support/service-context.ts";

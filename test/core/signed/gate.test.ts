@@ -4,7 +4,7 @@ import type { AppRecord } from "../../../src/core/credentials/find-app.ts";
 import { importKeyring, seal } from "../../../src/core/credentials/sealed-secret.ts";
 import { systemRuntime } from "../../../src/core/runtime.ts";
 import { nonceKey } from "../../../src/core/signed/kv-nonces.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { eventsOn } from "../../support/new-webhook.ts";

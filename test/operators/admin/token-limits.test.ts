@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { CountedLimit } from "../../support/counted.ts";
+import { CountedLimit } from "../../support/counted-limit.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FAULTS, Faults, faultyD1, faultyLimit } from "../../support/faulty-bindings.ts";
 import type { ReplacedBindings } from "../../support/isolate.ts";

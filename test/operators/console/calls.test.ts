@@ -4,7 +4,7 @@ import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { CONSOLE_CALLS } from "../../../src/operators/console/calls.ts";
 import type { Declaration } from "../../../src/operators/http/call.ts";
 import { pathOf as adminPathOf, prepared, type Sample } from "../../support/admin-calls.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { ConsolePage } from "../../support/console-page.ts";
 import { ConsoleVisitor, ownSession } from "../../support/console-visitor.ts";
 import { databaseOf } from "../../support/homes.ts";

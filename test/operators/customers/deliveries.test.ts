@@ -13,7 +13,7 @@ import {
 } from "../../support/customers.ts";
 import { DeliveringWorker, deliveriesOf, setDeliveries } from "../../support/deliveries.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
-import { settleHome } from "../../support/settle.ts";
+import { settleHome } from "../../support/settle-home.ts";
 import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { addWebhook, eventStore, keepingQueue } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";

@@ -15,7 +15,7 @@ import {
 } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
-import { settleForFree, settleHome, settleOnce } from "../../support/settle.ts";
+import { settleForFree, settleHome, settleOnce } from "../../support/settle-home.ts";
 import { forgetKept } from "../../support/site-end.ts";
 import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { NOW, World } from "../../support/world.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
-import { settleForFree, settleHome, settleOnce } from "../../support/settle.ts";
+import { settleForFree, settleHome, settleOnce } from "../../support/settle-home.ts";
 import { forgetKept } from "../../support/site-end.ts";
 import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { eventStore } from "../../support/webhook-store.ts";

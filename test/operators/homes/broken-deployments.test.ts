@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../../src/core/config.ts";
 import { createWorker } from "../../../src/worker.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { downDb } from "../../support/down-db.ts";
 import { replacing } from "../../support/replacing.ts";

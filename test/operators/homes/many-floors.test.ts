@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { call } from "../../support/admin-calls.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { version } from "../../../package.json";
 import { BINDING_RULE } from "../../../src/core/homes.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { Faults } from "../../support/faulty-bindings.ts";
 import { Isolate, type ReplacedBindings } from "../../support/isolate.ts";
 import { withoutWaiting } from "../../support/patient-fetch.ts";

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { TRY_LIMIT_MS } from "../../../src/core/store/run-batch.ts";
 import type { Refusal } from "../../../src/operators/services/journal.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { downDb } from "../../support/down-db.ts";
 import { JournalConsumer, journalOf } from "../../support/journal.ts";
 import { newSite, type Site } from "../../support/new-site.ts";

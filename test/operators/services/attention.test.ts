@@ -4,7 +4,7 @@ import { issueApp } from "../../../src/operators/services/apps.ts";
 import { LIMIT_MS, readAttention } from "../../../src/operators/services/attention.ts";
 import { readHealth } from "../../../src/operators/services/health.ts";
 import { findSite, type Site } from "../../../src/operators/services/sites.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";

@@ -4,7 +4,7 @@ import { isRefusedFor } from "../../../src/core/errors.ts";
 import { customerHasher, hashCheck } from "../../../src/operators/services/customer-hash.ts";
 import { resealSecrets } from "../../../src/operators/services/reseal-secrets.ts";
 import { selectHashKeys, updateHashKey } from "../../../src/operators/store/directory/customer-hash-keys.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { forgetHashKeys } from "../../support/customers.ts";
 import { downDb } from "../../support/down-db.ts";
 import { replacing } from "../../support/replacing.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type DivergentApp, listDivergentApps } from "../../../src/operators/services/divergent-apps.ts";
 import { reconcileHome } from "../../../src/operators/services/homes.ts";
 import { createSite } from "../../../src/operators/services/sites.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { countingDb } from "../../support/counting-db.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";

@@ -7,7 +7,7 @@ import { listDivergentApps } from "../../../src/operators/services/divergent-app
 import { listHomes, reconcileHome, reconcileSchema } from "../../../src/operators/services/homes.ts";
 import { changeSite, createSite, findSite } from "../../../src/operators/services/sites.ts";
 import { updateSiteCopy } from "../../../src/operators/store/directory/sites.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";

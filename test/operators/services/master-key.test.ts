@@ -4,7 +4,7 @@ import { customerHasher } from "../../../src/operators/services/customer-hash.ts
 import { readHealth, readParts } from "../../../src/operators/services/health.ts";
 import { keepCanary } from "../../../src/operators/services/master-key.ts";
 import { resealSecrets } from "../../../src/operators/services/reseal-secrets.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { forgetHashKeys } from "../../support/customers.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { deleteApp, issueApp, releaseApp } from "../../../src/operators/services/apps.ts";
 import { createSite, findSite, type Site } from "../../../src/operators/services/sites.ts";
 import { auditOf } from "../../support/audit-of.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { downDb } from "../../support/down-db.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { databaseOf } from "../../support/homes.ts";

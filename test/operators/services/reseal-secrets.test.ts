@@ -6,7 +6,7 @@ import { WHOLE_LIMIT_MS } from "../../../src/core/store/run-batch.ts";
 import { rotateSecret } from "../../../src/operators/services/app-secrets.ts";
 import { revokeApp } from "../../../src/operators/services/apps.ts";
 import { OWNERS_PER_CALL, resealSecrets } from "../../../src/operators/services/reseal-secrets.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { forgetHashKeys } from "../../support/customers.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { lateDb } from "../../support/late-db.ts";

@@ -10,7 +10,7 @@ import {
   newSiteSchema,
   siteChangeSchema,
 } from "../../../src/operators/services/sites.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { downDb } from "../../support/down-db.ts";
 import { FAULTS, Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { databaseOf } from "../../support/homes.ts";

@@ -6,12 +6,12 @@ import { addWebhook } from "../../../src/operators/services/webhooks.ts";
 import { selectSite } from "../../../src/operators/store/directory/sites.ts";
 import { STATEMENTS_OF_REMOVAL_BATCH } from "../../../src/operators/store/home/old-sessions.ts";
 import { countEvents, selectUncounted } from "../../../src/operators/store/usage/count-events.ts";
-import { closedHomeVars } from "../../support/closing.ts";
+import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { HOMES, seedCustomer } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
-import { freePlan } from "../../support/settle.ts";
+import { freePlan } from "../../support/settle-home.ts";
 import {
   DAY,
   deleteSite,

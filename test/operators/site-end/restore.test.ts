@@ -13,7 +13,7 @@ import {
 } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
-import { settleHome, settleOnce } from "../../support/settle.ts";
+import { settleHome, settleOnce } from "../../support/settle-home.ts";
 import {
   DAY,
   deleteSite,

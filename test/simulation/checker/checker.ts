@@ -2,7 +2,7 @@ import { SignedCalls } from "../callers/rules/signed-calls.ts";
 import { Deliveries } from "../deliveries/rules/deliveries.ts";
 import { GivenEvents } from "../deliveries/rules/given-events.ts";
 import { Sweeps } from "../deliveries/rules/sweeps.ts";
-import { endedAgain, foundAgain } from "../erasure/rules/erased.ts";
+import { endedAgain, foundAgain } from "../erasure/rules/erased-texts.ts";
 import { noteTaken } from "../erasure/rules/erasures.ts";
 import { Pruning } from "../erasure/rules/pruning.ts";
 import { Removals } from "../erasure/rules/removals.ts";

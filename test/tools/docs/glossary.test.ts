@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RULES } from "../../../src/core/rules.ts";
-import { meaningOf, VIOLATION_EXAMPLES } from "../../../src/tools/docs/details.ts";
+import { meaningOf, VIOLATION_EXAMPLES } from "../../../src/tools/docs/error-details.ts";
 import { textsOf } from "../../../src/tools/docs/texts.ts";
 import { CHINESE } from "./site.ts";
 

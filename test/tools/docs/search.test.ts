@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { describeViolations } from "../../../src/core/describe-violations.ts";
 import { WIRE_ERRORS } from "../../../src/core/errors.ts";
 import { searchIndex, wordsOf } from "../../../src/tools/docs/browser/search-index.ts";
-import { VIOLATION_EXAMPLES } from "../../../src/tools/docs/details.ts";
+import { VIOLATION_EXAMPLES } from "../../../src/tools/docs/error-details.ts";
 import { site } from "./site.ts";
 
 const INDEX = { en: searchIndex(site("en").records), zh: searchIndex(site("zh").records) };

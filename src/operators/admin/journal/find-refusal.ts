@@ -1,7 +1,7 @@
 import { findRefusal } from "../../services/find-call.ts";
 import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, siteId } from "../words.ts";
-import { findOrTell, refusalOfSiteSchema } from "./around.ts";
+import { findOrTell, refusalOfSiteSchema } from "./calls-around.ts";
 import { onTheWire, refusal } from "./refusal.ts";
 
 export default adminCall(

@@ -3,7 +3,7 @@ import { show } from "../../http/show.ts";
 import { findCall } from "../../services/find-call.ts";
 import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, time } from "../words.ts";
-import { findOrTell } from "./around.ts";
+import { findOrTell } from "./calls-around.ts";
 import { caller, onTheWire, operation, refusal, refusalSchema } from "./refusal.ts";
 
 const refusedSchema = z.extend(refusalSchema, { chat_id: z.optional(z.int()) });

@@ -11,8 +11,8 @@ import {
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
-import { isDraft } from "../forms/once.ts";
 import { readForm } from "../forms/read-form.ts";
+import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Action } from "../parts/form.tsx";
 import { Ago, Badge } from "../parts/parts.tsx";

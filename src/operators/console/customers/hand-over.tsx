@@ -4,8 +4,8 @@ import { type ExportedCustomer, exportCustomer, SESSIONS_PER_PAGE } from "../../
 import { type FoundCustomer, findCustomer, MOST_CHAT_IDS } from "../../services/find-customer.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { isDraft } from "../forms/once.ts";
 import { readForm } from "../forms/read-form.ts";
+import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Action } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";

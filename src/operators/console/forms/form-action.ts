@@ -3,7 +3,7 @@ import { type FieldIssue, fieldIssues } from "../../../core/fields.ts";
 import type { PageContext } from "../env.ts";
 import type { View } from "../view.ts";
 import { doneLocation, errorTexts, type FilledForm } from "./messages.ts";
-import { isDraft, once, type ShownOnce } from "./once.ts";
+import { isDraft, once, type ShownOnce } from "./submit-once.ts";
 
 type FormValues = Record<string, string>;
 

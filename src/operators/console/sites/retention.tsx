@@ -2,8 +2,8 @@ import { changeSite, type Retention, readRetention, retentionDays, type Site } f
 import type { PageContext } from "../env.ts";
 import { type EnteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm, isRefused } from "../forms/messages.ts";
-import { isDraft } from "../forms/once.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { Field, FormErrors } from "../parts/form.tsx";

@@ -1,8 +1,8 @@
 import { finishSite, type Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { doneLocation } from "../forms/messages.ts";
-import { isDraft } from "../forms/once.ts";
 import { readForm } from "../forms/read-form.ts";
+import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Form } from "../parts/form.tsx";
 import { Time } from "../parts/parts.tsx";

@@ -10,7 +10,7 @@ import { durationText, nextText } from "./delivery-words.ts";
 import { cureOf, resultWords } from "./failure-words.ts";
 import { QuoteAndCure } from "./quote-and-cure.tsx";
 import { deliveryId, sentAgainSeq, withoutResult } from "./redelivered.ts";
-import { UpLink } from "./up-to.tsx";
+import { UpLink } from "./up-link.tsx";
 import { hostOf, webhookOf } from "./webhook-of.tsx";
 
 /** One event and its delivery to a webhook: the result, and the sent body. */

@@ -19,7 +19,7 @@ import {
 } from "./send-again.ts";
 import { askedTime, fieldsOf, SendAgainForm } from "./send-again-form.tsx";
 import { sentLocation } from "./sent-notice.tsx";
-import { UpLink } from "./up-to.tsx";
+import { UpLink } from "./up-link.tsx";
 import { hostOf, webhookOf } from "./webhook-of.tsx";
 
 /** The counted events to send again, with the form that sends them. */

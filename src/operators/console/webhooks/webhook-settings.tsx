@@ -7,7 +7,7 @@ import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { RotateCard } from "../secrets/rotate-card.tsx";
 import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
-import { UpLink } from "./up-to.tsx";
+import { UpLink } from "./up-link.tsx";
 import { sentWebhook, WebhookForm, WebhookFormErrors, webhookValues } from "./webhook-form.tsx";
 import { hostOf, webhookOf } from "./webhook-of.tsx";
 

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { PERSON_ROLES, type PersonRole, type Role } from "../../../../src/operators/access/role.ts";
 import { ADMIN_CALLS } from "../../../../src/operators/admin/calls.ts";
 import { CONSOLE_CALLS } from "../../../../src/operators/console/calls.ts";
-import { mayBy } from "../../../../src/operators/console/may.ts";
+import { mayBy } from "../../../../src/operators/console/may-by-role.ts";
 import { ownerActs } from "../../../../src/operators/console/parts/role-texts.ts";
 import type { Declaration } from "../../../../src/operators/http/call.ts";
 import type { AuditAction } from "../../../../src/operators/services/audit.ts";

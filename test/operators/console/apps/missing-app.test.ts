@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { auditOf } from "../../../support/audit-of.ts";
-import { closedHomeVars } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closed-home-vars.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { World } from "../../../support/world.ts";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { closedHomeVars } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closed-home-vars.ts";
 import { start } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { replacing } from "../../../support/replacing.ts";

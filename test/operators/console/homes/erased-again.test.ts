@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { closedHomeVars } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closed-home-vars.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { replacing } from "../../../support/replacing.ts";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { closedHomeVars } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closed-home-vars.ts";
 import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { newToken } from "../../../support/new-token.ts";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { closedHomeVars } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closed-home-vars.ts";
 import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { plain } from "../../../support/console-page.ts";
 import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
-import { CountedLimit } from "../../../support/counted.ts";
+import { CountedLimit } from "../../../support/counted-limit.ts";
 import { tablesOf } from "../../../support/read-store.ts";
 import { replacing } from "../../../support/replacing.ts";
 import { seedAgents } from "../../../support/seed-agents.ts";

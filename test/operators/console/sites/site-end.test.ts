@@ -5,7 +5,7 @@ import type { View } from "../../../../src/operators/console/view.ts";
 import { SITE_TABLES } from "../../../../src/operators/store/site-tables.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
 import { call } from "../../../support/admin-calls.ts";
-import { closedHomeVars } from "../../../support/closing.ts";
+import { closedHomeVars } from "../../../support/closed-home-vars.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { endSite, patchSite, pruneAll, sitePath } from "../../../support/site-end.ts";

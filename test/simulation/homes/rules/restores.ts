@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { hasEnded, type Model } from "../../checker/model.ts";
 import { isReconciling, misses, wrongRow } from "../../checker/row-changes.ts";
 import { nextSeq } from "../../deliveries/rules/expected-event.ts";
-import { backAgain } from "../../erasure/rules/erased.ts";
+import { backAgain } from "../../erasure/rules/erased-texts.ts";
 import { NONCE_SECONDS } from "../../erasure/rules/periods.ts";
 import { isOfEnd, wrongEndAgain } from "../../erasure/rules/site-ends.ts";
 import type { OperationOf, WrittenInHome } from "../../operators/rules/intents.ts";

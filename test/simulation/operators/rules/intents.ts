@@ -13,7 +13,7 @@ interface Subject {
 /** The purpose of a call of the admin API, read from its path and body: docs/operating.md, "Admin API". */
 export type Intent =
   | { kind: "createSite"; name: string; home: string; firstChatId: number }
-  /** A PATCH. `asked` has the values in its body, by columns. */
+  /** A PATCH. `wantedColumns` has the values in its body, by columns. */
   | ({ kind: "change"; wantedColumns: Row } & Subject)
   | ({ kind: "add"; appid?: string | undefined; secret?: string | undefined } & Omit<Subject, "id">)
   | ({ kind: "rotate"; overlap: number; expected: string | undefined; ends: string | undefined } & Subject)

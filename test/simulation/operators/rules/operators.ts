@@ -5,9 +5,9 @@ import { isErasing, noteErasing, wrongErasing } from "../../erasure/rules/erasur
 import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { wrongAudit } from "./audit.ts";
-import { undoneBy } from "./done.ts";
 import { type Intent, intentOf, type Operation } from "./intents.ts";
 import { NoUndo } from "./no-undo.ts";
+import { undoneBy } from "./undone-changes.ts";
 import { leftUndone } from "./whole-changes.ts";
 import { wrongWrite } from "./writes.ts";
 

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { call } from "./admin-calls.ts";
-import { closedHomeVars } from "./closing.ts";
+import { closedHomeVars } from "./closed-home-vars.ts";
 import { countingDb } from "./counting-db.ts";
 import type { ReplacedBindings } from "./isolate.ts";
 import type { World } from "./world.ts";
