@@ -31,7 +31,7 @@ const SOURCES = Object.values(
 
 /** Matches `reason: "x"`, `refused("code", "x"`, `replayed("x"`, `unreadable("x"`, and the reasons of limits and of unverified apps. */
 const REASON =
-  /reason: "([a-z0-9_]+)"|refused\(\s*"[a-z_]+",\s*"([a-z0-9_]+)"|(?:replayed|unreadable)\("([a-z0-9_]+)"|"([a-z]+_limit|app_revoked|app_unknown|credentials_stale)"/g;
+  /reason: "([a-z0-9_]+)"|refused\(\s*"[a-z_]+",\s*"([a-z0-9_]+)"|(?:replayRefusal|unreadableBody)\("([a-z0-9_]+)"|"([a-z]+_limit|app_revoked|app_unknown|credentials_stale)"/g;
 
 const given = new Set(
   SOURCES.flatMap((source) => [...source.matchAll(REASON)].map(([, ...found]) => found.find(Boolean) ?? "")),
