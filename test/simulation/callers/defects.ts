@@ -13,7 +13,7 @@ const SIGNED: Defect[] = [
     "The Worker's second try writes again, and brings back rows that were erased meanwhile.",
     CLAIM,
     "sql`${isMine(v)} AND ${nonces.attempt} = ${v.attempt}`",
-    "sql`${mine(v)}`",
+    "sql`${isMine(v)}`",
   ),
   oneEditDefect(
     "closed-site-burns-the-ranstr-here",
@@ -69,7 +69,7 @@ const SIGNED: Defect[] = [
     "A call whose batch got no answer is answered as refused.",
     "src/core/store/run-batch.ts",
     'new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });',
-    'new ServiceError("invalid_parameters", { reason: "d1_unavailable", cause, tell: true, detail: "x" });',
+    'new ServiceError("invalid_parameters", { reason: "d1_unavailable", cause, tellViolations: true, detail: "x" });',
   ),
   oneEditDefect(
     "ranstr-put-is-forgotten",

@@ -68,12 +68,12 @@ export const HOME_DEFECTS: Defect[] = [
       {
         file: "src/operators/store/copy-sites.ts",
         find: "name: newerValue(homeSites.revision, homeSites.name),",
-        replace: 'name: excluded("name"),',
+        replace: 'name: excludedColumn("name"),',
       },
       {
         file: "src/operators/store/copy-sites.ts",
         find: "status: newerValue(homeSites.revision, homeSites.status),",
-        replace: 'status: excluded("status"),',
+        replace: 'status: excludedColumn("status"),',
       },
     ],
   },
