@@ -4,7 +4,7 @@ import type { Finding } from "./words.ts";
 export interface ReadSignature {
   /** What is wrong with the form. Empty when the server accepts it. */
   mistakes: SignatureMistake[];
-  /** The faults in words, in the same order. */
+  /** The mistakes in words, in the same order. */
   findings: Finding[];
   /** The 32 bytes that the sender meant; undefined when they cannot be read. */
   bytes?: Bytes;
@@ -127,7 +127,7 @@ export type SignatureMistake = string;
 
 export const SIGNATURE_TEXTS: readonly string[] = [...ROWS.map(({ words }) => words), ...Object.values(DIGIT_WORDS)];
 
-/** Reads a signature as its sender may have meant it. Blanks around it are no fault, because HTTP removes them from headers. */
+/** Reads a signature as its sender may have meant it. Blanks around it are no mistake, because HTTP removes them from headers. */
 export function readSignature(pasted: string): ReadSignature {
   const findings: Finding[] = [];
   let text = asHeader(pasted).slice(0, LONGEST);

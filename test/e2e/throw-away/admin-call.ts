@@ -18,7 +18,7 @@ export const disableAgent = (ctx: ServiceContext, which: { site: Site; id: numbe
     text: `import { pathId } from "../../http/path-id.ts";
 import { disableAgent } from "../../services/agents.ts";
 import { agentUnknown } from "../../services/refusals.ts";
-import { adminCall } from "../call.ts";
+import { adminCall } from "../admin-call.ts";
 import type { CallDocumentation } from "../words.ts";
 import { agent, agentSchema } from "./agent.ts";
 

@@ -33,7 +33,7 @@ export const EVENT: Step[] = [
   {
     file: "src/client/event.ts",
     red: "types",
-    find: /\n\/\*\* An operator tried the webhook\. \*\//,
+    find: /\n\/\*\*[^\n]*\*\/\nexport type Ping /,
     replace: `
 /** An operator revoked an app. */
 export type AppRevoked = EventOf<"app.revoked", { appid: string }>;

@@ -9,7 +9,7 @@ export const PAGE: Step[] = [
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { More } from "../parts/table.tsx";
+import { MoreLink } from "../parts/table.tsx";
 import { AgentTable } from "./agent-table.tsx";
 
 export async function throwAwayPage(c: PageContext, site: Site): Promise<Response> {
@@ -20,7 +20,7 @@ export async function throwAwayPage(c: PageContext, site: Site): Promise<Respons
   const body = (
     <>
       <AgentTable view={view} siteId={site.id} agents={agents.items} empty={view.t("All agents are enabled.")} />
-      <More view={view} path={path} query={{}} cursor={agents.nextCursor} />
+      <MoreLink view={view} path={path} query={{}} cursor={agents.nextCursor} />
     </>
   );
   return showPage(c, { title: view.t("Agents out of work"), site: { ...site, tab: "agents" }, back: path, body });
@@ -32,13 +32,13 @@ export async function throwAwayPage(c: PageContext, site: Site): Promise<Respons
     red: "test/operators/console/agents/throw-away-page",
     find: /(import \{ postAgents \}.*\n)(.*AGENTS_CALLS.*? = \[\n)/s,
     replace: `$1import { throwAwayPage } from "./throw-away-page.tsx";
-$2  call({ ...SEE, method: "get", path: "/sites/:site_id/throw-away", audit: [] }, throwAwayPage),
+$2  call({ ...VIEWER_OF_SITE, method: "get", path: "/sites/:site_id/throw-away", audit: [] }, throwAwayPage),
 `,
   },
   {
     file: "src/operators/console/agents/agents-page.tsx",
     red: "test/operators/console/agents/throw-away-page",
-    find: /\n {6}<More .*/,
+    find: /\n {6}<MoreLink .*/,
     replace: `$&
       <p>
         <a href={\`/console/sites/\${site.id}/throw-away\`}>{t("Agents out of work")}</a>

@@ -102,8 +102,8 @@ describe("a text that is no JSON", () => {
     ["{} {}", "concatenated", 3],
     ["{};", "text_after", 2],
     ["[".repeat(33), "too_deep", 32],
-  ])("the JSON reader names the first fault of a text that is not JSON: %s", (text, fault, at) => {
-    expect(readTree(text)).toEqual({ ok: false, fault, at });
+  ])("the JSON reader names the first fault of a text that is not JSON: %s", (text, mistake, at) => {
+    expect(readTree(text)).toEqual({ ok: false, mistake, at });
   });
 
   it.each(['{"a":[1,-2.5e+3,true,false,null,"\\u0041\\n"],"":{}}', " [ ] ", '"\u2028"', "0"])(

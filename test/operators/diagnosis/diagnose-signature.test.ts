@@ -502,10 +502,10 @@ describe("a signature in another form", () => {
     [["twice"], (hex) => `${hex}, ${hex}`],
     [["invisible"], (hex) => `${hex}\u200b`],
     [["percent_encoded", "base64"], (hex) => encodeURIComponent(Uint8Array.fromHex(hex).toBase64())],
-  ])("a signature in another form is refused and its form is named: %j", async (faults, write) => {
+  ])("a signature in another form is refused and its form is named: %j", async (mistakes, write) => {
     const diagnosis = await diagnose(BODY, write(await hmac(SECRET, BODY)));
-    expect(diagnosis).toMatchObject({ valid: false, signature: { faults }, match: { body: { text: BODY } } });
-    expect(names(diagnosis)).toEqual(faults);
+    expect(diagnosis).toMatchObject({ valid: false, signature: { mistakes }, match: { body: { text: BODY } } });
+    expect(names(diagnosis)).toEqual(mistakes);
   });
 
   it.each([
@@ -517,10 +517,10 @@ describe("a signature in another form", () => {
     ["a".repeat(10), ["length"]],
     ["abc.def.ghi", ["jwt"]],
     ["not a signature", ["unreadable"]],
-  ])("an unreadable signature is reported as such: %j", async (pasted, faults) => {
+  ])("an unreadable signature is reported as such: %j", async (pasted, mistakes) => {
     const diagnosis = await diagnose(BODY, pasted);
-    expect(diagnosis).toMatchObject({ exact: false, valid: false, match: undefined, signature: { faults } });
-    expect(names(diagnosis)).toEqual(faults);
+    expect(diagnosis).toMatchObject({ exact: false, valid: false, match: undefined, signature: { mistakes } });
+    expect(names(diagnosis)).toEqual(mistakes);
   });
 
   it("a signature in base64 is recognised even when it begins like a number", async () => {
