@@ -121,7 +121,7 @@ const ATTACKS: Defect[] = [
     "An address over its limit is refused before its signature is verified.",
     VERIFY,
     "  const since = runtime.elapsed();\n",
-    '  const since = runtime.elapsed();\n  if (limits.isExceeded(failureKey("signed", client))) return tooManyFailures();\n',
+    '  const since = runtime.elapsed();\n  if (limits.isExceeded(failureKey("signed", client))) return refused("too_many_requests", "client_limit");\n',
   ),
   oneEditDefect(
     "confirm-skipped",
