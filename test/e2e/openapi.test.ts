@@ -266,13 +266,13 @@ describe("the admin API answers as documented", () => {
   });
 
   test("the calls about tokens, and each call that a token may not make, are answered as documented", async () => {
-    const madeSite = await exchange(
+    const madeToken = await exchange(
       "POST",
       "/admin/tokens",
       admin({ name: "Viewer", role: "viewer", site_id: site.siteId }),
     );
-    expect(madeSite.status).toBe(201);
-    const { id, token } = JSON.parse(madeSite.text) as { id: string; token: string };
+    expect(madeToken.status).toBe(201);
+    const { id, token } = JSON.parse(madeToken.text) as { id: string; token: string };
     const days = admin({ name: "Owner", role: "owner", expires_in_days: 1 });
     expect(await call("POST", "/admin/tokens", days)).toBe(201);
     for (const bad of ["{", { name: "x", role: "owner", site_id: site.siteId }, { name: "x", role: "root" }]) {

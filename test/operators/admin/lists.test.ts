@@ -21,10 +21,12 @@ const CALLS = (
   )
 ).filter((module) => module.default !== undefined);
 
-/** The sentences in a value of any depth. Short texts may be ids or patterns. */
+/** The lines of the tests of operators that begin a test or a group of tests, with their titles. */
 const TITLES = readdirSync(TESTS, { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts"))
   .flatMap((file) => readFileSync(join(TESTS, file), "utf8").match(/^ *(?:describe|it)\b.*/gm) ?? []);
+
+/** The sentences in a value of any depth. Short texts may be ids or patterns. */
 function sentencesIn(value: unknown): string[] {
   if (typeof value === "string") return value.length > 30 && /\w \w/.test(value) ? [value] : [];
   // A schema belongs to the call, not to its documentation.

@@ -135,7 +135,7 @@ export const placesOfTimes = (v: Placeholders<{ siteId: number; times: string }>
 
 const selectPlaces: Statement<{ siteId: number; times: string }> = statement(placesOfTimes);
 
-/** An event about a {@link Happening}. */
+/** An event about a {@link SecondOfSession}. */
 interface HappeningEvent extends SecondOfSession {
   seq: number;
 }

@@ -10,7 +10,7 @@ import { MOST_ATTEMPTS, nextBounds } from "./schedule.ts";
 /**
  * Which results an ended attempt may record: docs/receiving.md and docs/architecture.md, "Events".
  *
- * @param own the attempt that holds the delivery's lease; undefined when another call holds it, or nobody
+ * @param attempt the attempt that holds the delivery's lease; undefined when another call holds it, or nobody
  * @param attempts all attempts of the call at this delivery
  * @param hasData whether the event has its data; without it, the receiver's words must not be stored
  */
