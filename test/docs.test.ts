@@ -237,10 +237,12 @@ describe("the page on integrating", () => {
   });
 
   it("integrating.md and receiving.md have the markers of their generated parts", () => {
-    for (const name of ["callers", "fields create_gd", "fields add_kf", "refusals", "details"]) {
+    for (const name of ["calls", "callers", "fields create_gd", "fields add_kf", "refusals", "details"]) {
       expect(madeOf(INTEGRATING, name)).toBeTypeOf("string");
     }
-    expect(madeOf(textOf("docs/receiving.md"), "receivers")).toBeTypeOf("string");
+    for (const name of ["events", "receivers"]) {
+      expect(madeOf(textOf("docs/receiving.md"), name)).toBeTypeOf("string");
+    }
   });
 
   it.for([["create_gd"], ["add_kf"]])(

@@ -176,9 +176,9 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
     const answer = await call(world, "GET", `${sessionsPath(world)}/${chatId}`);
     expect(answer.headers.get("cache-control")).toBe("no-store");
     expect(Object.keys(answer.body as object)).toEqual(Object.keys(SESSION_PROPERTIES));
-    expect(gist(answer)).toMatchObject({
+    expect(gist(answer)).toEqual({
       status: 200,
-      body: {
+      body: expect.objectContaining({
         chat_id: chatId,
         kind: "ticket",
         status: "waiting",
@@ -194,7 +194,7 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
           { agent_id: 3, added_by: 1 },
         ],
         messages: [{ sender: "visitor", sender_uid: null, content }],
-      },
+      }),
     });
   });
 
