@@ -1,6 +1,5 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { OWN_EVENT_TYPES } from "../../../src/core/store/event-schema.ts";
 import type { OperationModel } from "./shared/model.ts";
 
 const FILES = readdirSync(import.meta.dirname).filter((file) => file.endsWith(".ts") && file !== "index.ts");
@@ -18,6 +17,3 @@ export const modelAt = (path: string): OperationModel | undefined =>
   MODELS.find(({ wireName }) => path === `/openapi/chat/${wireName}`);
 
 export const CALLS_EVENT_TYPES: readonly string[] = MODELS.map(({ event }) => event.type);
-
-/** The types of events that webhooks can ask for. */
-export const EVENT_TYPES: readonly string[] = [...CALLS_EVENT_TYPES, ...OWN_EVENT_TYPES];

@@ -1,7 +1,11 @@
-import { EVENT_TYPES as EVENTS } from "../../operations/index.ts";
+import { OWN_EVENT_TYPES } from "../../../../src/core/store/event-schema.ts";
+import { CALLS_EVENT_TYPES } from "../../operations/index.ts";
 import type { Operator } from "../../operators/acts/operator.ts";
 import { endOverlapAt, rotateAt } from "../../operators/acts/rotations.ts";
 import type { KnownSite, KnownWebhook } from "../../world/company.ts";
+
+/** The types of events that webhooks can ask for. */
+const EVENTS: readonly string[] = [...CALLS_EVENT_TYPES, ...OWN_EVENT_TYPES];
 
 /** The most calls until all requested events are sent again. */
 const MOST_STEPS = 20;
