@@ -48,7 +48,7 @@ describe("a service whose database loses an answer", () => {
     expect((await eventStore(world)).webhooks).toHaveLength(10);
   });
 
-  it("a change and a deletion of a webhook each leave one audit row when the database loses the answer", async () => {
+  it("a change and a deletion of a webhook leave each audit row once when the database loses the answer", async () => {
     const { ctx, world, site } = await start();
     const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
     const change = { events: ["session.created"], status: "disabled" as const };
