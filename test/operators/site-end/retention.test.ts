@@ -81,7 +81,7 @@ describe("a site that keeps sessions for 30 days", () => {
     expect(await idsOf(world)).toEqual([]);
   });
 
-  it("retention deletes sessions with very many participants in smaller batches", async () => {
+  it("retention deletes sessions that have more participants than one batch takes", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "crowd", 30);
     await databaseOf(home)
