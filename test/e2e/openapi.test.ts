@@ -443,7 +443,11 @@ const ours = () => ({ site_id: site.siteId, chat_id: 1, appid: site.appid, name:
 const filled = (template: string, values: Record<string, unknown>) => {
   const documented: { name: string; example: unknown }[] = openApi.paths[template]?.parameters ?? [];
   const examples = Object.fromEntries(documented.map(({ name, example }) => [name, example]));
-  return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? examples[name]));
+  return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name] ?? examples[name];
+    if (value === undefined) throw new Error(`there is no example of ${name} in ${template}`);
+    return String(value);
+  });
 };
 
 /** All calls of the admin API, with a body made of their documented examples. */

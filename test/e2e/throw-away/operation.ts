@@ -57,7 +57,7 @@ export const OPERATION: Step[] = [
     "A session was thrown away": "会话已丢弃",
     "Names the session.": "指出是哪个会话。",
     "Its status from now on.": "此后的状态。",
-    "The session was thrown away before.": "会话此前已丢弃。",
+    "The session is thrown away already.": "会话此前已丢弃。",
     "Nothing to repeat.": "不必再发。",
   }),
   texts("src/assets/console/zh.json", "test/operators/console/language", {
@@ -89,7 +89,7 @@ export const OPERATION: Step[] = [
     file: OTHER,
     red: LISTED,
     find: /\n {4}not_a_ticket: NOT_OPENED_HERE,/,
-    replace: '$&\n    binned_before: { cause: "The session was thrown away before.", cure: "Nothing to repeat." },',
+    replace: '$&\n    binned_before: { cause: "The session is thrown away already.", cure: "Nothing to repeat." },',
   },
   {
     file: MODEL_OF_OTHER,

@@ -62,7 +62,7 @@ export function SessionFacts(props: { view: View; site: Site; stored: StoredSess
     ...titlesOf(view, stored, title),
     [t("Kind"), session.kind === "ticket" ? t("Ticket") : t("Chat")],
     ...SESSION_FIELDS.filter(([, name]) => !IN_WORDS.has(name)).map(
-      ([column, name]): Fact => [<code>{name}</code>, <bdi>{String(session[column] ?? "–")}</bdi>],
+      ([column, name]): Fact => [<code>{name}</code>, <bdi>{plainText(session[column])}</bdi>],
     ),
   ];
   return (
@@ -78,6 +78,9 @@ export function SessionFacts(props: { view: View; site: Site; stored: StoredSess
     </aside>
   );
 }
+
+const plainText = (value: unknown) =>
+  value === null ? "–" : showUnseen(typeof value === "string" ? value : JSON.stringify(value));
 
 /** The titles that the top of the page does not show. */
 function titlesOf({ t }: View, { session }: StoredSession, shown: string | undefined): Fact[] {

@@ -71,6 +71,6 @@ export const documentation: Documentation = {
   },
   refusals: {
     session_not_found: SESSION_NOT_FOUND,
-    binned_before: { cause: "The session was thrown away before.", cure: "Nothing to repeat." },
+    binned_before: { cause: "The session is thrown away already.", cure: "Nothing to repeat." },
   },
 };
