@@ -1,10 +1,11 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { addFields, createFields } from "../../../src/client/arguments.ts";
 import { OPERATION_NAMES, pathOf } from "../../../src/client/operations.ts";
 import { DOCUMENTED, OPERATIONS } from "../../../src/core/operations/index.ts";
 import type { Documentation, Operation } from "../../../src/core/operations/operation.ts";
+import { SESSION_STATUSES } from "../../../src/core/store/schema.ts";
 
 const FOLDER = join(import.meta.dirname, "../../../src/core/operations");
 
@@ -55,6 +56,12 @@ describe("an operation", () => {
       expect(names).toEqual([...new Set(names)]);
     },
   );
+
+  it.each(FILES)("each status that $file gives a session is one of SESSION_STATUSES", ({ file }) => {
+    const source = readFileSync(join(FOLDER, file), "utf8");
+    const given = [...source.matchAll(/\bstatus: sql`'(\w+)'`/g)].map(([, status]) => status);
+    expect(SESSION_STATUSES).toEqual(expect.arrayContaining(given));
+  });
 
   it.each(FILES)("test/core/operations/ has a test for the operation in $file", ({ file }) => {
     expect(readdirSync(import.meta.dirname)).toContain(file.replace(/ts$/, "test.ts"));

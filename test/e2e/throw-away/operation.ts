@@ -69,7 +69,7 @@ export const OPERATION: Step[] = [
   { file: "test/core/operations/throw-away-session.test.ts", red: LISTED, text: TEST },
   {
     file: "src/core/store/schema.ts",
-    red: "test/operators/console/language",
+    red: LISTED,
     find: /(SESSION_STATUSES = \[[^\]]*)\]/,
     replace: '$1, "binned"]',
   },

@@ -167,15 +167,14 @@ export class Caller {
     const chance = this.#chance;
     const { agentIds } = this.#app.site;
     const askedAgents = [...chance.some(agentIds, 0.3), chance.one(agentIds), ...(chance.happens(0.02) ? [777] : [])];
-    const { sbs, sbs_mc, ip, content, title, metadata } = createSession.ask(this.#asker()) as Record<string, string>;
+    const { sbs, sbs_mc, ip, content, kefu_id, fzr_uid, sender_type, ...optional } = createSession.ask(this.#asker());
     return {
       customer: { id: String(sbs), name: String(sbs_mc), ip: String(ip) },
       content: String(content),
       agentIds: askedAgents,
       responsibleAgentId: chance.one(askedAgents),
-      ...(title !== undefined && { title }),
+      ...optional,
       ...(chance.happens(0.5) && { sender: chance.one(["customer", "responsible_agent", "system"] as const) }),
-      ...(metadata !== undefined && { metadata: metadata as unknown as Record<string, string> }),
     };
   }
 
