@@ -28,7 +28,7 @@ const SHARED_HTTP = [
 /** The rules of the signed path that need nothing of the platform. */
 const PURE_STEPS = ["core/signed/read-fields.ts", "core/signed/check-freshness.ts", "core/signed/idempotency-key.ts"];
 
-/** The sign-in by Cloudflare Access. Only "operators/access" imports jose. The files that the settings need do not. */
+/** The sign-in by Cloudflare Access. Only "operators/access" imports jose; the settings need the other two files. */
 const ACCESS = ["operators/access", "operators/access/role.ts", "operators/access/person-role.ts"];
 
 /** No surface imports another, so that each could be deleted without touching the others. */
@@ -170,7 +170,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "assets/console/names.json",
     "hono",
   ],
-  // Only this file imports the details of old rows, which have no violations, so that they can be deleted later.
+  // Only this file imports the parts that read old rows without violations. When no such row is left, all of this is deleted.
   "operators/console/journal/refusal-texts.ts": [
     "core/describe-violations.ts",
     "operators/console",
@@ -212,7 +212,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "operators/access/person-role.ts": ["operators/access/role.ts"],
   "operators/access/settings.ts": ["operators/access/person-role.ts"],
 
-  // Never in the Worker.
+  // The parts of tools are never in the Worker.
   "tools/openapi": [
     "core/operations",
     "core/signed/check-freshness.ts",

@@ -120,7 +120,7 @@ describe("the client's types of events", () => {
   });
 
   // In openapi.json auto_title may be null. In an event it never is.
-  const NARROWER: Record<string, string> = { auto_title: "string" };
+  const NARROWER_TYPES: Record<string, string> = { auto_title: "string" };
 
   it.each(TYPES)(
     "the client's type of the event %s has exactly the fields of openapi.json, with their types",
@@ -128,7 +128,7 @@ describe("the client's types of events", () => {
       const { seq: _, ...documented } = fieldsOf(type);
       const own = ownFields(type);
       const lacking = Object.entries(documented).flatMap(([field, schema]) => {
-        const wanted = NARROWER[field] ?? typeOf(schema);
+        const wanted = NARROWER_TYPES[field] ?? typeOf(schema);
         // A set of words may grow, so the client may use the type string for it.
         const said = [wanted, wanted.replace(/"\w+"(?: \| "\w+")*/, "string")].includes(own[field] ?? "");
         return said ? [] : [`src/client/event.ts: ${type} lacks ${field}: ${wanted}`];

@@ -40,7 +40,8 @@ function outlineOf(page: string): string[] {
   return [...marks].map(([, heading, block, made]) => heading ?? block ?? made ?? "");
 }
 
-/** Words that no page may use, because another word has this meaning here, or because no native writer uses them. */
+/** Words that no page may use, because another word has this meaning here, or because no native writer uses them. A comment names
+ * the right words. */
 const BANNED = [
   "推送",
   "送来",

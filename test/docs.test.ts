@@ -197,7 +197,7 @@ describe("the page on architecture", () => {
     expect(named.sort()).toEqual([...parts].sort());
   });
 
-  it("lists for the core in an hour at most 20 files of core, of at most 2,500 lines, and counts both", () => {
+  it("the core in an hour has at most 20 files of core with at most 2,500 lines, and architecture.md counts both", () => {
     const [, section = ""] = textOf("docs/architecture.md").split(/^## The core in an hour$/m);
     const files = rowsOf(section.split("\n## ")[0] ?? "").flatMap(
       ([cell = ""]) => cell.match(/src\/core\/[\w/-]+\.ts/) ?? [],
@@ -449,12 +449,12 @@ describe("the pages on the deployment", () => {
   );
 
   it("operating.md describes each role in the same words as the console", () => {
-    const told = rowsOf(OPERATING.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")).filter(([role]) =>
+    const described = rowsOf(OPERATING.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")).filter(([role]) =>
       /^`\w+`$/.test(role ?? ""),
     );
     const view = { t: (english: string, ...values: unknown[]) => english.replace("{0}", String(values[0])) };
     const rows = ROLES.map((role) => [`\`${role}\``, roleMeans(view, role)]);
-    expect(told.filter(([role]) => rows.some(([ours]) => ours === role))).toEqual(rows);
+    expect(described.filter(([role]) => rows.some(([ours]) => ours === role))).toEqual(rows);
   });
 
   it("operating.md says of each action of the audit log what its row holds", () => {

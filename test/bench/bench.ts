@@ -70,8 +70,8 @@ try {
     for (const [name, result] of Object.entries(await PARTS[part](bundle)) as [NumberName, BenchResult][]) {
       results[name] = result;
       const goal = goalText(name);
-      const beside = goal === "" ? "" : `, goal ${goal}${isGoalMet(name, result) ? "" : ": missed"}`;
-      console.log(`  ${NUMBERS[name].what}: ${shownResult(name, result)}${beside}`);
+      const goalNote = goal === "" ? "" : `, goal ${goal}${isGoalMet(name, result) ? "" : ": missed"}`;
+      console.log(`  ${NUMBERS[name].what}: ${shownResult(name, result)}${goalNote}`);
     }
   }
 } finally {
@@ -84,8 +84,8 @@ if (flags.only === undefined) {
   const model = cpus()[0]?.model.replace(/ \d+-Core Processor.*/, "") ?? "an unknown processor";
   const measured = `${day}, ${cpus().length} cores of ${model}, load ${load.toFixed(1)} before the run`;
   const lines = (Object.keys(NUMBERS) as NumberName[]).map((name) => {
-    const told = Object.entries(results[name] ?? {}).map(([key, value]) => `"${key}": ${value}`);
-    return `    "${name}": { ${told.join(", ")} }`;
+    const values = Object.entries(results[name] ?? {}).map(([key, value]) => `"${key}": ${value}`);
+    return `    "${name}": { ${values.join(", ")} }`;
   });
   const text = `{\n  "measured": ${JSON.stringify(measured)},\n  "results": {\n${lines.join(",\n")}\n  }\n}\n`;
   writeFileSync(join(ROOT, "docs/numbers.json"), text);

@@ -1,7 +1,7 @@
 import type { ResultsOf } from "./bench-part.ts";
 import { load } from "./keep-alive-load.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
-import { besides, createRequest, ofSide, sideBySide } from "./side-by-side.ts";
+import { createRequest, ofSide, ratiosOf, sideBySide } from "./side-by-side.ts";
 import { SIDES, startSide } from "./sides.ts";
 import { benchModule } from "./start-worker.ts";
 
@@ -19,7 +19,7 @@ export async function measureCpu(bundle: ProductionBundle): Promise<ResultsOf<"c
   });
   return {
     "cpu.create": ofSide(starts, "cpu", "production"),
-    "cpu.floor": besides(starts, "cpu", "production", "floor"),
-    "cpu.careful": besides(starts, "cpu", "production", "careful"),
+    "cpu.floor": ratiosOf(starts, "cpu", "production", "floor"),
+    "cpu.careful": ratiosOf(starts, "cpu", "production", "careful"),
   };
 }

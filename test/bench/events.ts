@@ -1,7 +1,7 @@
 import type { ResultsOf } from "./bench-part.ts";
 import { startEventsReceiver } from "./events-receiver.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
-import { besides, sideBySide } from "./side-by-side.ts";
+import { ratiosOf, sideBySide } from "./side-by-side.ts";
 import { limited } from "./sides.ts";
 import { adminCall, issueApp, startWorker } from "./start-worker.ts";
 
@@ -12,14 +12,14 @@ const PLAN = { starts: 3, warming: 10, rounds: 12 };
  * - stored: a site with one webhook and a queue without a consumer, as if another isolate delivered.
  * - delivered: one isolate creates and delivers.
  */
-const SIDES = ["none", "stored", "delivered"] as const;
+const EVENT_SIDES = ["none", "stored", "delivered"] as const;
 
 /** workerd's CPU time for a create_gd of a site with one webhook, beside a site without events. */
 export async function measureEvents(bundle: ProductionBundle): Promise<ResultsOf<"events">> {
   const receiver = await startEventsReceiver();
   let events = 0;
   const starts = await sideBySide(
-    SIDES,
+    EVENT_SIDES,
     PLAN,
     async (side) => {
       const modules = [...limited(), { name: "worker.js", code: bundle.code }];
@@ -37,7 +37,7 @@ export async function measureEvents(bundle: ProductionBundle): Promise<ResultsOf
   );
   receiver.close();
   return {
-    "events.stored": besides(starts, "cpu", "stored", "none"),
-    "events.delivered": besides(starts, "cpu", "delivered", "none"),
+    "events.stored": ratiosOf(starts, "cpu", "stored", "none"),
+    "events.delivered": ratiosOf(starts, "cpu", "delivered", "none"),
   };
 }

@@ -25,11 +25,11 @@ export default {
     const body = await request.arrayBuffer();
     const fields = JSON.parse(decoder.decode(body));
     const nonce = `nonce:${fields.appid}:${fields.ranstr}`;
-    const look = env.NONCES.get(nonce);
+    const nonceLookUp = env.NONCES.get(nonce);
     const signature = Uint8Array.fromHex(request.headers.get("x-chat-signature") ?? "");
     const valid = await crypto.subtle.verify("HMAC", app.key, signature, body);
     const now = Math.floor(Date.now() / 1000);
-    if (!valid || Math.abs(now - fields.timestamp) > 300 || (await look) !== null) {
+    if (!valid || Math.abs(now - fields.timestamp) > 300 || (await nonceLookUp) !== null) {
       return Response.json({ code: -1, msg: "token验证失败!", data: "" }, { status: 401 });
     }
     const values: Record<string, string | number | null> = {

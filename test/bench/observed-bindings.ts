@@ -59,7 +59,7 @@ export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording
   }
 
   const real = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
-  const said = new WeakMap<D1PreparedStatement, Call["statements"][number]>();
+  const sqlOf = new WeakMap<D1PreparedStatement, Call["statements"][number]>();
   function database(binding: string, db: D1Database): D1Database {
     function statement(prepared: D1PreparedStatement, sql: string, values: unknown[] = []): D1PreparedStatement {
       const text = { sql, values: values as (string | number | null)[] };
@@ -77,7 +77,7 @@ export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording
         },
       } as unknown as D1PreparedStatement;
       real.set(wrapped, prepared);
-      said.set(wrapped, text);
+      sqlOf.set(wrapped, text);
       return wrapped;
     }
     return {
@@ -87,7 +87,7 @@ export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording
           binding,
           "batch",
           () => db.batch(statements.map((each) => real.get(each) ?? each)),
-          statements.map((each) => said.get(each)).filter((text) => text !== undefined),
+          statements.map((each) => sqlOf.get(each)).filter((text) => text !== undefined),
         ),
     } as unknown as D1Database;
   }

@@ -1,7 +1,7 @@
 import type { Call } from "./observed-bindings.ts";
 import type { Orders } from "./observed-worker.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
-import { carefulCode, tellCareful } from "./sides.ts";
+import { carefulCode, storeForCareful } from "./sides.ts";
 import { benchModule, issueApp, type RunningWorker, startWorker } from "./start-worker.ts";
 
 /** The Workers that production is compared with, by the names of their modules. */
@@ -13,7 +13,7 @@ interface ObservedWorker {
   /** Sends a signed create_gd. @throws when it is not accepted */
   create: (request: { body: string; signature: string }, orders?: Orders, key?: string) => Promise<void>;
   forget: () => Promise<void>;
-  /** The calls since then, when all of them have ended: those of requests and crons, and those of the queue's deliveries. */
+  /** Waits until all calls since `forget` have ended, and returns them: those of requests and crons, and those of the queue's deliveries. */
   calls: () => Promise<Record<"asked" | "delivering", Call[]>>;
   /** Runs the cron that prunes. */
   prune: (time: number) => Promise<void>;
@@ -40,7 +40,7 @@ export async function observedWorker(
   ];
   const running = await startWorker(bundle, modules, { bindings: { WEBHOOK_LOOPBACK: "allow" }, homes });
   for (let siteId = 1; siteId <= homes.length + 1; siteId++) await issueApp(running.url, siteId);
-  await tellCareful(running.credentials);
+  await storeForCareful(running.credentials);
   const get = (path: string, orders: Orders = {}) =>
     fetch(`${running.url}${path}`, { headers: { "x-bench": JSON.stringify(orders) } });
   return {

@@ -7,7 +7,7 @@ import type { ProductionBundle } from "./production-bundle.ts";
 import { adminCall } from "./start-worker.ts";
 
 const WEEK_MS = 7 * 86_400_000;
-/** The number of pruned rows: so many that the few rows in which pruning counts them hardly change the result. */
+/** The number of pruned rows. It is large, so that the few rows in which pruning counts them hardly change the result. */
 const PRUNED = 100;
 
 /** The rows that D1 reports for a create_gd of a new customer with two agents, for the delivery of its event, and for pruning. */

@@ -59,7 +59,7 @@ export const ofSide = <Side extends string>(starts: Starts<Side>, what: keyof Ti
   spread(starts.map((rounds) => median(rounds[side].map((round) => round[what]))));
 
 /** The times of a Worker, divided by those of another Worker in the same round. */
-export const besides = <Side extends string>(starts: Starts<Side>, what: keyof TimedRun, side: Side, to: Side) =>
+export const ratiosOf = <Side extends string>(starts: Starts<Side>, what: keyof TimedRun, side: Side, to: Side) =>
   spread(starts.map((rounds) => median(rounds[side].map((round, i) => round[what] / (rounds[to][i]?.[what] ?? 0)))));
 
 let customers = 0;

@@ -36,13 +36,13 @@ export async function startSide(
   if (side === "production") await issueApp(running.url);
   else {
     await insertApp(running.db);
-    await tellCareful(running.credentials);
+    await storeForCareful(running.credentials);
   }
   return running;
 }
 
 /** Stores the app in the form that the careful Worker reads. */
-export async function tellCareful(credentials: KVNamespace): Promise<void> {
+export async function storeForCareful(credentials: KVNamespace): Promise<void> {
   await credentials.put(`peer:${APP.appid}`, JSON.stringify({ secret: APP.secret, siteId: APP.siteId }));
 }
 

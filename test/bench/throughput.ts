@@ -1,6 +1,6 @@
 import type { ResultsOf } from "./bench-part.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
-import { besides, sideBySide } from "./side-by-side.ts";
+import { ratiosOf, sideBySide } from "./side-by-side.ts";
 import { startSide } from "./sides.ts";
 
 const PLAN = { starts: 6, warming: 16, rounds: 10 };
@@ -12,7 +12,7 @@ const PLAN = { starts: 6, warming: 16, rounds: 10 };
 export async function measureThroughput(bundle: ProductionBundle): Promise<ResultsOf<"throughput">> {
   const starts = await sideBySide(["production", "floor"], PLAN, (side) => startSide(bundle, side));
   return {
-    "throughput.floor": besides(starts, "ms", "floor", "production"),
-    "throughput.cpu": besides(starts, "cpu", "production", "floor"),
+    "throughput.floor": ratiosOf(starts, "ms", "floor", "production"),
+    "throughput.cpu": ratiosOf(starts, "cpu", "production", "floor"),
   };
 }

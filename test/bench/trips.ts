@@ -6,7 +6,7 @@ import type { ProductionBundle } from "./production-bundle.ts";
 
 /** Milliseconds of a round trip to D1. An answer that waits for three trips is later by three times this number. */
 const FAR_MS = 150;
-/** The fastest of so many answers counts, because a busy machine only makes answers slower. */
+/** The fastest of this many answers counts, because a busy machine only makes answers slower. */
 const TRIES = 3;
 const FAULTS = ["no-record", "failing"] as const;
 /** Fresh modules: for each try near and far, of two homes in three states of KV. */

@@ -81,11 +81,11 @@ describe.each([
         /^default-src 'none';.* connect-src 'none';.* form-action 'none';[^,]*$/,
       );
       const body = bodyOf({ kefu_id: "10411" });
-      const said = await check(page, language, { body, signature: sign(`${body}\n`) });
-      expect(said.split("\n").filter(Boolean).slice(0, 2)).toEqual([verdict, cause]);
-      expect(said).toMatch(text);
-      expect(said).toMatch(also);
-      expect(said).not.toContain(SECRET);
+      const shown = await check(page, language, { body, signature: sign(`${body}\n`) });
+      expect(shown.split("\n").filter(Boolean).slice(0, 2)).toEqual([verdict, cause]);
+      expect(shown).toMatch(text);
+      expect(shown).toMatch(also);
+      expect(shown).not.toContain(SECRET);
       expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
       await unfoldAll(page);
       expect(await violations(page)).toEqual([]);
@@ -102,10 +102,10 @@ it.for([
   async ([language, path, text], { openDocs }) => {
     const { page } = await openDocs(path, { viewport: PHONE });
     const body = bodyOf();
-    const said = await check(page, language, { body, signature: sign("another body") });
+    const shown = await check(page, language, { body, signature: sign("another body") });
     const digest = createHash("sha256").update(body).digest("hex");
-    expect(said).toContain(` ${Buffer.byteLength(body)} ${text} ${digest}`);
-    expect(said).toContain("sha256sum body.json");
+    expect(shown).toContain(` ${Buffer.byteLength(body)} ${text} ${digest}`);
+    expect(shown).toContain("sha256sum body.json");
     expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
   },
 );
@@ -143,9 +143,11 @@ it("the check page checks headers too, and its policy lets it reach no address",
   await page.getByLabel("It was not sent").check();
   await page.getByLabel("Idempotency-Key, if it was sent").fill("a b");
   const body = bodyOf();
-  const said = await check(page, "en", { body, signature: sign(body) });
-  expect(said).toMatch(/^The server refuses this request: 415 参数错误\n+Cause: Content-Type\n+The header is absent/);
-  expect(said).toContain("It has a blank inside");
+  const verdict = await check(page, "en", { body, signature: sign(body) });
+  expect(verdict).toMatch(
+    /^The server refuses this request: 415 参数错误\n+Cause: Content-Type\n+The header is absent/,
+  );
+  expect(verdict).toContain("It has a blank inside");
   const reached = await page.evaluate("fetch('/healthz').then(() => 'reached', () => 'refused')");
   expect(reached).toBe("refused");
   expect(complaints.join()).toContain("connect-src 'none'");

@@ -6,11 +6,11 @@ import { it } from "./it.ts";
 const SERVED = { url: "http://pages.example" };
 
 /** A page with a text that is unreadable until its style sheet applies. */
-const PALE = `<!doctype html><html lang="en"><head><title>Pale</title><link rel="stylesheet" href="/style.css"></head>
+const PALE_PAGE = `<!doctype html><html lang="en"><head><title>Pale</title><link rel="stylesheet" href="/style.css"></head>
   <body><main><h1 style="color:#ddd">Pale</h1></main></body></html>`;
 
 async function servePale(page: Page): Promise<void> {
-  await page.route("**/pale", (route) => route.fulfill({ contentType: "text/html", body: PALE }));
+  await page.route("**/pale", (route) => route.fulfill({ contentType: "text/html", body: PALE_PAGE }));
 }
 
 it("axe looks at the next page only after its style sheet has arrived", async ({ open }) => {

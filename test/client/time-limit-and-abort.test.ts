@@ -133,8 +133,8 @@ describe("an AbortSignal", () => {
 
   it.each(operations)("%s refuses a signal that is no AbortSignal before anything is sent", async (_, call) => {
     const { client, sent } = await service();
-    const deaf = { aborted: false, addEventListener: () => {} };
-    for (const signal of [{}, "signal", 5, new AbortController(), deaf]) {
+    const deafSignal = { aborted: false, addEventListener: () => {} };
+    for (const signal of [{}, "signal", 5, new AbortController(), deafSignal]) {
       await expect(call(client, signal as AbortSignal)).rejects.toThrow(
         new TypeError("signal: must be an AbortSignal, with addEventListener and removeEventListener"),
       );

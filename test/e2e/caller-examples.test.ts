@@ -328,7 +328,7 @@ async function outcomeOf({ answers, tries, args = [], settings, url }: Case, com
 }
 
 describe("the programs that open a session", () => {
-  it("the programs that open a session are all those of the folder, and all that the pages show", () => {
+  it("the tested programs that open a session are all that the folder has and the pages show", () => {
     const files = CALLERS.map(({ file }) => file).sort();
     expect(readdirSync(EXAMPLES).filter((file) => /^create/i.test(file))).toEqual(files);
     const codes = files.map((file) => codeOf(readFileSync(join(EXAMPLES, file), "utf8")));

@@ -117,7 +117,7 @@ const PLATFORMS = {
   },
 };
 
-const QUIET = { npm_config_audit: "false", npm_config_fund: "false", npm_config_update_notifier: "false" };
+const QUIET_NPM = { npm_config_audit: "false", npm_config_fund: "false", npm_config_update_notifier: "false" };
 
 let folder: string;
 let tarball: string;
@@ -143,7 +143,7 @@ beforeAll(async () => {
   const [, command = ""] = /^```sh\n(npm i .*?)^```/ms.exec(readme) ?? [];
   const install = command.replace("https://sessions.example.com/", `${worker.url}/`);
   expect(install).toBe(`npm i ${worker.url}/client.tgz\n`);
-  const env = { npm_config_registry: "http://127.0.0.1:1", npm_config_cache: join(elsewhere, ".npm"), ...QUIET };
+  const env = { npm_config_registry: "http://127.0.0.1:1", npm_config_cache: join(elsewhere, ".npm"), ...QUIET_NPM };
   expect(await run("sh", ["-e"], { input: install, env, cwd: elsewhere })).toMatchObject({ exitCode: 0, stderr: "" });
   writeFileSync(join(elsewhere, "use.ts"), USE);
   compile("NodeNext", ["--target", "ES2022", "use.ts"]);

@@ -10,12 +10,12 @@ import { signedCall } from "../support/signed-call.ts";
 const PRUNE_CRON = "*/5 * * * *";
 const AGENTS = [1, 2, 3];
 const SESSIONS = 6_000;
-/** How many milliseconds after the request for the deletion workerd is killed. */
+/** workerd is killed this many milliseconds after the request for the deletion. */
 const ASKED_FOR_MS = [3, 12, 40];
 /** workerd is also killed when at most these shares of the site's rows are left. */
 const SHARES_LEFT = [0.95, 0.8, 0.6, 0.4, 0.2, 0.05, 0];
 /** The tables whose rows stay for ever, or for 31 days in case of a restore. See docs/operating.md, "Deleting a site". */
-const STAYS = ["app_routes", "audit_log", "site_deletions"];
+const KEPT_TABLES = ["app_routes", "audit_log", "site_deletions"];
 
 let worker: CrashableWorker;
 let receiver: Receiver;
@@ -38,7 +38,7 @@ async function create(app: SignedApp, n: number): Promise<{ status: number; body
 }
 
 /** Makes a site with a webhook, an erased customer, and some sessions whose events have arrived. */
-async function livedIn(): Promise<SignedApp> {
+async function usedSite(): Promise<SignedApp> {
   const app = await worker.provision("apac", AGENTS);
   const site = `/admin/sites/${app.siteId}`;
   await worker.admin("POST", `${site}/webhooks`, { url: `${receiver.url}/${app.siteId}` });
@@ -100,7 +100,7 @@ function rowsOf({ siteId }: SignedApp): Record<string, Record<string, SQLOutputV
 /** How many of the rows that a deletion deletes are left. */
 function countLeft({ siteId }: SignedApp): number {
   const counts = worker.databases((db) => {
-    const tables = tablesOf(db).filter((table) => !STAYS.includes(table));
+    const tables = tablesOf(db).filter((table) => !KEPT_TABLES.includes(table));
     const each = tables.map((table) =>
       db.prepare(`SELECT count(*) AS n FROM "${table}" WHERE site_id = ?`).get(siteId),
     );
@@ -123,7 +123,7 @@ const halves = () =>
 
 it("a deletion removes its whole site and no row of the neighbour, also when workerd is killed in between", async () => {
   await worker.start();
-  const [app, neighbour] = [await livedIn(), await livedIn()];
+  const [app, neighbour] = [await usedSite(), await usedSite()];
   const site = `/admin/sites/${app.siteId}`;
   await worker.kill();
   fill(app);
@@ -174,7 +174,7 @@ it("a deletion removes its whole site and no row of the neighbour, also when wor
   await worker.kill();
 
   const left = rowsOf(app);
-  expect(Object.keys(left).sort()).toEqual([...STAYS, "sites"].sort());
+  expect(Object.keys(left).sort()).toEqual([...KEPT_TABLES, "sites"].sort());
   expect(left.sites).toMatchObject([{ name: "", status: "deleted" }]);
   const actions = left.audit_log?.map(({ action }) => action);
   for (const action of ["site.deletion_begun", "site.deleted"]) {

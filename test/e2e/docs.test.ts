@@ -69,7 +69,7 @@ describe("serving", () => {
     },
   );
 
-  test("openapi.json and the page of errors say so when they name a limit that operators can set", async () => {
+  test("openapi.json and the page of errors say which of their limits operators can change", async () => {
     // Programs are removed, because the limits in a receiver are its own.
     const page = (await (await get("/docs/errors/")).text()).replaceAll(/<pre.*?<\/pre>|<code>.*?<\/code>/gs, "");
     const errors = page.replaceAll(/<\/?(?:td|p|tr|h3)\b[^>]*>/g, ". ").replaceAll(/<[^>]+>/g, "");

@@ -16,7 +16,7 @@ import { signedCall } from "../support/signed-call.ts";
 
 const PERSON = "Zhang San";
 /** The customer's sessions need three steps of an erasure. They are created 20 at a time. */
-const THEIRS = 2 * SESSIONS_PER_STEP + 20;
+const CUSTOMER_SESSIONS = 2 * SESSIONS_PER_STEP + 20;
 const KILLS = 3;
 const AGENTS = [1, 2, 3];
 
@@ -111,7 +111,7 @@ it("an erasure removes its customer and nothing of others, also after kills of w
   for (const path of ["/ok", "/echo"]) {
     await worker.admin("POST", `${site}/webhooks`, { url: `${receiver.url}${path}` });
   }
-  for (let n = 0; n < THEIRS; n += 20) {
+  for (let n = 0; n < CUSTOMER_SESSIONS; n += 20) {
     await Promise.all(Array.from({ length: 20 }, (_, i) => create(app, theirs(n + i), `key-${n + i}`)));
   }
   await call(app, "add_kf", { chat_id: 1, kefu_ids: "3" });
@@ -156,7 +156,10 @@ it("an erasure removes its customer and nothing of others, also after kills of w
   expect(stored?.half).toEqual([]);
   expect([...acknowledged].filter((id) => !stored?.ids.includes(id))).toEqual([]);
   expect(stored?.ended).toHaveLength(1);
-  expect(JSON.parse(String(stored?.ended[0]?.details))).toMatchObject({ sessions: THEIRS, messages: THEIRS });
+  expect(JSON.parse(String(stored?.ended[0]?.details))).toMatchObject({
+    sessions: CUSTOMER_SESSIONS,
+    messages: CUSTOMER_SESSIONS,
+  });
 
   for (let restore = 0; restore < 2; restore++) {
     travelBack();

@@ -285,8 +285,8 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
   });
 
   it("scrapers and viewers of all sites may read the metrics, and a token of one site may not", async () => {
-    const of = { name: "Of one site", role: "viewer", site_id: site.id };
-    const one = await admin<{ token: string }>("POST", "tokens", of);
+    const siteToken = { name: "Of one site", role: "viewer", site_id: site.id };
+    const one = await admin<{ token: string }>("POST", "tokens", siteToken);
     const all = await admin<{ token: string }>("POST", "tokens", { name: "Of all sites", role: "viewer" });
     for (const bearer of [token, all.token]) expect((await api("metrics", {}, bearer)).status).toBe(200);
     expect((await api("sites", {}, token)).status).toBe(403);

@@ -203,12 +203,16 @@ function verifies() {
     }),
   );
 
-  const right = () => headersOf(7)["webhook-signature"] ?? "";
+  const rightSignature = () => headersOf(7)["webhook-signature"] ?? "";
   const REFUSED: [string, () => Record<string, string>, string][] = [
     ["another secret", () => headersOf(7, {}, { secrets: [OTHER] }), "wrong signature"],
     ["two other secrets", () => headersOf(7, {}, { secrets: [OTHER, OTHER] }), "wrong signature"],
-    ["another version", () => headersOf(7, { "webhook-signature": right().replace("v1", "v2") }), "wrong signature"],
-    ["half a signature", () => headersOf(7, { "webhook-signature": right().slice(0, 20) }), "wrong signature"],
+    [
+      "another version",
+      () => headersOf(7, { "webhook-signature": rightSignature().replace("v1", "v2") }),
+      "wrong signature",
+    ],
+    ["half a signature", () => headersOf(7, { "webhook-signature": rightSignature().slice(0, 20) }), "wrong signature"],
     ["another id", () => headersOf(7, { "webhook-id": idOf(8) }), "wrong signature"],
     ["an empty id", () => headersOf(7, { "webhook-id": "" }), "a header is missing"],
     ["an id that is no file name", () => headersOf(7, { "webhook-id": "../seen" }), "no id of the service"],
@@ -309,7 +313,7 @@ function stores() {
   );
 
   it(
-    "each receiver answers each request that it stores when two come at once on one connection",
+    "each receiver answers 204 for each event that it stores, when two come together on one connection",
     every(async (receiver) => {
       const caller = call(receiver);
       await caller.write(`${requestOf(23, bodyOf(23))}${requestOf(24, bodyOf(24))}`);

@@ -50,7 +50,7 @@ describe("the six places of a home", () => {
     expect(shares(sound(1), sound(1), sound(1), sound(1), sound(2)).map((share) => share[0])).toEqual([..."111-1"]);
   });
 
-  it("a ping gets a place first, even of a suspect webhook whose places are taken", () => {
+  it("a ping gets a place first, even when its webhook is suspect and has taken its places", () => {
     const pinged = candidate(9, { isSuspect: true, inFlight: 2, hasPing: true });
     expect(shares(...[1, 2, 3, 4, 5, 6].map(sound), pinged).map((share) => share[0])).toEqual([..."11111-1"]);
   });

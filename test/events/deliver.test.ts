@@ -97,7 +97,7 @@ describe("an event that is due", () => {
     expect(worker.keptRecords.warnings).toMatchObject([
       { warning: "the secret of a webhook does not open: MASTER_KEY", home: "main", webhook: webhook.id },
     ]);
-    // This is no fault of the receiver, so it does not count towards the days after which a webhook is disabled.
+    // This is no fault of the receiver, so it does not bring the webhook closer to being disabled.
     expect((await readWebhook(webhook)).failing_since).toBeNull();
   });
 

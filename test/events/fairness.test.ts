@@ -158,8 +158,8 @@ describe("the places of an invocation", () => {
         ),
       })),
     );
-    const told = new Set(worker.notices.map(({ webhook }) => webhook));
-    expect(waiting.filter(({ id, due }) => due && !told.has(id))).toEqual([]);
+    const notified = new Set(worker.notices.map(({ webhook }) => webhook));
+    expect(waiting.filter(({ id, due }) => due && !notified.has(id))).toEqual([]);
   });
 
   it.each([
@@ -194,7 +194,7 @@ describe("the places of an invocation", () => {
     await finish(delivering, receivers, 503);
   });
 
-  it("the share of places follows the result of an attempt here, not a row that was read before it", () => {
+  it("a webhook is judged by the result of an attempt here, not by a row that was read before the result", () => {
     const target = { ...newTarget("main", 1, "wh_1"), isSuspect: false, isNew: false, unrecorded: 1 };
     learn(target, { isSuspect: 1, isNew: 1, nextDue: NOW });
     expect(target).toMatchObject({ isSuspect: false, isNew: false });

@@ -50,7 +50,7 @@ describe.each(BATCHES.map((name, nth) => [name, nth] as const))("when the answer
 
 describe("a webhook that an operator enables between two tries of the batch that disabled it", () => {
   it.each([true, false])(
-    "a webhook that was enabled between two tries of its disabling stays enabled, with one event (another webhook: %s)",
+    "a webhook that is enabled between two tries to disable it stays enabled, with one event (another webhook: %s)",
     async (hasOther) => {
       const world = await World.create();
       const webhook = await newWebhook(world);

@@ -147,7 +147,7 @@ describe("an invocation", () => {
     expect(await statusesOf(hanging as (typeof others)[0])).toEqual(["4 delivered"]);
   });
 
-  it("an invocation serves more webhooks than it has places, six attempts at once, while one hangs", async () => {
+  it("an invocation serves more webhooks than it has places, six attempts at a time, while one hangs", async () => {
     const webhooks: TestWebhook[] = [];
     for (let i = 0; i < 2; i++) {
       const world = await World.create();

@@ -45,7 +45,7 @@ export class ConsoleVisitor {
     return this.#send(new Request(ORIGIN + path, { headers: { ...this.#cookie(), ...headers } }));
   }
 
-  /** Sends a POST without a form's page: for a step that the test is not about, or that no form makes. */
+  /** Sends a POST without opening the page of a form. For steps that are not the test's subject, or that no form can make. */
   post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
     return this.#post(path, new URLSearchParams(fields).toString(), headers);
   }

@@ -40,10 +40,17 @@ export async function newSite(home = "main"): Promise<Site> {
   const opened = { id: nextSiteId, name: "Site", home, firstChatId: 1, status: "open" as const, revision: 0, ...at };
   const { id: siteId } = await directory.insert(sites).values(opened).returning({ id: sites.id }).get();
   const sealed = await seal(systemRuntime, await keyring, { siteId, appid, version }, "current", secret);
-  const by = { siteId, at: NOW, actor: "admin-api", whoKind: "root", whoId: "root", whoName: "ADMIN_TOKEN" } as const;
+  const entry = {
+    siteId,
+    at: NOW,
+    actor: "admin-api",
+    whoKind: "root",
+    whoId: "root",
+    whoName: "ADMIN_TOKEN",
+  } as const;
   const [siteCall, appCall] = [
-    { ...by, requestId: systemRuntime.uuid(), subject: `${siteId}` },
-    { ...by, requestId: systemRuntime.uuid(), subject: appid },
+    { ...entry, requestId: systemRuntime.uuid(), subject: `${siteId}` },
+    { ...entry, requestId: systemRuntime.uuid(), subject: appid },
   ];
   const insertAuditRows = (rows: (typeof auditLog.$inferInsert)[], db: typeof directory) =>
     db.insert(auditLog).values(rows);

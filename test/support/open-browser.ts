@@ -12,7 +12,7 @@ export function openBrowser(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      // The name desk.test leads to this machine, as a name other than localhost.
+      // The name desk.test leads to this machine, for tests that need a name other than localhost.
       "--host-resolver-rules=MAP desk.test 127.0.0.1",
     ],
   });

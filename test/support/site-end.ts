@@ -93,11 +93,11 @@ export async function endSite(world: World): Promise<AdminAnswer> {
 }
 
 /** The tables whose rows stay for ever, for 31 days or for a day: docs/operating.md, "Deleting a site". */
-const STAYS = /\.(audit_log|site_deletions|app_routes|admin_tokens)$/;
+const KEPT_TABLES = /\.(audit_log|site_deletions|app_routes|admin_tokens)$/;
 
 /** The tables of all databases with rows of a site, without the tables whose rows stay. */
 export const tablesLeft = async (site: { siteId: number }): Promise<string[]> =>
-  (await tablesWith(site)).filter((table) => !STAYS.test(table));
+  (await tablesWith(site)).filter((table) => !KEPT_TABLES.test(table));
 
 /** The tables of all databases with rows of a site. `sites` has another column for its id. */
 export async function tablesWith({ siteId }: { siteId: number }): Promise<string[]> {

@@ -110,7 +110,7 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
       ],
     ),
     month: markdownTable(
-      ["$ a month, at so many creates a second", ...RATES.map(groupedDigits)],
+      ["$ a month, by creates a second", ...RATES.map(groupedDigits)],
       [
         ["Workers Paid", ...months.map(({ subscription }) => groupedDigits(subscription))],
         ...KINDS.map((kind) => [PRICES[kind].name, ...months.map((month) => groupedDigits(month[kind]))]),

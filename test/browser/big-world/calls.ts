@@ -67,7 +67,7 @@ export async function seedUsage(
     const day = 0.3 + Math.sin((((hour % DAY) / HOUR - 5) / 24) * Math.PI) ** 2;
     return apps.flatMap(({ appid, version, previous }, index) => {
       const calls = Math.round((42 / (index + 1)) * day * weekend) + ((hour / HOUR + index) % 3);
-      const of = (outcome: string, count: number, operation = "create_session", secret = version) => ({
+      const callCount = (outcome: string, count: number, operation = "create_session", secret = version) => ({
         site_id: siteId,
         appid,
         operation,
@@ -79,11 +79,11 @@ export async function seedUsage(
       });
       const wrong = index === 1 ? (back < 20 ? 31 : 2) : 0;
       return [
-        of("accepted", calls, "create_session", previous !== undefined && back % 2 === 1 ? previous : version),
-        of("accepted", Math.round(calls / 3), "add_agents"),
-        of("fields_invalid", index === 2 ? 3 : back % 5 === 0 ? 1 : 0),
-        of("signature_mismatch", wrong, "create_session", ""),
-        of("timestamp_stale", back % 7 === 0 ? 2 : 0),
+        callCount("accepted", calls, "create_session", previous !== undefined && back % 2 === 1 ? previous : version),
+        callCount("accepted", Math.round(calls / 3), "add_agents"),
+        callCount("fields_invalid", index === 2 ? 3 : back % 5 === 0 ? 1 : 0),
+        callCount("signature_mismatch", wrong, "create_session", ""),
+        callCount("timestamp_stale", back % 7 === 0 ? 2 : 0),
       ].filter(({ count }) => count > 0);
     });
   });

@@ -44,11 +44,11 @@ describe("the records of many apps", () => {
   });
 
   it("without KV there are no records of apps, and KV is not asked for an empty list", async () => {
-    const boom = () => {
+    const throwFault = () => {
       throw new Error("KV was asked");
     };
     expect(await readRecords(undefined, ["whole"])).toEqual(new Map());
-    expect(await readRecords(replacing(env.CREDENTIALS, { get: boom }), [])).toEqual(new Map());
+    expect(await readRecords(replacing(env.CREDENTIALS, { get: throwFault }), [])).toEqual(new Map());
   });
 
   it("the records of many apps are unavailable when KV fails", async () => {

@@ -9,8 +9,8 @@ import { World } from "../../support/world.ts";
 async function misplaced(home: string, change: Change = {}) {
   const world = await World.create({}, "apac");
   const { known } = await warmIsolate(world);
-  const believed: Credentials = { ...known, home };
-  return { world, isolate: new ResolvingIsolate(change), believed };
+  const wrongRecord: Credentials = { ...known, home };
+  return { world, isolate: new ResolvingIsolate(change), believed: wrongRecord };
 }
 
 describe("looking for an app whose home does not answer", () => {

@@ -177,7 +177,7 @@ describe("resolving", () => {
 
 describe("resolving without a good answer of KV", () => {
   const never = new Promise<never>(() => {});
-  const boom = () => {
+  const throwFault = () => {
     throw new Error("KV is down");
   };
   let appid: string;
@@ -187,8 +187,8 @@ describe("resolving without a good answer of KV", () => {
 
   it.each<[string, KVNamespace | undefined]>([
     ["is not bound", undefined],
-    ["throws at once", replacing(env.CREDENTIALS, { get: boom })],
-    ["rejects", replacing(env.CREDENTIALS, { get: async () => boom() })],
+    ["throws at once", replacing(env.CREDENTIALS, { get: throwFault })],
+    ["rejects", replacing(env.CREDENTIALS, { get: async () => throwFault() })],
     ["hangs for ever", replacing(env.CREDENTIALS, { get: () => never })],
   ])("a look-up asks D1 when KV %s", async (_, credentials) => {
     await new ResolvingIsolate().resolve(appid);
@@ -244,8 +244,8 @@ describe("resolving without a good answer of KV", () => {
   });
 
   it.each<[string, () => unknown]>([
-    ["take a record, throwing", boom],
-    ["take a record", async () => boom()],
+    ["take a record, throwing", throwFault],
+    ["take a record", async () => throwFault()],
   ])("a look-up succeeds with a warning when KV does not %s", async (_, put) => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     await new ResolvingIsolate().resolve(appid);

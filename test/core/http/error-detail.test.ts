@@ -73,14 +73,14 @@ describe("x-error-detail", () => {
   it("x-error-detail is missing for a revoked app that the isolate still has as valid", async () => {
     const operator = await World.create();
     const changes = [{ sbs: null }, { ranstr: "" }, { timestamp: NOW - 301 }];
-    const believers = changes.map((change) => ({ change, isolate: operator.anotherIsolate() }));
-    for (const { isolate } of believers) await isolate.chatId();
+    const outdatedIsolates = changes.map((change) => ({ change, isolate: operator.anotherIsolate() }));
+    for (const { isolate } of outdatedIsolates) await isolate.chatId();
     await operator.admin("DELETE", `/admin/apps/${operator.appid}`);
     const seen = ({ status, envelope, headers }: Answer) => {
       const { "x-request-id": _id, ...others } = Object.fromEntries(headers);
       return { status, envelope, others };
     };
-    for (const { isolate, change } of believers) {
+    for (const { isolate, change } of outdatedIsolates) {
       const answer = await isolate.create(change);
       const forged = await isolate.create(change, { "x-chat-signature": "0".repeat(64) });
       expect([change, seen(answer)]).toEqual([change, seen(forged)]);

@@ -99,7 +99,7 @@ describe("the one timer of a request", () => {
     expect([clock.rung.length, clock.timers.size]).toEqual([2, 0]);
   });
 
-  it("a resting timer keeps the limit of work after the answer, and can be set again", () => {
+  it("a timer that rests after the answer still ends the limits that run, and can be set again", () => {
     const clock = new Clock();
     clock.limit(3_000);
     clock.runtime.rest();

@@ -66,9 +66,9 @@ describe("an address of odd characters", () => {
     async (odd) => {
       const world = await World.create();
       const visitor = await ConsoleVisitor.signedIn(world);
-      const led = await visitor.get(`/console/${odd}/?a=%0d%0a`);
-      expect([led.status, led.headers.get("location")]).toEqual([301, `/console/${odd}?a=%0d%0a`]);
-      expect(led.headers.has("set-cookie")).toBe(false);
+      const redirect = await visitor.get(`/console/${odd}/?a=%0d%0a`);
+      expect([redirect.status, redirect.headers.get("location")]).toEqual([301, `/console/${odd}?a=%0d%0a`]);
+      expect(redirect.headers.has("set-cookie")).toBe(false);
       expect((await visitor.get(`/console/${odd}`)).status).toBe(404);
     },
   );

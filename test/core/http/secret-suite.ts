@@ -6,7 +6,7 @@ import { staleKv } from "../../support/stale-kv.ts";
 import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 /** Caches that an operator's change has not reached. */
-const BEHIND = [
+const OUTDATED_CACHES = [
   "an isolate that holds the old record",
   "a fresh isolate beside a KV that holds the old record",
 ] as const;
@@ -24,7 +24,7 @@ export function secretSuite(route: SignedRoute): void {
   };
 
   /** A world whose caches hold the current record, and another isolate for the operator, whose changes do not reach these caches. */
-  async function behind(where: (typeof BEHIND)[number]): Promise<{ world: World; operator: World }> {
+  async function behind(where: (typeof OUTDATED_CACHES)[number]): Promise<{ world: World; operator: World }> {
     const first = await World.create();
     const kv = staleKv(env.CREDENTIALS);
     const counting = countingDb(env.DB);
@@ -35,7 +35,7 @@ export function secretSuite(route: SignedRoute): void {
     const warm = first.anotherIsolate({ CREDENTIALS: kv, DB: counting.db });
     await send(warm);
     expect(counting.trips).toEqual({ batches: 1, single: 0 });
-    const world = where === BEHIND[0] ? warm : warm.anotherIsolate();
+    const world = where === OUTDATED_CACHES[0] ? warm : warm.anotherIsolate();
     return { world, operator: first };
   }
 
@@ -46,7 +46,7 @@ export function secretSuite(route: SignedRoute): void {
     return (await answer.json<{ secret: string }>()).secret;
   }
 
-  describe.each(BEHIND)("in %s", (where) => {
+  describe.each(OUTDATED_CACHES)("in %s", (where) => {
     it("a revoked app is refused on the very next request", async () => {
       const { world, operator } = await behind(where);
       expect((await operator.admin("DELETE", `/admin/apps/${world.appid}`)).status).toBe(204);
@@ -221,12 +221,12 @@ export function secretSuite(route: SignedRoute): void {
     await send(world);
     expect((await world.admin("DELETE", `/admin/apps/${world.appid}`)).status).toBe(204);
     // This isolate sees the revocation, and puts it into KV.
-    const heard = world.anotherIsolate();
-    await refuses(heard);
+    const informedIsolate = world.anotherIsolate();
+    await refuses(informedIsolate);
     await env.DB.prepare("UPDATE apps SET revoked_at = NULL WHERE appid = ?").bind(world.appid).run();
     await accepts(world.anotherIsolate());
-    heard.clock.now += 5;
-    await accepts(heard);
+    informedIsolate.clock.now += 5;
+    await accepts(informedIsolate);
   });
 
   it("a secret whose rotation was undone is refused for good, even when the app is rotated again", async () => {

@@ -24,7 +24,7 @@ describe.each(SIGNED_ROUTES)("POST /openapi/chat/$operation", (route) => {
   secretSuite(route);
   replaySuite(route);
 
-  it("the call shares its ranstrs with every other signed route of the app", async () => {
+  it("a signed call shares its ranstrs with every other signed route of the app", async () => {
     const world = await World.create({ NONCES: undefined });
     const body = await route.acceptable(world);
     expect((await world.send(route.operation, body)).envelope.code).toBe(1);

@@ -73,18 +73,18 @@ describe("a record of KV that names a silent home", () => {
     async (home, named) => {
       const world = await World.create({}, home);
       await forgeRecord(world, { home: named });
-      const through = faulty(world, { [named]: hangs });
-      const { answer, tookMs, rest } = await createThrough(through);
+      const faultyWorld = faulty(world, { [named]: hangs });
+      const { answer, tookMs, rest } = await createThrough(faultyWorld);
       expect([answer.status, tookMs < 8_000]).toEqual([200, true]);
-      expect(through.calls(named).length).toBeOneOf([1, 2]);
-      for (const faults of through.all) await faults.end();
+      expect(faultyWorld.calls(named).length).toBeOneOf([1, 2]);
+      for (const faults of faultyWorld.all) await faults.end();
       await rest();
       expect((await world.stored()).sessions).toHaveLength(1);
       // The isolate and KV know the right home from now on.
       expect(await recordOf(world.appid)).toMatchObject({ home });
-      const before = through.calls(named).length;
-      expect((await through.isolate.create()).status).toBe(200);
-      expect(through.calls(named)).toHaveLength(before);
+      const before = faultyWorld.calls(named).length;
+      expect((await faultyWorld.isolate.create()).status).toBe(200);
+      expect(faultyWorld.calls(named)).toHaveLength(before);
     },
   );
 
@@ -95,11 +95,11 @@ describe("a record of KV that names a silent home", () => {
       const rotated = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
       world.secret = (await rotated.json<{ secret: string }>()).secret;
       await forgeRecord(world, { home: "apac", ...("secret" in change ? { secret, version } : change) });
-      const through = faulty(world, { apac: hangs });
-      const { answer, tookMs, rest } = await createThrough(through);
+      const faultyWorld = faulty(world, { apac: hangs });
+      const { answer, tookMs, rest } = await createThrough(faultyWorld);
       expect([answer.status, tookMs < 8_000]).toEqual([200, true]);
-      expect(through.calls("apac").length).toBeOneOf([1, 2]);
-      for (const faults of through.all) await faults.end();
+      expect(faultyWorld.calls("apac").length).toBeOneOf([1, 2]);
+      for (const faults of faultyWorld.all) await faults.end();
       await rest();
       expect((await world.stored()).sessions).toHaveLength(1);
     }
@@ -108,10 +108,10 @@ describe("a record of KV that names a silent home", () => {
   it("a record of KV stops no app by naming another site, because its seal does not open", async () => {
     const world = await World.create();
     await forgeRecord(world, { home: "apac", siteId: world.siteId + 1 });
-    const through = faulty(world, { apac: hangs });
-    const { answer, rest } = await createThrough(through);
+    const faultyWorld = faulty(world, { apac: hangs });
+    const { answer, rest } = await createThrough(faultyWorld);
     await rest();
-    expect([answer.status, through.calls("apac")]).toEqual([200, []]);
+    expect([answer.status, faultyWorld.calls("apac")]).toEqual([200, []]);
   });
 });
 
@@ -124,10 +124,10 @@ describe("a slow home that is the right one", () => {
     "a slow home gets its second and third try while the directory %s, and the session exists once",
     async (_, plans, bindings) => {
       const world = await World.create({}, "apac");
-      const through = faulty(world, { ...plans, apac: (nth) => (nth < 2 ? "never done" : undefined) }, bindings);
-      const { answer, tookMs, rest } = await createThrough(through);
-      expect([answer.status, tookMs < 8_000, through.calls("apac").length]).toEqual([200, true, 3]);
-      for (const faults of through.all) await faults.end();
+      const faultyWorld = faulty(world, { ...plans, apac: (nth) => (nth < 2 ? "never done" : undefined) }, bindings);
+      const { answer, tookMs, rest } = await createThrough(faultyWorld);
+      expect([answer.status, tookMs < 8_000, faultyWorld.calls("apac").length]).toEqual([200, true, 3]);
+      for (const faults of faultyWorld.all) await faults.end();
       await rest();
       expect((await world.stored()).sessions).toHaveLength(1);
     },
@@ -135,17 +135,17 @@ describe("a slow home that is the right one", () => {
 
   it("a home that answers causes no question to the directory, and a silent one causes one in 5 s for a client", async () => {
     const world = await World.create({}, "apac");
-    const through = faulty(world, { apac: () => undefined });
-    expect((await createThrough(through)).answer.status).toBe(200);
-    expect([through.calls("main"), through.calls("apac")]).toEqual([[], ["DB.batch"]]);
-    for (const faults of through.all)
-      faults.plan(({ nth }) => (faults === through.all[1] && nth < 4 ? "before" : undefined));
-    const bodies = [1, 2, 3, 4].map((n) => through.isolate.createBody({ sbs: `customer ${n}` }));
-    const calls = await Promise.all(bodies.map((body) => startCall(through.isolate, "create_gd", body)));
-    const { value } = await patiently(through.all, Promise.all(calls.map(({ answer }) => answer)));
+    const faultyWorld = faulty(world, { apac: () => undefined });
+    expect((await createThrough(faultyWorld)).answer.status).toBe(200);
+    expect([faultyWorld.calls("main"), faultyWorld.calls("apac")]).toEqual([[], ["DB.batch"]]);
+    for (const faults of faultyWorld.all)
+      faults.plan(({ nth }) => (faults === faultyWorld.all[1] && nth < 4 ? "before" : undefined));
+    const bodies = [1, 2, 3, 4].map((n) => faultyWorld.isolate.createBody({ sbs: `customer ${n}` }));
+    const calls = await Promise.all(bodies.map((body) => startCall(faultyWorld.isolate, "create_gd", body)));
+    const { value } = await patiently(faultyWorld.all, Promise.all(calls.map(({ answer }) => answer)));
     expect(value.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     await Promise.all(calls.map(({ rest }) => rest()));
-    expect(through.calls("main")).toHaveLength(1);
+    expect(faultyWorld.calls("main")).toHaveLength(1);
     expect((await world.stored()).sessions).toHaveLength(5);
   });
 });
@@ -178,24 +178,24 @@ describe("a record of KV that names a closed home", () => {
   it("a record of KV that names a closed home is believed when the directory, asked once in 5 s, confirms it", async () => {
     const world = await World.create({}, "apac");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
-    const through = faulty(world, { apac: () => undefined }, closedHomeVars("apac"));
+    const faultyWorld = faulty(world, { apac: () => undefined }, closedHomeVars("apac"));
     for (let n = 0; n < 3; n++) {
-      const { answer } = await createThrough(through);
+      const { answer } = await createThrough(faultyWorld);
       expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "30"]);
     }
-    expect([through.calls("main").length, through.calls("apac")]).toEqual([1, []]);
+    expect([faultyWorld.calls("main").length, faultyWorld.calls("apac")]).toEqual([1, []]);
     expect((await world.stored()).nonces).toEqual([]);
   });
 
   it("a record of KV that names a closed home is believed within a second while the directory is silent", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const world = await World.create({}, "apac");
-    const through = faulty(world, { main: hangs, apac: () => undefined }, closedHomeVars("apac"));
+    const faultyWorld = faulty(world, { main: hangs, apac: () => undefined }, closedHomeVars("apac"));
     for (let n = 0; n < 2; n++) {
-      const { answer, tookMs } = await createThrough(through);
+      const { answer, tookMs } = await createThrough(faultyWorld);
       expect([answer.status, answer.headers.get("retry-after"), tookMs < 1_500]).toEqual([503, "30", true]);
     }
-    expect(through.calls("apac")).toEqual([]);
-    for (const faults of through.all) await faults.end();
+    expect(faultyWorld.calls("apac")).toEqual([]);
+    for (const faults of faultyWorld.all) await faults.end();
   });
 });

@@ -40,13 +40,13 @@ describe("defining an operation", () => {
 
   it("an operation reads its own outcome from its row of the batch, and accepts no unknown outcome", () => {
     const row = { gate: "open" as const, mine: 1, session_id: null, named: null };
-    const came = (outcome: string) => ({ leftOut: undefined, deliveries: [], outcome: [{ ...row, outcome }] });
+    const answerWith = (outcome: string) => ({ leftOut: undefined, deliveries: [], outcome: [{ ...row, outcome }] });
     const operation = defined("closed");
-    expect(operation.outcomeOf(came("closed"))).toEqual({
+    expect(operation.outcomeOf(answerWith("closed"))).toEqual({
       kind: "refused",
       refused: { ok: false, code: "state_forbids", reason: "closed", violations: [FAULT] },
     });
-    expect(() => operation.outcomeOf(came("another"))).toThrow("do_nothing has no outcome another");
+    expect(() => operation.outcomeOf(answerWith("another"))).toThrow("do_nothing has no outcome another");
   });
 
   it("no operation can replace a value of the claim", () => {

@@ -29,8 +29,8 @@ const EXAMPLES = DOCUMENTED.flatMap(({ operation, documentation }) =>
 );
 
 /**
- * Fingerprints that live deployments have stored: a retry with a key from before a deployment must match. A line here never
- * changes, and no fingerprint of a documented example.
+ * Fingerprints that live deployments have stored: a retry with a key from before a deployment must match. The lines here
+ * and the fingerprints of documented examples never change.
  */
 describe("the fingerprint of a request never changes", () => {
   it.each<[string, Record<string, unknown>, string]>([
@@ -59,7 +59,7 @@ describe("the fingerprint of a request never changes", () => {
   });
 
   it.each(EXAMPLES)(
-    "$operation.wireName, documented example $name",
+    "the fingerprint of the documented example of $operation.wireName, $name, is right",
     async ({ operation, fields, fingerprint: golden }) => {
       expect(await fingerprint(operation, fields)).toBe(golden);
     },

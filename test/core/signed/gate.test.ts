@@ -49,8 +49,12 @@ describe("an app", () => {
     "an app of the home %s opens no session in the other home, even when a cache names a site there",
     async (home) => {
       const [world, far] = [await World.create({}, home), await World.create({}, otherThan(home))];
-      const there = { home: far.home, siteId: far.siteId };
-      const record = { ...(await recordOf(world.appid)), ...there, secret: await sealedFor({ ...world, ...there }) };
+      const otherHome = { home: far.home, siteId: far.siteId };
+      const record = {
+        ...(await recordOf(world.appid)),
+        ...otherHome,
+        secret: await sealedFor({ ...world, ...otherHome }),
+      };
       const isolate = world.anotherIsolate({ CREDENTIALS: kvWith({ ...record, version: "another" }) });
       expect((await isolate.create()).status).toBe(200);
       expect(await counts(far)).toEqual([0, 0, 0]);
@@ -62,8 +66,12 @@ describe("an app", () => {
     const [world, far] = [await World.create(), await World.create({}, "apac")];
     // The directory names the other home, but the app still belongs to no site there.
     await env.DB.prepare("UPDATE app_routes SET site_id = ? WHERE appid = ?").bind(far.siteId, world.appid).run();
-    const there = { home: far.home, siteId: far.siteId };
-    const record = { ...(await recordOf(world.appid)), ...there, secret: await sealedFor({ ...world, ...there }) };
+    const otherHome = { home: far.home, siteId: far.siteId };
+    const record = {
+      ...(await recordOf(world.appid)),
+      ...otherHome,
+      secret: await sealedFor({ ...world, ...otherHome }),
+    };
     for (const CREDENTIALS of [kvWith({ ...record, version: "another" }), undefined]) {
       expect(await world.anotherIsolate({ CREDENTIALS }).create()).toMatchObject(REFUSED);
     }
@@ -205,7 +213,7 @@ describe.each(HOMES)("whether a site of %s has events", (home) => {
     expect(await eventsOf(world)).toEqual([1, 3]);
   });
 
-  it("a change of a site's events corrects only that in KV: a later rotation and revocation stay known", async () => {
+  it("a change of a site's events changes nothing else in KV's record, which may know a later rotation or revocation", async () => {
     const world = await World.create({}, home);
     const record = await recordOf(world.appid);
     for (const known of [{ version: "of a rotation that a restore has undone" }, { revokedAt: 1 }]) {

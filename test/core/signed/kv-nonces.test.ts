@@ -6,7 +6,7 @@ import { consoleTelemetry } from "../../../src/core/telemetry/telemetry.ts";
 import { replacing } from "../../support/replacing.ts";
 
 const never = new Promise<never>(() => {});
-const boom = () => {
+const throwFault = () => {
   throw new Error("KV is down");
 };
 
@@ -45,8 +45,8 @@ describe("isKnownToKv", () => {
 
   it.each([
     ["is not bound", undefined],
-    ["throws", replacing(env.NONCES, { get: boom })],
-    ["rejects", replacing(env.NONCES, { get: async () => boom() })],
+    ["throws", replacing(env.NONCES, { get: throwFault })],
+    ["rejects", replacing(env.NONCES, { get: async () => throwFault() })],
   ])("isKnownToKv finds nothing when KV %s", async (_, kv) => {
     await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
     expect(await isKnownToKv(kv, nonceKey("app", "used"))).toBe(false);
@@ -89,8 +89,8 @@ describe("rememberNonce", () => {
 
   it.each([
     ["is not bound", undefined],
-    ["throws", replacing(env.NONCES, { put: boom })],
-    ["rejects", replacing(env.NONCES, { put: async () => boom() })],
+    ["throws", replacing(env.NONCES, { put: throwFault })],
+    ["rejects", replacing(env.NONCES, { put: async () => throwFault() })],
   ])("rememberNonce does not fail when KV %s", async (_, kv) => {
     await expect(rememberNonce(kv, nonceKey("app", "ranstr"), consoleTelemetry)).resolves.toBeUndefined();
   });

@@ -35,7 +35,7 @@ describe("the memory of used ranstr", () => {
     expect(known()).toEqual([false, false, true, true, true]);
   });
 
-  it("a request is in flight until it ends, and all marks go when five thousand requests never end", () => {
+  it("a request is marked as in flight until it ends, or until five thousand later requests never end", () => {
     const { nonces } = memory();
     const ended = nonces.begin("app", "abc", 8_000);
     expect([nonces.isInFlight("app", "abc"), nonces.isInFlight("other", "abc")]).toEqual([true, false]);
@@ -57,7 +57,7 @@ describe("the memory of used ranstr", () => {
     expect(nonces.isInFlight("app", "abc")).toBe(false);
   });
 
-  it("the mark of the next request stays when an earlier request ends after it has given up", () => {
+  it("a request that ends after its time is over does not remove the mark of the next request", () => {
     const { clock, nonces } = memory();
     const first = nonces.begin("app", "abc", 8_000);
     clock.elapsed = 8_000;

@@ -143,7 +143,7 @@ describe("a database is open to all", () => {
     for (const ms of [0, 3_000, 6_000]) expect(await at(ms)).toBe("sent");
   });
 
-  it("a database is open to all until a try that is surely another request's has waited for 3 s too", async () => {
+  it("a database is open to all until a second request, too late to be a retry of the first, has waited for 3 s", async () => {
     const { at } = twoHomes();
     for (const ms of [0, 3_000, 5_500, 6_000, 8_900, 8_950]) expect(await at(ms)).toBe("sent");
     expect([await at(9_000), await at(9_001)]).toEqual(["sent", "refused"]);
@@ -155,7 +155,7 @@ describe("a database is open to all", () => {
     expect([await at(12_500), await at(12_501)]).toEqual(["sent", "refused"]);
   });
 
-  it("a database is open to all when an answer came in between", async () => {
+  it("a database is open to all when it answered one of the requests in between", async () => {
     const { at, does } = twoHomes();
     for (const ms of [0, 500, 3_000]) expect(await at(ms)).toBe("sent");
     does("answers");

@@ -38,7 +38,7 @@ describe("the keys of a team", () => {
     expect(team.fetched).toEqual([CERTS, certsUrl]);
   });
 
-  it("two requests at once fetch the keys of the Access team once, and both get an answer", async () => {
+  it("two simultaneous requests fetch the keys of the Access team once, and both get an answer", async () => {
     let answer: (response: Response) => void = () => {};
     team.answer = () => new Promise((resolve) => (answer = resolve));
     const asked = [team.reasonOf(known), team.reasonOf(fresh), team.reasonOf(known)];

@@ -13,9 +13,9 @@ import { NOW } from "../../support/test-runtime.ts";
 
 let key: TeamKey;
 let other: TeamKey;
-let stranger: TeamKey;
+let otherKey: TeamKey;
 beforeAll(async () => {
-  [key, other, stranger] = await Promise.all([newTeamKey("one"), newTeamKey("two"), newTeamKey("one")]);
+  [key, other, otherKey] = await Promise.all([newTeamKey("one"), newTeamKey("two"), newTeamKey("one")]);
 });
 
 let team: AccessTeam;
@@ -94,22 +94,22 @@ describe("an assertion is refused", () => {
   it("an Access assertion of another team is refused for its issuer, or as forged when the team's keys did not sign it", async () => {
     const settings = { issuer: "https://shop2.cloudflareaccess.com" };
     expect(await team.reasonOf(await assertionOf(key), settings)).toBe("assertion_issuer");
-    expect(await team.reasonOf(await assertionOf(stranger), settings)).toBe("assertion_forged");
+    expect(await team.reasonOf(await assertionOf(otherKey), settings)).toBe("assertion_forged");
   });
 
   it("an Access assertion is refused when another key signed it under the same key id", async () => {
-    expect(await team.reasonOf(await assertionOf(stranger))).toBe("assertion_forged");
+    expect(await team.reasonOf(await assertionOf(otherKey))).toBe("assertion_forged");
   });
 
   it("an Access assertion that carries its own key is refused", async () => {
     const header = {
       alg: "RS256",
       kid: key.kid,
-      jwk: stranger.shown,
+      jwk: otherKey.shown,
       jku: "https://example.com/certs",
       x5u: "https://example.com",
     };
-    const forged = await new SignJWT(CLAIMS).setProtectedHeader(header).sign(stranger.privateKey);
+    const forged = await new SignJWT(CLAIMS).setProtectedHeader(header).sign(otherKey.privateKey);
     expect(await team.reasonOf(forged)).toBe("assertion_forged");
     expect(team.fetched).toHaveLength(1);
   });

@@ -171,9 +171,9 @@ describe("the filters of GET /admin/audit", () => {
   it('GET /admin/audit combines the filters "who" and "site_id"', async () => {
     const world = await World.create({}, "apac");
     for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
-    const its = { siteId: world.siteId };
-    await put("main", { ...ADA, ...its }, ADA, { ...ROOT, ...its });
-    await put("apac", { ...ADA, ...its, at: NOW + 1 }, { ...ADA, siteId: world.siteId + 1 });
+    const ofSite = { siteId: world.siteId };
+    await put("main", { ...ADA, ...ofSite }, ADA, { ...ROOT, ...ofSite });
+    await put("apac", { ...ADA, ...ofSite, at: NOW + 1 }, { ...ADA, siteId: world.siteId + 1 });
     const query = { who: "ada@example.com", site_id: world.siteId };
     for (const limit of [1, 100]) expect(placesOf(await listed(world, query, limit))).toEqual(["apac:1", "main:1"]);
   });

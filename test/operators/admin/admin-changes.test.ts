@@ -19,7 +19,7 @@ const NO_IDS = [
   "999999",
 ];
 
-const gist = ({ status, body }: AdminAnswer) => ({ status, body });
+const summary = ({ status, body }: AdminAnswer) => ({ status, body });
 const bad = (field: string, message: string) => problem(400, "Invalid input", [{ field, message }]);
 
 const NAME =
@@ -53,7 +53,7 @@ describe("POST /admin/sites", () => {
   it("POST /admin/sites answers 201 with id, name, home and status, and stores the site", async () => {
     const world = await World.create();
     const answer = await call(world, "POST", "/admin/sites", { name: "  A 漢字 <b>site</b> 😀 " });
-    expect(gist(answer)).toEqual({
+    expect(summary(answer)).toEqual({
       status: 201,
       body: { id: expect.any(Number), name: "  A 漢字 <b>site</b> 😀 ", home: "main", status: "open" },
     });
@@ -78,19 +78,19 @@ describe("POST /admin/sites", () => {
     const unseen = ["", " ", "\u3000\u00a0\u200b\u2060\ufeff", "\u00ad\u3164\u2800\ufe0f"];
     const control = ["\u0000", "Shop\u0000", "Shop\nNext", "\u007f", "Shop \u202eevil", "Shop \u2066"];
     for (const name of [...tooLong, ...unseen, ...control, 5, null, ["x"]])
-      expect([name, gist(await call(shared, "POST", "/admin/sites", { name }))]).toEqual([name, bad("name", NAME)]);
-    expect(gist(await call(shared, "POST", "/admin/sites", {}))).toEqual(bad("name", "is required"));
-    expect(gist(await call(shared, "POST", "/admin/sites", { name: "lone \ud800" }))).toEqual(
+      expect([name, summary(await call(shared, "POST", "/admin/sites", { name }))]).toEqual([name, bad("name", NAME)]);
+    expect(summary(await call(shared, "POST", "/admin/sites", {}))).toEqual(bad("name", "is required"));
+    expect(summary(await call(shared, "POST", "/admin/sites", { name: "lone \ud800" }))).toEqual(
       bad("name", "is not well-formed Unicode: half of a surrogate pair stands alone"),
     );
   });
 
   it("POST /admin/sites names an unknown field, and all wrong fields in one answer", async () => {
     const world = shared;
-    expect(gist(await call(world, "POST", "/admin/sites", { name: "x", id: 7 }))).toEqual(
+    expect(summary(await call(world, "POST", "/admin/sites", { name: "x", id: 7 }))).toEqual(
       bad("id", "is not a field of this call"),
     );
-    expect(gist(await call(world, "POST", "/admin/sites", { name: 1, other: 7 }))).toEqual(
+    expect(summary(await call(world, "POST", "/admin/sites", { name: 1, other: 7 }))).toEqual(
       problem(400, "Invalid input", [
         { field: "name", message: NAME },
         { field: "other", message: "is not a field of this call" },
@@ -103,7 +103,7 @@ describe("the body of an admin call", () => {
   const send = async (world: World, body: BodyInit | null, headers: Record<string, string> = {}) => {
     const authorization = `Bearer ${ADMIN_TOKEN}`;
     const init = { method: "POST", headers: { authorization, ...headers }, body };
-    return gist(await read(await world.fetch(new Request("http://worker/admin/sites", init))));
+    return summary(await read(await world.fetch(new Request("http://worker/admin/sites", init))));
   };
   const json = { "content-type": "application/json" };
 
@@ -171,7 +171,7 @@ describe("POST /admin/sites/:site_id/apps", () => {
   it("POST /admin/sites/:site_id/apps answers 201 with appid, secret and name, and the secret signs at once", async () => {
     const world = await World.create();
     const answer = await call(world, "POST", path(world), { name: "Second" });
-    expect(gist(answer)).toEqual({
+    expect(summary(answer)).toEqual({
       status: 201,
       body: {
         appid: expect.stringMatching(/^[0-9a-f]{32}$/),
@@ -189,7 +189,7 @@ describe("POST /admin/sites/:site_id/apps", () => {
     const brought = { appid: `A_b-${world.siteId}`, secret: "legacy secret of 1999!" };
     Object.assign(world, brought);
     expect((await world.create()).status).toBe(401);
-    expect(gist(await call(world, "POST", path(world), { name: "Moved", ...brought }))).toEqual({
+    expect(summary(await call(world, "POST", path(world), { name: "Moved", ...brought }))).toEqual({
       status: 201,
       body: { ...brought, name: "Moved", version: expect.any(String) },
     });
@@ -201,7 +201,7 @@ describe("POST /admin/sites/:site_id/apps", () => {
     const before = await appRow(world);
     for (const site of [world, other]) {
       const again = { name: "Again", appid: world.appid, secret: "another secret" };
-      expect(gist(await call(site, "POST", path(site), again))).toEqual(conflict("appid_taken"));
+      expect(summary(await call(site, "POST", path(site), again))).toEqual(conflict("appid_taken"));
     }
     expect(await appRow(world)).toEqual(before);
   });
@@ -217,13 +217,13 @@ describe("POST /admin/sites/:site_id/apps", () => {
   it("POST /admin/sites/:site_id/apps refuses a wrong field and names it", async () => {
     for (const [field, value, message] of WRONG) {
       const answer = await call(shared, "POST", path(shared), { name: "N", [field]: value });
-      expect([value, gist(answer)]).toEqual([value, bad(field, message)]);
+      expect([value, summary(answer)]).toEqual([value, bad(field, message)]);
     }
   });
 
   it("POST /admin/sites/:site_id/apps is 404 for an unknown or malformed site id", async () => {
     for (const id of NO_IDS)
-      expect([id, gist(await call(shared, "POST", `/admin/sites/${id}/apps`, { name: "N" }))]).toMatchObject([
+      expect([id, summary(await call(shared, "POST", `/admin/sites/${id}/apps`, { name: "N" }))]).toMatchObject([
         id,
         NO_SITE,
       ]);
@@ -237,7 +237,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
     const world = await World.create();
     for (const body of [{}, undefined]) {
       const answer = await call(world, "POST", `${path(world)}?overlap_seconds=0`, body);
-      expect(gist(answer)).toEqual(bad("overlap_seconds", "belongs in the body"));
+      expect(summary(answer)).toEqual(bad("overlap_seconds", "belongs in the body"));
     }
     expect((await world.create()).status).toBe(200);
   });
@@ -245,7 +245,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
   it("a secret rotation answers 200 with the new secret, and both secrets verify until the overlap ends", async () => {
     const world = await World.create();
     const answer = await call(world, "POST", path(world), { overlap_seconds: 60 });
-    expect(gist(answer)).toEqual({
+    expect(summary(answer)).toEqual({
       status: 200,
       body: {
         appid: world.appid,
@@ -296,7 +296,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
     const first = world.secret;
     expect((await call(world, "POST", path(world))).status).toBe(200);
     const secondAnswer = await call(world, "POST", path(world));
-    expect(gist(secondAnswer)).toEqual(conflict("overlap_running"));
+    expect(summary(secondAnswer)).toEqual(conflict("overlap_running"));
     expect((secondAnswer.body as { detail: string }).detail).toMatch(/^An overlap runs until \d+, .*"ends"/);
     expect((await world.create()).status).toBe(200);
     expect((await call(world, "POST", path(world), { ends: "previous" })).status).toBe(200);
@@ -312,7 +312,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
     const before = await appRow(shared);
     for (const value of values) {
       const answer = await call(shared, "POST", path(shared), { [field]: value });
-      expect([value, gist(answer)]).toEqual([value, bad(field, message)]);
+      expect([value, summary(answer)]).toEqual([value, bad(field, message)]);
     }
     expect(await appRow(shared)).toEqual(before);
   });
@@ -335,7 +335,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
     expect(after).toMatchObject({ previous_version: body.expected_version, previous_expires_at: NOW + 60 });
 
     const secondAnswer = await call(world.anotherIsolate(), "POST", path(world), body);
-    expect(gist(secondAnswer)).toEqual(conflict("version_other"));
+    expect(summary(secondAnswer)).toEqual(conflict("version_other"));
     expect((secondAnswer.body as { detail: string }).detail).toMatch(
       /^expected_version: it has another version by now/,
     );
@@ -347,17 +347,20 @@ describe("POST /admin/apps/:appid/rotate", () => {
       expect((await world.create()).status).toBe(200);
     }
     const next = { ...body, expected_version: await versionOf(world), ends: "current" };
-    expect(gist(await call(world, "POST", path(world), next))).toMatchObject({ status: 200 });
+    expect(summary(await call(world, "POST", path(world), next))).toMatchObject({ status: 200 });
     error.mockRestore();
   });
 
   it("a secret rotation is 409 for a revoked app and 404 for an unknown one", async () => {
     const world = await World.create();
     await call(world, "DELETE", `/admin/apps/${world.appid}`);
-    expect(gist(await call(world, "POST", path(world)))).toEqual(conflict("app_revoked"));
+    expect(summary(await call(world, "POST", path(world)))).toEqual(conflict("app_revoked"));
     for (const appid of ["unknown", "a%20b", "%00", "x".repeat(300)]) {
       const answer = await call(world, "POST", `/admin/apps/${appid}/rotate`);
-      expect(gist(answer)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such app." } });
+      expect(summary(answer)).toMatchObject({
+        ...problem(404, "Not found"),
+        body: { detail: "There is no such app." },
+      });
     }
   });
 });
@@ -367,7 +370,10 @@ describe("DELETE /admin/apps/:appid", () => {
     const world = await World.create();
     expect((await world.create()).status).toBe(200);
     for (let i = 0; i < 2; i++) {
-      expect(gist(await call(world, "DELETE", `/admin/apps/${world.appid}`))).toEqual({ status: 204, body: undefined });
+      expect(summary(await call(world, "DELETE", `/admin/apps/${world.appid}`))).toEqual({
+        status: 204,
+        body: undefined,
+      });
       expect((await world.create()).status).toBe(401);
       world.clock.now++;
     }
@@ -382,7 +388,7 @@ describe("POST /admin/sites/:site_id/agents", () => {
     "POST /admin/sites/:site_id/agents is 201 for id %d, and stores the agent",
     async (id) => {
       const world = await World.create();
-      expect(gist(await call(world, "POST", path(world), { id, name: "Ana" }))).toEqual({
+      expect(summary(await call(world, "POST", path(world), { id, name: "Ana" }))).toEqual({
         status: 201,
         body: { id, name: "Ana", status: "normal" },
       });
@@ -400,7 +406,7 @@ describe("POST /admin/sites/:site_id/agents", () => {
   it("adding an agent whose id the site has is 409 and changes nothing; another site may use the id", async () => {
     const [world, other] = [await World.create(), await World.create()];
     const before = await agentsOf(world);
-    expect(gist(await call(world, "POST", path(world), { id: 4, name: "Again" }))).toEqual(conflict("agent_taken"));
+    expect(summary(await call(world, "POST", path(world), { id: 4, name: "Again" }))).toEqual(conflict("agent_taken"));
     expect(await agentsOf(world)).toEqual(before);
     await call(world, "POST", path(world), { id: 77, name: "Here" });
     expect((await call(other, "POST", path(other), { id: 77, name: "There" })).status).toBe(201);
@@ -417,7 +423,7 @@ describe("POST /admin/sites/:site_id/agents", () => {
     const before = await agentsOf(shared);
     for (const [field, value, message] of WRONG) {
       const answer = await call(shared, "POST", path(shared), { id: 5, name: "N", [field]: value });
-      expect([value, gist(answer)]).toEqual([value, bad(field, message)]);
+      expect([value, summary(answer)]).toEqual([value, bad(field, message)]);
     }
     expect(await agentsOf(shared)).toEqual(before);
   });
@@ -438,7 +444,7 @@ describe("PATCH /admin/sites/:site_id/agents/:id", () => {
     ];
     for (const [i, change] of changes.entries()) {
       Object.assign(agent, change);
-      expect(gist(await call(world, "PATCH", path(world), change))).toEqual({ status: 200, body: agent });
+      expect(summary(await call(world, "PATCH", path(world), change))).toEqual({ status: 200, body: agent });
       expect(await agentsOf(world)).toEqual([{ site_id: world.siteId, ...agent, revision: i + 1 }, ...others]);
     }
   });
@@ -463,20 +469,23 @@ describe("PATCH /admin/sites/:site_id/agents/:id", () => {
   it("PATCH of an agent refuses a wrong change and names its field", async () => {
     const before = await agentsOf(shared);
     for (const [change, field, message] of WRONG) {
-      expect([change, gist(await call(shared, "PATCH", path(shared), change))]).toEqual([change, bad(field, message)]);
+      expect([change, summary(await call(shared, "PATCH", path(shared), change))]).toEqual([
+        change,
+        bad(field, message),
+      ]);
     }
     expect(await agentsOf(shared)).toEqual(before);
   });
 
   it("PATCH of an agent is 404 for an unknown or malformed agent id", async () => {
     for (const id of NO_IDS)
-      expect([id, gist(await call(shared, "PATCH", path(shared, id), { name: "N" }))]).toMatchObject([id, NO_AGENT]);
+      expect([id, summary(await call(shared, "PATCH", path(shared, id), { name: "N" }))]).toMatchObject([id, NO_AGENT]);
   });
 
   it("PATCH of an agent is 404 for an agent of another site", async () => {
     const [world, other] = [await World.create(), await World.create()];
     await call(other, "POST", `/admin/sites/${other.siteId}/agents`, { id: 77, name: "There" });
-    expect(gist(await call(world, "PATCH", path(world, 77), { name: "N" }))).toEqual(problem(404, "Not found"));
+    expect(summary(await call(world, "PATCH", path(world, 77), { name: "N" }))).toEqual(problem(404, "Not found"));
     expect((await agentsOf(other)).at(-1)).toMatchObject({ id: 77, name: "There" });
   });
 });

@@ -4,7 +4,7 @@ import { type AdminAnswer, call, conflict, problem } from "../../support/admin-c
 import { addWebhook, eventStore, keepingQueue } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
-const gist = ({ status, body }: AdminAnswer) => ({ status, body });
+const summary = ({ status, body }: AdminAnswer) => ({ status, body });
 const bad = (field: string, message: string) => problem(400, "Invalid input", [{ field, message }]);
 
 const at = ({ siteId }: World, id: string, path: string) => `/admin/sites/${siteId}/webhooks/${id}${path}`;
@@ -29,7 +29,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/ping", () => {
     const { world, id, sent, notice } = await start("apac");
     await addWebhook(world);
     const answer = await call(world, "POST", at(world, id, "/ping"));
-    expect(gist(answer)).toEqual({ status: 202, body: { event_id: EVENT_ID } });
+    expect(summary(answer)).toEqual({ status: 202, body: { event_id: EVENT_ID } });
     const { event_id } = answer.body as { event_id: string };
     const { events, deliveries } = await eventStore(world);
     const data = JSON.stringify({ seq: 1, webhook_id: id });
@@ -64,9 +64,9 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/ping", () => {
 
   it("a ping is delivered although the webhook chose other types and the site's events are off", async () => {
     const { world, id } = await start();
-    const of = `/admin/sites/${world.siteId}`;
-    await call(world, "PATCH", `${of}/webhooks/${id}`, { events: ["session.agents_added"] });
-    await call(world, "PATCH", of, { events: false });
+    const sitePath = `/admin/sites/${world.siteId}`;
+    await call(world, "PATCH", `${sitePath}/webhooks/${id}`, { events: ["session.agents_added"] });
+    await call(world, "PATCH", sitePath, { events: false });
     await world.chatId();
     expect((await call(world, "POST", at(world, id, "/ping"))).status).toBe(202);
     expect((await eventStore(world)).deliveries).toHaveLength(1);
@@ -91,7 +91,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/ping", () => {
     const { world, id, sent } = await start();
     await disable(world, id);
     const answer = await call(world, "POST", at(world, id, "/ping"));
-    expect(gist(answer)).toEqual(conflict("webhook_disabled"));
+    expect(summary(answer)).toEqual(conflict("webhook_disabled"));
     expect(answer.body).toMatchObject({ detail: "The webhook is disabled: enable it first." });
     expect(await eventStore(world)).toMatchObject({ events: [], deliveries: [] });
     expect(sent).toEqual([]);
@@ -210,7 +210,7 @@ describe("GET /admin/sites/:site_id/webhooks/:webhook_id/deliveries", () => {
     const { world, id } = await start();
     for (const [query, field, message] of WRONG) {
       const answer = await call(world, "GET", at(world, id, `/deliveries?${query}`));
-      expect([query, gist(answer)]).toEqual([query, bad(field, message)]);
+      expect([query, summary(answer)]).toEqual([query, bad(field, message)]);
     }
   });
 });
@@ -238,13 +238,16 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/deliveries/:seq/redeli
       );
       sent.length = 0;
       const { events } = await eventStore(world);
-      expect(gist(await redeliver(world, id, 1))).toEqual({ status: 202, body: { event_id: events[0]?.id, seq: 1 } });
+      expect(summary(await redeliver(world, id, 1))).toEqual({
+        status: 202,
+        body: { event_id: events[0]?.id, seq: 1 },
+      });
       expect((await eventStore(world)).deliveries).toMatchObject([DUE]);
       expect(sent).toEqual([notice]);
     },
   );
 
-  it("two operators who send one delivery again at once leave one delivery and two audit rows", async () => {
+  it("two operators who send one delivery again at the same time leave one delivery and two audit rows", async () => {
     const { world, id } = await start();
     await world.chatId();
     await update(world, "status = 'failed', attempts = 8, next_attempt_at = NULL");
@@ -278,8 +281,8 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/deliveries/:seq/redeli
     expect((await eventStore(world)).deliveries).toMatchObject([{ ...inFlight, last_attempt_at: 5, duration_ms: 6 }]);
     world.clock.now = NOW + 1;
     expect((await redeliver(world, id, 1)).status).toBe(202);
-    const anew = { ...DUE, next_attempt_at: NOW + 1, last_attempt_at: 5, duration_ms: null };
-    expect((await eventStore(world)).deliveries).toMatchObject([anew]);
+    const redelivered = { ...DUE, next_attempt_at: NOW + 1, last_attempt_at: 5, duration_ms: null };
+    expect((await eventStore(world)).deliveries).toMatchObject([redelivered]);
   });
 
   it("a ping that is sent again is first in line again", async () => {
@@ -296,7 +299,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/deliveries/:seq/redeli
     await other.world.chatId();
     for (const seq of [1, 2, 0, "x", "1.5", "9007199254740993"]) {
       const answer = await redeliver(world, id, seq);
-      expect(gist(answer)).toEqual(problem(404, "Not found"));
+      expect(summary(answer)).toEqual(problem(404, "Not found"));
       expect(answer.body).toMatchObject({ detail: "There is no such event, or it is kept no more." });
     }
     expect((await eventStore(world)).deliveries).toEqual([]);
@@ -308,7 +311,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/deliveries/:seq/redeli
     await update(world, "status = 'skipped', next_attempt_at = NULL");
     await env.DB.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
     const erased = await redeliver(world, id, 1);
-    expect(gist(erased)).toEqual(conflict("event_erased"));
+    expect(summary(erased)).toEqual(conflict("event_erased"));
     expect(erased.body).toMatchObject({ detail: "The event was erased." });
     await disable(world, id);
     expect((await redeliver(world, id, 1)).status).toBe(409);
@@ -385,7 +388,7 @@ describe("GET /admin/sites/:site_id/events", () => {
   it("GET /admin/sites/:site_id/events refuses a wrong query and names the field", async () => {
     const world = await World.create();
     for (const [query, field, message] of WRONG) {
-      expect([query, gist(await events(world, `?${query}`))]).toEqual([query, bad(field, message)]);
+      expect([query, summary(await events(world, `?${query}`))]).toEqual([query, bad(field, message)]);
     }
   });
 });

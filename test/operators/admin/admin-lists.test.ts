@@ -7,7 +7,7 @@ import { NOW, World } from "../../support/world.ts";
 
 type Page = { items: Record<string, unknown>[]; next_cursor: string | null; homes_down?: string[] };
 
-const gist = ({ status, body }: AdminAnswer) => ({ status, body });
+const summary = ({ status, body }: AdminAnswer) => ({ status, body });
 const bad = (field: string, message: string) => problem(400, "Invalid input", [{ field, message }]);
 
 async function page(world: World, path: string): Promise<Page> {
@@ -141,10 +141,10 @@ describe("GET /admin/sites/:site_id/sessions", () => {
   it("the list of sessions filters by customer, and by customer and status", async () => {
     const world = await filled();
     const chatId = await world.chatId({ sbs: "another & more", sender_type: 1 });
-    const of = (query: string) => page(world, `${sessionsPath(world)}?sbs=another%20%26%20more${query}`);
-    expect(ids((await of("")).items, "chat_id")).toEqual([chatId]);
-    expect(ids((await of("&status=waiting")).items, "chat_id")).toEqual([chatId]);
-    expect((await of("&status=replied")).items).toEqual([]);
+    const pageWith = (query: string) => page(world, `${sessionsPath(world)}?sbs=another%20%26%20more${query}`);
+    expect(ids((await pageWith("")).items, "chat_id")).toEqual([chatId]);
+    expect(ids((await pageWith("&status=waiting")).items, "chat_id")).toEqual([chatId]);
+    expect((await pageWith("&status=replied")).items).toEqual([]);
     const { sizes } = await walk(world, `${sessionsPath(world)}?sbs=customer_001`, 3);
     expect(sizes).toEqual([3, 1]);
     expect((await page(world, `${sessionsPath(world)}?sbs=nobody`)).items).toEqual([]);
@@ -160,7 +160,7 @@ describe("GET /admin/sites/:site_id/sessions", () => {
 
   it("the list of sessions refuses an unknown status", async () => {
     for (const status of ["", "open", "WAITING"]) {
-      expect(gist(await call(shared, "GET", `${sessionsPath(shared)}?status=${status}`))).toEqual(
+      expect(summary(await call(shared, "GET", `${sessionsPath(shared)}?status=${status}`))).toEqual(
         bad("status", `must be ${SESSION_STATUSES.join(" or ")}`),
       );
     }
@@ -176,7 +176,7 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
     const answer = await call(world, "GET", `${sessionsPath(world)}/${chatId}`);
     expect(answer.headers.get("cache-control")).toBe("no-store");
     expect(Object.keys(answer.body as object)).toEqual(Object.keys(SESSION_PROPERTIES));
-    expect(gist(answer)).toEqual({
+    expect(summary(answer)).toEqual({
       status: 200,
       body: expect.objectContaining({
         chat_id: chatId,
@@ -241,7 +241,7 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
   it("GET of a session is 404 for an unknown or malformed id", async () => {
     const unknown = { ...problem(404, "Not found"), body: { detail: "There is no such session." } };
     for (const id of ["0", "-1", "1.5", "abc", "9007199254740992", "999999"])
-      expect([id, gist(await call(shared, "GET", `${sessionsPath(shared)}/${id}`))]).toMatchObject([id, unknown]);
+      expect([id, summary(await call(shared, "GET", `${sessionsPath(shared)}/${id}`))]).toMatchObject([id, unknown]);
   });
 });
 
@@ -249,7 +249,7 @@ describe("the lists of another site", () => {
   it("the lists of one site show nothing of another site", async () => {
     const [world, other] = [await filled(), await World.create()];
     const chatId = await world.chatId();
-    expect(gist(await call(world, "GET", `${sessionsPath(other)}/${chatId}`))).toEqual(problem(404, "Not found"));
+    expect(summary(await call(world, "GET", `${sessionsPath(other)}/${chatId}`))).toEqual(problem(404, "Not found"));
     expect((await page(world, sessionsPath(other))).items).toEqual([]);
     expect((await page(world, `${sessionsPath(other)}?sbs=customer_001`)).items).toEqual([]);
     expect((await page(world, `${sessionsPath(other)}?status=waiting`)).items).toEqual([]);
@@ -282,7 +282,7 @@ describe.each(LISTS)("the list of %s", (name, path) => {
   ])("each list of the admin API refuses a wrong %s: it %s", async (field, message, values) => {
     for (const value of values) {
       const answer = await call(shared, "GET", `${path(shared)}?${field}=${encodeURIComponent(value)}`);
-      expect([value, gist(answer)]).toEqual([value, bad(field, message)]);
+      expect([value, summary(answer)]).toEqual([value, bad(field, message)]);
     }
   });
 });

@@ -17,7 +17,7 @@ const STATUS_RULE = "must be a list of different ones of failed, pending, missed
 const TIME_RULE = "must be a Unix time in seconds";
 const SEQ_RULE = "must be an integer from 0 to 9007199254740991";
 
-const gist = ({ status, body }: AdminAnswer) => ({ status, body });
+const summary = ({ status, body }: AdminAnswer) => ({ status, body });
 const bad = (field: string, message: string) => problem(400, "Invalid input", [{ field, message }]);
 
 const path = ({ siteId, id }: Pick<TestWebhook, "siteId" | "id">) => `/admin/sites/${siteId}/webhooks/${id}/redeliver`;
@@ -79,7 +79,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
       `attempts = 8, status = CASE seq WHEN 1 THEN 'failed' WHEN 2 THEN 'delivered' WHEN 3 THEN 'pending' ELSE 'skipped' END,
        next_attempt_at = iif(seq = 3, ${NOW + 3_600}, NULL), last_status = 500, last_error = 'no', last_attempt_at = 1, duration_ms = 1`,
     );
-    expect(gist(await redeliver())).toEqual({
+    expect(summary(await redeliver())).toEqual({
       status: 202,
       body: { matched: 2, queued: 2, until: NOW, next_after_seq: null },
     });
@@ -93,11 +93,11 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
       created_at: NOW,
     };
     // The time of the last attempt stays, because the receiver may have the event.
-    const anew = { ...due, last_error: null, last_attempt_at: 1, duration_ms: null };
+    const redelivered = { ...due, last_error: null, last_attempt_at: 1, duration_ms: null };
     expect(deliveries).toMatchObject([
-      { seq: 1, ...anew },
+      { seq: 1, ...redelivered },
       { seq: 2, status: "delivered", attempts: 8, last_status: 500, last_attempt_at: 1 },
-      { seq: 3, ...anew },
+      { seq: 3, ...redelivered },
       { seq: 4, status: "skipped" },
     ]);
     const details = { status: ["failed", "pending"], until: NOW, queued: 2, next_after_seq: null };
@@ -168,7 +168,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
       await put(webhook, index + 1, status);
     const before = await eventStore(world);
     const status = ["failed", "pending", "missed", "delivered"];
-    expect(gist(await redeliver({ status, after_seq: 0, dry_run: true }))).toEqual({
+    expect(summary(await redeliver({ status, after_seq: 0, dry_run: true }))).toEqual({
       status: 200,
       body: { matched: 4, queued: 0, until: NOW, next_after_seq: null },
     });
@@ -187,15 +187,15 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
     for (const [index, each] of ["failed", "pending", "delivered", "missed", "skipped"].entries())
       await put(webhook, index + 1, each);
     expect((await redeliver({ status: [status], since: 0 })).body).toMatchObject({ matched: 1, queued: 1 });
-    const anew = (await deliveriesOf(webhook)).filter(({ next_attempt_at }) => next_attempt_at === NOW);
-    expect(anew.map(({ seq }) => seq)).toEqual(seqs);
+    const dueAgain = (await deliveriesOf(webhook)).filter(({ next_attempt_at }) => next_attempt_at === NOW);
+    expect(dueAgain.map(({ seq }) => seq)).toEqual(seqs);
   });
 
   it("the call redeliver sends the events of a time range of ten minutes, both ends included, among 12,000 events", async () => {
     const { webhook, redeliverAll } = await start();
     await fillDeliveries(webhook, 12_000);
     await setDeliveries(webhook, `created_at = ${NOW} - 12000 + seq, status = 'delivered', next_attempt_at = NULL`);
-    // As after a restore, which skips seqs, and pruning, which removes the oldest events.
+    // The state after a restore, which skips seqs, and after pruning, which removes the oldest events.
     const site = webhook.siteId;
     await env.DB.batch([
       env.DB.prepare("UPDATE events SET created_at = ? - 12000 + seq WHERE site_id = ?").bind(NOW, site),
@@ -356,7 +356,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
     expect((await redeliver({ status: ["failed"] })).body).toMatchObject({ matched: 1, queued: 1 });
     const before = await eventStore(world);
     const none = { matched: 0, queued: 0, until: NOW, next_after_seq: null };
-    expect(gist(await redeliver({ status: ["failed"] }))).toEqual({ status: 202, body: none });
+    expect(summary(await redeliver({ status: ["failed"] }))).toEqual({ status: 202, body: none });
     expect(await eventStore(world)).toEqual(before);
     expect((await redeliver()).body).toMatchObject({ matched: 1, queued: 1 });
     expect((await eventStore(world)).deliveries).toEqual(before.deliveries);
@@ -368,10 +368,10 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
     await setWebhook(webhook, "status = 'disabled'");
     for (const dry_run of [true, false]) {
       const answer = await redeliver({ dry_run });
-      expect(gist(answer)).toEqual(conflict("webhook_disabled"));
+      expect(summary(answer)).toEqual(conflict("webhook_disabled"));
       expect(answer.body).toMatchObject({ detail: "The webhook is disabled: enable it first." });
       const unknown = await call(world, "POST", path({ ...webhook, id: "wh_0" }), { dry_run });
-      expect(gist(unknown)).toEqual(problem(404, "Not found"));
+      expect(summary(unknown)).toEqual(problem(404, "Not found"));
     }
     expect(await statusesOf(webhook)).toEqual(["1 failed 3"]);
     expect(await told(world)).toEqual([]);
@@ -416,7 +416,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
     const { world, webhook, redeliver } = await start();
     await put(webhook, 1, "failed");
     for (const [body, field, message] of WRONG) {
-      expect([body, gist(await redeliver(body))]).toEqual([body, bad(field, message)]);
+      expect([body, summary(await redeliver(body))]).toEqual([body, bad(field, message)]);
     }
     expect(await statusesOf(webhook)).toEqual(["1 failed 3"]);
     expect(await told(world)).toEqual([]);

@@ -109,9 +109,9 @@ describe("POST /admin/tokens", () => {
   const NAMES_OF_OTHERS = `root Root ＲＯＯＴ r␣o␣o␣t ro\u200bot root: «root» rооt r00t ṙööt ⓡⓞⓞⓣ гoοτ
     worker WORKER\u2060 vvorker шоrкеr w-o-r-k-e-r ADMIN_TOKEN admin␣token Аdmin.Token adrnin-token
     ada@example.com ada＠example.com ada␣@␣example.com ada\u200b﹫example *@example.com tok_${"0f".repeat(16)}`;
-  const SAYS_ANOTHER = "must not look like root, ADMIN_TOKEN, worker, an e-mail address or the id of a token";
+  const LOOKS_LIKE_ANOTHER = "must not look like root, ADMIN_TOKEN, worker, an e-mail address or the id of a token";
   for (const name of NAMES_OF_OTHERS.split(/\s+/))
-    WRONG.push([{ name: name.replaceAll("␣", " ") }, "name", SAYS_ANOTHER]);
+    WRONG.push([{ name: name.replaceAll("␣", " ") }, "name", LOOKS_LIKE_ANOTHER]);
 
   it.each(["Root causes", "rooter", "root 2", "Worker pool", "@deploy", "tok_1", "夜间导出", "🤖"])(
     "POST /admin/tokens accepts the name %j",

@@ -12,7 +12,7 @@ import { NOW, World } from "../../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 
-const gist = ({ status, body }: AdminAnswer) => ({ status, body });
+const summary = ({ status, body }: AdminAnswer) => ({ status, body });
 const MOVED = "https://moved.example.com/";
 
 async function start() {
@@ -204,7 +204,7 @@ describe("enabling a webhook", () => {
     const before = await eventStore(world);
     for (const change of [{ status: "enabled" }, { status: "enabled", url: MOVED, events: ["session.created"] }]) {
       const refused = await patch(change);
-      expect(gist(refused)).toEqual(conflict("webhook_ending"));
+      expect(summary(refused)).toEqual(conflict("webhook_ending"));
       expect(refused.body).toMatchObject({
         detail:
           "Deliveries that were pending when the webhook was disabled are still being ended, within minutes: enable it when `pending` is 0.",
@@ -215,7 +215,7 @@ describe("enabling a webhook", () => {
     // Each run begins with webhooks that other tests left, if there are any.
     for (let run = 0; run < 20 && (await shown())?.pending !== 0; run++) await worker.scheduled("* * * * *");
     expect(await shown()).toMatchObject({ status: "disabled", pending: 0, failed: 5_003 });
-    expect(gist(await patch({ status: "enabled" }))).toMatchObject({
+    expect(summary(await patch({ status: "enabled" }))).toMatchObject({
       status: 200,
       body: { status: "enabled", pending: 0 },
     });
@@ -228,7 +228,7 @@ describe("enabling a webhook", () => {
   it("enabling an enabled webhook works while deliveries are pending", async () => {
     const { webhook, patch } = await start();
     await fillDeliveries(webhook, 1);
-    expect(gist(await patch({ status: "enabled" }))).toMatchObject({ status: 200, body: { pending: 1 } });
+    expect(summary(await patch({ status: "enabled" }))).toMatchObject({ status: 200, body: { pending: 1 } });
   });
 });
 

@@ -8,7 +8,7 @@ import { NOW, World } from "../../support/world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-const gist = ({ status, body }: AdminAnswer) => ({ status, body });
+const summary = ({ status, body }: AdminAnswer) => ({ status, body });
 const WHSEC = expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/);
 
 const rotate = (world: World, id: string, body?: unknown) =>
@@ -38,7 +38,10 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
     const before = (await unsealed(world)).row;
     const answer = await rotate(world, id);
     const version = expect.stringMatching(/^[0-9a-f]{32}$/);
-    expect(gist(answer)).toEqual({ status: 200, body: { secret: WHSEC, version, previous_expires_at: NOW + 86_400 } });
+    expect(summary(answer)).toEqual({
+      status: 200,
+      body: { secret: WHSEC, version, previous_expires_at: NOW + 86_400 },
+    });
     const second = secretOf(answer);
     expect(second).not.toBe(first);
     const after = await unsealed(world);
@@ -90,7 +93,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
     const before = await eventStore(world);
     for (const [body, field, message] of WRONG) {
       const refused = problem(400, "Invalid input", [{ field, message }]);
-      expect([body, gist(await rotate(world, id, body))]).toEqual([body, refused]);
+      expect([body, summary(await rotate(world, id, body))]).toEqual([body, refused]);
     }
     expect(await eventStore(world)).toEqual(before);
   });
@@ -112,7 +115,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
     expect(audit.filter(({ action }) => action === "webhook.rotated")).toHaveLength(1);
   });
 
-  it("callers who rotate a webhook secret at once each get their own secret, and the last one is in force", async () => {
+  it("callers who rotate a webhook secret at the same time each get their own secret, and the last one is in force", async () => {
     const world = await World.create();
     const { id } = await addWebhook(world);
     const answers = await Promise.all([1, 2, 3].map(() => rotate(world, id, { ends: "previous" })));
@@ -138,27 +141,29 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
 
 describe("a webhook's secret and the path of its URL", () => {
   it("a webhook's secret is in no log, no table and no later answer, and its URL path is in no log", async () => {
-    const said: string[] = [];
+    const logged: string[] = [];
     for (const method of ["log", "info", "warn", "error", "debug"] as const) {
-      vi.spyOn(console, method).mockImplementation((...args: unknown[]) => void said.push(args.map(String).join(" ")));
+      vi.spyOn(console, method).mockImplementation(
+        (...args: unknown[]) => void logged.push(args.map(String).join(" ")),
+      );
     }
     const world = await World.create();
     const token = "token-Zq81Kd";
     const { id, secret } = await addWebhook(world, { url: `https://hooks.example.com/${token}` });
     const rotated = secretOf(await rotate(world, id));
-    const of = `/admin/sites/${world.siteId}`;
+    const sitePath = `/admin/sites/${world.siteId}`;
     const answers = [
-      await call(world, "GET", `${of}/webhooks`),
-      await call(world, "PATCH", `${of}/webhooks/${id}`, { url: `https://second.example.com/${token}` }),
-      await call(world, "POST", `${of}/webhooks`, { url: `https://user:${token}@hooks.example.com/` }),
-      await call(world, "POST", `${of}/webhooks/${id}/ping`),
-      await call(world, "GET", `${of}/webhooks/${id}/deliveries`),
-      await call(world, "GET", `${of}/events`),
+      await call(world, "GET", `${sitePath}/webhooks`),
+      await call(world, "PATCH", `${sitePath}/webhooks/${id}`, { url: `https://second.example.com/${token}` }),
+      await call(world, "POST", `${sitePath}/webhooks`, { url: `https://user:${token}@hooks.example.com/` }),
+      await call(world, "POST", `${sitePath}/webhooks/${id}/ping`),
+      await call(world, "GET", `${sitePath}/webhooks/${id}/deliveries`),
+      await call(world, "GET", `${sitePath}/events`),
       await call(world, "GET", `/admin/audit?site_id=${world.siteId}`),
-      await call(world, "DELETE", `${of}/webhooks/${id}`),
+      await call(world, "DELETE", `${sitePath}/webhooks/${id}`),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 400, 202, 200, 200, 200, 204]);
-    expect(said.length).toBeGreaterThanOrEqual(answers.length);
+    expect(logged.length).toBeGreaterThanOrEqual(answers.length);
     const { results } = await env.DB.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all<{
       name: string;
     }>();
@@ -167,9 +172,9 @@ describe("a webhook's secret and the path of its URL", () => {
     const rows = JSON.stringify(stored.map((result) => result.results));
     const bodies = JSON.stringify(answers.map(({ body }) => body));
     for (const each of [secret, rotated, secret.slice(6), rotated.slice(6)]) {
-      expect([rows, bodies, said.join("\n")].map((text) => text.includes(each))).toEqual([false, false, false]);
+      expect([rows, bodies, logged.join("\n")].map((text) => text.includes(each))).toEqual([false, false, false]);
     }
-    expect(said.join("\n")).not.toContain(token);
+    expect(logged.join("\n")).not.toContain(token);
     expect(JSON.stringify(answers[6]?.body)).not.toContain(token);
   });
 });

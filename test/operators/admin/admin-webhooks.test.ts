@@ -5,7 +5,7 @@ import { type AdminAnswer, call, problem } from "../../support/admin-calls.ts";
 import { addWebhook, eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
-const gist = ({ status, body }: AdminAnswer) => ({ status, body });
+const summary = ({ status, body }: AdminAnswer) => ({ status, body });
 const bad = (field: string, message: string) => problem(400, "Invalid input", [{ field, message }]);
 
 const URL_RULE = "must be an absolute https URL";
@@ -64,7 +64,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     const world = await World.create({}, "apac");
     const { revision } = (await eventStore(world)).site as { revision: number };
     const answer = await call(world, "POST", at(world), { url: "https://hooks.example.com/in?token=t" });
-    expect(gist(answer)).toEqual({
+    expect(summary(answer)).toEqual({
       status: 201,
       body: shown({ secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) }),
     });
@@ -156,13 +156,13 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect(audit.map(({ action }) => action)).toEqual(["site.events_on", "webhook.added"]);
   });
 
-  it("a site may not have more than 10 webhooks, even when several are added at once", async () => {
+  it("a site may not have more than 10 webhooks, even when several are added at the same time", async () => {
     const world = await World.create();
     const answers = await Promise.all(
       Array.from({ length: 14 }, () => call(world, "POST", at(world), { url: "https://hooks.example.com/" })),
     );
     const refused = answers.filter(({ status }) => status !== 201);
-    expect(refused.map(gist)).toEqual(Array(4).fill(bad("url", "a site has at most 10 webhooks")));
+    expect(refused.map(summary)).toEqual(Array(4).fill(bad("url", "a site has at most 10 webhooks")));
     const { webhooks, audit } = await eventStore(world);
     expect([webhooks.length, audit.length]).toEqual([10, 11]);
     const [{ id } = { id: "" }] = webhooks;
@@ -186,7 +186,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
   it("adding a webhook with a wrong URL is refused with the field's name, and stores nothing", async () => {
     const world = await World.create({ WEBHOOK_LOOPBACK: "" });
     for (const [url, message] of WRONG_URLS) {
-      expect([url, gist(await call(world, "POST", at(world), { url }))]).toEqual([url, bad("url", message)]);
+      expect([url, summary(await call(world, "POST", at(world), { url }))]).toEqual([url, bad("url", message)]);
     }
     expect(await eventStore(world)).toMatchObject({ webhooks: [], audit: [], site: { events: 0 } });
   });
@@ -198,7 +198,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
       await World.create({ WEBHOOK_LOOPBACK: "" }),
     ];
     expect(await call(open, "POST", at(open), { url })).toMatchObject({ status: 201, body: { url } });
-    expect(gist(await call(shut, "POST", at(shut), { url }))).toEqual(bad("url", URL_RULE));
+    expect(summary(await call(shut, "POST", at(shut), { url }))).toEqual(bad("url", URL_RULE));
   });
 
   const WRONG_EVENTS: [events: unknown, field: string, message: string][] = [
@@ -216,23 +216,28 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     const world = await World.create();
     for (const [events, field, message] of WRONG_EVENTS) {
       const answer = await call(world, "POST", at(world), { url: "https://hooks.example.com/", events });
-      expect([events, gist(answer)]).toEqual([events, bad(field, message)]);
+      expect([events, summary(answer)]).toEqual([events, bad(field, message)]);
     }
     expect((await eventStore(world)).webhooks).toEqual([]);
   });
 
   it("a webhook accepts a list of up to 100 types, with repetitions", async () => {
     const world = await World.create();
-    const of = (count: number) => ({ url: "https://hooks.example.com/", events: Array(count).fill("session.created") });
-    expect(await call(world, "POST", at(world), of(100))).toMatchObject({ body: { events: ["session.created"] } });
-    expect(gist(await call(world, "POST", at(world), of(101)))).toEqual(bad("events", TYPES_RULE));
+    const withTypes = (count: number) => ({
+      url: "https://hooks.example.com/",
+      events: Array(count).fill("session.created"),
+    });
+    expect(await call(world, "POST", at(world), withTypes(100))).toMatchObject({
+      body: { events: ["session.created"] },
+    });
+    expect(summary(await call(world, "POST", at(world), withTypes(101)))).toEqual(bad("events", TYPES_RULE));
     expect((await eventStore(world)).webhooks).toHaveLength(1);
   });
 
   it("adding a webhook is refused with an unknown field or a query", async () => {
     const world = await World.create();
     const input = { url: "https://hooks.example.com/", secret: "mine" };
-    expect(gist(await call(world, "POST", at(world), input))).toEqual(bad("secret", "is not a field of this call"));
+    expect(summary(await call(world, "POST", at(world), input))).toEqual(bad("secret", "is not a field of this call"));
     const { status } = await call(world, "POST", at(world, "?events=ping"), { url: "https://hooks.example.com/" });
     expect(status).toBe(400);
     expect((await eventStore(world)).webhooks).toEqual([]);
@@ -283,7 +288,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     const world = await World.create();
     const { id } = await addWebhook(world);
     const url = "https://second.example.com/secret-path?token=2";
-    expect(gist(await call(world, "PATCH", at(world, `/${id}`), { url }))).toEqual({
+    expect(summary(await call(world, "PATCH", at(world, `/${id}`), { url }))).toEqual({
       status: 200,
       body: shown({ id, url }),
     });
@@ -312,10 +317,10 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     const { id } = await addWebhook(world);
     await env.DB.prepare("UPDATE webhooks SET url = 'not a url' WHERE id = ?").bind(id).run();
     const status = "disabled";
-    expect(gist(await call(world, "PATCH", at(world, `/${id}`), { status }))).toMatchObject({ status: 200 });
+    expect(summary(await call(world, "PATCH", at(world, `/${id}`), { status }))).toMatchObject({ status: 200 });
     const url = "https://second.example.com/";
     const mended = await call(world, "PATCH", at(world, `/${id}`), { url, status: "enabled" });
-    expect(gist(mended)).toEqual({ status: 200, body: shown({ id, url }) });
+    expect(summary(mended)).toEqual({ status: 200, body: shown({ id, url }) });
     const to = { origin: "https://second.example.com" };
     const { audit } = await eventStore(world);
     expect(audit.slice(2)).toEqual(
@@ -418,7 +423,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     const before = await eventStore(world);
     for (const [body, field, message] of WRONG_CHANGES) {
       const answer = await call(world, "PATCH", at(world, `/${id}`), body);
-      expect([body, gist(answer)]).toEqual([body, bad(field, message)]);
+      expect([body, summary(answer)]).toEqual([body, bad(field, message)]);
     }
     expect(await eventStore(world)).toEqual(before);
   });
@@ -429,7 +434,7 @@ describe("DELETE /admin/sites/:site_id/webhooks/:webhook_id", () => {
     const world = await World.create();
     const [{ id }, other] = [await addWebhook(world), await addWebhook(world)];
     await world.chatId();
-    expect(gist(await call(world, "DELETE", at(world, `/${id}`)))).toEqual({ status: 204, body: undefined });
+    expect(summary(await call(world, "DELETE", at(world, `/${id}`)))).toEqual({ status: 204, body: undefined });
     const { site, webhooks, deliveries, events, audit } = await eventStore(world);
     expect(webhooks.map((row) => row.id)).toEqual([other.id]);
     expect(deliveries.map(({ webhook_id }) => webhook_id)).toEqual([other.id]);
@@ -439,7 +444,7 @@ describe("DELETE /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect((await eventStore(world)).audit).toHaveLength(audit.length);
   });
 
-  it("DELETE of a webhook removes up to 5,000 deliveries at once", async () => {
+  it("DELETE of a webhook removes up to 5,000 deliveries in one call", async () => {
     const world = await World.create();
     const { id } = await addWebhook(world);
     await putDeliveries(world, id, 5_001);
@@ -449,7 +454,7 @@ describe("DELETE /admin/sites/:site_id/webhooks/:webhook_id", () => {
 });
 
 describe("a webhook that the site does not have", () => {
-  const ABOUT_ONE: [method: string, path: string, body?: object][] = [
+  const CALLS_ABOUT_A_WEBHOOK: [method: string, path: string, body?: object][] = [
     ["PATCH", "", { status: "disabled" }],
     ["DELETE", ""],
     ["POST", "/rotate", {}],
@@ -464,10 +469,10 @@ describe("a webhook that the site does not have", () => {
     const { id } = await addWebhook(other);
     await other.chatId();
     const before = await eventStore(other);
-    for (const [method, path, body] of ABOUT_ONE) {
+    for (const [method, path, body] of CALLS_ABOUT_A_WEBHOOK) {
       for (const unknown of [`wh_${"0".repeat(32)}`, "%20", id]) {
         const answer = await call(world, method, at(world, `/${unknown}${path}`), body);
-        expect([method, path, gist(answer)]).toEqual([method, path, problem(404, "Not found")]);
+        expect([method, path, summary(answer)]).toEqual([method, path, problem(404, "Not found")]);
         expect(answer.body).toMatchObject({ detail: "There is no such webhook." });
       }
     }

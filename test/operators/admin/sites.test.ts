@@ -6,7 +6,7 @@ import { replacing } from "../../support/replacing.ts";
 import { expectUnwritten } from "../../support/signed-routes.ts";
 import { NOW, World } from "../../support/world.ts";
 
-const gist = ({ status, body }: AdminAnswer) => ({ status, body });
+const summary = ({ status, body }: AdminAnswer) => ({ status, body });
 const bad = (field: string, message: string) => problem(400, "Invalid input", [{ field, message }]);
 
 const FIRST_ID = "must be an integer from 1 to 1000000000000";
@@ -16,10 +16,10 @@ const NO_EVENTS = { events: 0, event_seq_floor: 0, retention_days: null };
 
 /** A site's rows in the directory and in the home. */
 async function storedSite(id: number, home: string) {
-  const of = (db: D1Database, sql: string) => db.prepare(sql).bind(id).first();
+  const rowIn = (db: D1Database, sql: string) => db.prepare(sql).bind(id).first();
   return {
-    directory: await of(databaseOf("main"), "SELECT * FROM sites WHERE id = ?"),
-    home: await of(databaseOf(home), "SELECT * FROM home_sites WHERE site_id = ?"),
+    directory: await rowIn(databaseOf("main"), "SELECT * FROM sites WHERE id = ?"),
+    home: await rowIn(databaseOf(home), "SELECT * FROM home_sites WHERE site_id = ?"),
   };
 }
 
@@ -29,7 +29,7 @@ describe("POST /admin/sites", () => {
     async (home) => {
       const world = await World.create();
       const answer = await call(world, "POST", "/admin/sites", { name: "Shop", home, first_chat_id: 5_001 });
-      expect(gist(answer)).toEqual({
+      expect(summary(answer)).toEqual({
         status: 201,
         body: { id: expect.any(Number), name: "Shop", home, status: "open" },
       });
@@ -77,7 +77,7 @@ describe("POST /admin/sites", () => {
     const before = await world.operated();
     for (const value of values) {
       const answer = await call(world, "POST", "/admin/sites", { name: "Shop", [field]: value });
-      expect([value, gist(answer)]).toEqual([value, bad(field, message)]);
+      expect([value, summary(answer)]).toEqual([value, bad(field, message)]);
     }
     expect(await world.operated()).toEqual(before);
   });
@@ -104,7 +104,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
       [{ status: "closed" }, "B", "closed"],
       [{ name: "C", status: "open" }, "C", "open"],
     ] as const) {
-      expect(gist(await change(world, body))).toEqual({
+      expect(summary(await change(world, body))).toEqual({
         status: 200,
         body: { id, name, home, status, events: false, retention_days: null },
       });
@@ -121,10 +121,10 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
   it("PATCH turns the events of a site on and off", async () => {
     const world = await World.create({}, home);
     for (const events of [true, true, false]) {
-      expect(gist(await change(world, { events }))).toMatchObject({ status: 200, body: { events } });
+      expect(summary(await change(world, { events }))).toMatchObject({ status: 200, body: { events } });
       expect(await storedSite(world.siteId, home)).toMatchObject({ home: { events: Number(events) } });
     }
-    expect(gist(await change(world, { events: 1 }))).toEqual(bad("events", "must be true or false"));
+    expect(summary(await change(world, { events: 1 }))).toEqual(bad("events", "must be true or false"));
     expect(await actions(world)).toEqual([
       ["site.events_on", { from: false, to: true }],
       ["site.events_off", { from: true, to: false }],
@@ -164,7 +164,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     for (let i = 0; i < 3; i++) await world.chatId();
     const before = [await storedSite(world.siteId, home), await world.operated()];
     for (const first_chat_id of [2, 3]) {
-      expect(gist(await change(world, { first_chat_id, name: "Renamed", status: "closed" }))).toEqual(
+      expect(summary(await change(world, { first_chat_id, name: "Renamed", status: "closed" }))).toEqual(
         bad("first_chat_id", "must be above 3, the highest chat_id that the site has given or skipped"),
       );
     }
@@ -186,7 +186,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     const world = await World.create({}, home);
     const before = [await storedSite(world.siteId, home), await world.operated()];
     for (const [body, field, message] of WRONG) {
-      expect([body, gist(await change(world, body))]).toEqual([body, bad(field, message)]);
+      expect([body, summary(await change(world, body))]).toEqual([body, bad(field, message)]);
     }
     expect([await storedSite(world.siteId, home), await world.operated()]).toEqual(before);
   });
@@ -212,7 +212,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
 it("PATCH /admin/sites/:site_id is 404 for an unknown or malformed id", async () => {
   const world = await World.create();
   for (const id of ["0", "-1", "1.5", "abc", "999999"]) {
-    expect(gist(await call(world, "PATCH", `/admin/sites/${id}`, { name: "x" }))).toMatchObject(UNKNOWN);
+    expect(summary(await call(world, "PATCH", `/admin/sites/${id}`, { name: "x" }))).toMatchObject(UNKNOWN);
   }
 });
 

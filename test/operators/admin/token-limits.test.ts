@@ -127,7 +127,7 @@ describe("a token with four changes in flight in an isolate", () => {
     return { ...site, ended };
   }
 
-  it("a token's fifth change at once is 429 and changes nothing, and the next one works after a running one ends", async () => {
+  it("a token's fifth simultaneous change is 429 and changes nothing, and the next one works after a running one ends", async () => {
     const { id, faults, send, status, ended, stored, logged } = await inFlight();
     const callsBefore = faults.calls.length;
     expect(await refusal(await send("POST"))).toEqual(problem(`The token ${id} has 4 changes under way.`, "1"));
@@ -139,7 +139,7 @@ describe("a token with four changes in flight in an isolate", () => {
     expect(await status("POST")).toBe(201);
   });
 
-  it("of forty changes that a token sends to a new isolate at once, four are done", async () => {
+  it("of forty changes that a token sends to a new isolate together, four are done", async () => {
     const { ended, stored } = await inFlight(40);
     expect(await ended()).toEqual([...Array(4).fill(201), ...Array(36).fill(429)]);
     expect(await stored()).toBe(4);
@@ -172,7 +172,7 @@ describe("a token with four changes in flight in an isolate", () => {
     await ended();
   });
 
-  it("a token may have 16 reads at once in addition to its changes", async () => {
+  it("a token may have 16 simultaneous reads in addition to its changes", async () => {
     const { faults, send, status } = await limited();
     faults.plan(({ name }) => (name === "DB.raw" ? "late" : undefined));
     const begun = Array.from({ length: 16 }, () => status("GET"));

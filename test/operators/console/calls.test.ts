@@ -51,7 +51,7 @@ interface SignedIn {
 
 /** One console session for all worlds, except those whose sample ends its session. */
 let shared: SignedIn | undefined;
-const alone = new Map<number, SignedIn>();
+const ownSignIns = new Map<number, SignedIn>();
 
 /** The query with which each world's console session may see a new secret. */
 const queries = new WeakMap<World, string>();
@@ -61,14 +61,14 @@ async function signedIn(world: World): Promise<SignedIn> {
   return { visitor, form: (await visitor.open(`/console/sites/${world.siteId}/agents`)).value("form") };
 }
 
-const signedInAlone = async (world: World) => void alone.set(world.siteId, await signedIn(world));
-const sessionOf = ({ siteId }: World) => alone.get(siteId) ?? (shared as SignedIn);
+const signedInAlone = async (world: World) => void ownSignIns.set(world.siteId, await signedIn(world));
+const sessionOf = ({ siteId }: World) => ownSignIns.get(siteId) ?? (shared as SignedIn);
 const visitorOf = (world: World) => sessionOf(world).visitor.through(world);
 
 /** The hidden fields of the form of a rotation. They name the secret in use. */
 const rotating = (path: string, filled: Record<string, string>) => async (world: World) => {
-  const read = `SELECT version FROM ${path === APP ? "apps" : "webhooks"} WHERE site_id = ?`;
-  const version = await databaseOf(world.home).prepare(read).bind(world.siteId).first<string>("version");
+  const versionQuery = `SELECT version FROM ${path === APP ? "apps" : "webhooks"} WHERE site_id = ?`;
+  const version = await databaseOf(world.home).prepare(versionQuery).bind(world.siteId).first<string>("version");
   return { version: version ?? "", ...filled };
 };
 
@@ -251,7 +251,7 @@ describe("the calls of the console", () => {
     expect(Object.keys(SAMPLES).filter((title) => !titles.includes(title))).toEqual([]);
   });
 
-  it("only signing in, signing out and the language need no sign-in in the console", () => {
+  it("in the console only signing in, signing out and changing the language need no sign-in", () => {
     expect(CONSOLE_CALLS.filter(({ role }) => role === "anyone").map(titleOf)).toEqual([
       "GET /sign-in",
       "POST /sign-in",

@@ -44,7 +44,7 @@ describe("every page of the console, also of refusals", () => {
     const sites = await visitor.open("/console");
     const check = await visitor.open("/console/signature-check");
     const rotated = await visitor.press(await visitor.open(`${site}/apps/${world.appid}`), "Rotate");
-    const out = new ConsoleVisitor(world);
+    const signedOut = new ConsoleVisitor(world);
     const answers: [number, Promise<Response>][] = [
       [200, visitor.get("/console")],
       [200, visitor.get(site)],
@@ -72,9 +72,9 @@ describe("every page of the console, also of refusals", () => {
       [415, visitor.submit(sites, "Create site", {}, { "content-type": "application/json" })],
       [500, new ConsoleVisitor(world.anotherIsolate({ MASTER_KEY: "" })).get("/console")],
       [503, broken.get("/console")],
-      [200, out.get("/console/sign-in")],
-      [401, out.signIn("wrong")],
-      [401, out.submit(sites, "Create site", { Name: "Signed out" })],
+      [200, signedOut.get("/console/sign-in")],
+      [401, signedOut.signIn("wrong")],
+      [401, signedOut.submit(sites, "Create site", { Name: "Signed out" })],
     ];
     for (const [status, asked] of answers) {
       const answer = await asked;

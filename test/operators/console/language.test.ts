@@ -116,8 +116,8 @@ describe("the language of a page", () => {
       "/console/language?draft=https://evil.example&language=en",
       "/console/language?draft=/console/sign-out&language=en",
     ]) {
-      const away = await visitor.post(path, { language: "en", back: "https://evil.example" });
-      expect(away.headers.get("location")).toMatch(/^\/console(\?draft=1)?$/);
+      const redirect = await visitor.post(path, { language: "en", back: "https://evil.example" });
+      expect(redirect.headers.get("location")).toMatch(/^\/console(\?draft=1)?$/);
     }
     expect(await (await visitor.get("/console", { "accept-language": "zh" })).text()).toContain('<html lang="en">');
   });
@@ -168,8 +168,8 @@ describe("?lang=", () => {
     const visitor = new ConsoleVisitor(world);
     const asked = await visitor.get("/console/sign-in?lang=zh");
     expect([asked.status, await asked.text()]).toEqual([200, expect.stringContaining('<html lang="zh-CN">')]);
-    const led = await visitor.get("/console/audit?lang=en&who=x");
-    expect(led.headers.get("location")).toBe("/console/sign-in?next=%2Fconsole%2Faudit%3Fwho%3Dx");
+    const redirect = await visitor.get("/console/audit?lang=en&who=x");
+    expect(redirect.headers.get("location")).toBe("/console/sign-in?next=%2Fconsole%2Faudit%3Fwho%3Dx");
     for (const path of ["/console/sign-in?lang=de", "/console/sign-in?lang="]) {
       const answer = await visitor.get(path);
       expect([answer.headers.getSetCookie(), await answer.text()]).toEqual([

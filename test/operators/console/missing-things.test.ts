@@ -23,8 +23,8 @@ describe("a thing that a site does not have", () => {
 
   it("an unknown page shows nothing of a site without a sign-in, and an unknown site has no tabs", async () => {
     const world = await World.create();
-    const stranger = await new ConsoleVisitor(world).get(`/console/sites/${world.siteId}/sessions/999999`);
-    expect(stranger.status).toBe(303);
+    const signedOutAnswer = await new ConsoleVisitor(world).get(`/console/sites/${world.siteId}/sessions/999999`);
+    expect(signedOutAnswer.status).toBe(303);
     const visitor = await ConsoleVisitor.signedIn(world);
     const page = await visitor.open("/console/sites/999999/sessions/1");
     expect([page.status, page.heading, page.html.includes('class="tabs"')]).toEqual([

@@ -131,8 +131,11 @@ describe("apps", () => {
     const app = await visitor.open(path);
     expect(app.text).toContain("An overlap is running: the previous secret works until 16 Jan 2027, 08:00.");
     const before = await world.operated();
-    const unsaid = await visitor.press(app, "Rotate", { Overlap: "3600" });
-    expect([unsaid.status, unsaid.error("Which secret stops")]).toEqual([400, "Choose which secret ends."]);
+    const withoutChoice = await visitor.press(app, "Rotate", { Overlap: "3600" });
+    expect([withoutChoice.status, withoutChoice.error("Which secret stops")]).toEqual([
+      400,
+      "Choose which secret ends.",
+    ]);
     // The form itself never sends these values: Number() would read an empty field as 0, which means no overlap.
     for (const overlap_seconds of ["", "604801"]) {
       const query = new URLSearchParams({ overlap_seconds });

@@ -262,7 +262,7 @@ describe("POST /admin/sites/:site_id/customers/erase", () => {
     expect([customers, sessions, participants, messages]).toEqual([[], [], [], []]);
   });
 
-  // The next two stand last, because tests that look at all rows would be slow after them.
+  // The next two tests come last, because tests that look at all rows would be slow after them.
   it("the receipts of a customer with very many sessions are written in parts before the erasure", async () => {
     const world = await World.create();
     await seedCustomer(world, "many", 10_300, 1, { bare: true });

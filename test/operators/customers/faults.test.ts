@@ -133,7 +133,7 @@ it("an erasure step writes no event when the site is being deleted and its event
   expect((await world.stored()).customers).toEqual([]);
 });
 
-it("an erasure step tells receivers when a deletion of the site was begun but did not complete", async () => {
+it("an erasure step writes its event although a deletion of the site was begun, as long as it is not complete", async () => {
   const world = await World.create({}, "apac");
   await newWebhook(world, { events: JSON.stringify(["session.erased"]) });
   await seedCustomer(world, "x", 3);
@@ -179,7 +179,7 @@ describe("an erasure whose beginning commits late", () => {
   });
 });
 
-it("two operators who erase one customer at once erase each row once, and their counts add up", async () => {
+it("two operators who erase one customer together erase each row once, and their counts add up", async () => {
   const world = await World.create();
   const text = personText();
   await eventsOn(world);

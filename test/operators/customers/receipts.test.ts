@@ -244,7 +244,7 @@ describe("the receipts", () => {
     expect((await world.stored()).customers).toEqual([]);
   });
 
-  it("an erasure receipt of a customer who is not back lets a later call answer with the id of that erasure", async () => {
+  it("a later call of an erasure answers with the id in the receipt when a restore has removed the customer", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     const travelBack = await bookmarkDatabase(env.DB);
     await world.chatId({ sbs: "x" });
@@ -301,8 +301,8 @@ describe("the receipts", () => {
     const [{ name, metadata } = { name: "", metadata: undefined }] = await kvOf(world);
     await env.CREDENTIALS.delete(name);
     const others = [undefined, { until: 9 }, { hash: "made up", until: 9 }, { hash: "made up" }];
-    for (const spoilt of [...others, { hash: metadata?.hash, until: id - 1 }])
-      await writeReceipt(world, id, `[${id}]`, spoilt);
+    for (const damaged of [...others, { hash: metadata?.hash, until: id - 1 }])
+      await writeReceipt(world, id, `[${id}]`, damaged);
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const { body } = await settleOnce(world, "main");
     expect(body).toMatchObject({ erased_again: 0, erasures_left: 5 });
@@ -312,7 +312,7 @@ describe("the receipts", () => {
     expect(await placesOf(text)).toEqual([]);
   });
 
-  it("an erasure receipt of a customer who is not back erases nothing and is stored as done", async () => {
+  it("an erasure receipt of a customer who has not come back erases nothing and is stored as done", async () => {
     const world = await World.create({}, "apac");
     const travelBack = await bookmarkDatabase(env.HOME_APAC);
     await world.chatId({ sbs: "x" });
@@ -335,7 +335,7 @@ describe("the receipts", () => {
     expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
   });
 
-  it("an erasure receipt in KV adds nobody to a receipt of the directory whose hash has an unknown key", async () => {
+  it("a forged erasure receipt in KV erases nobody, also beside a receipt of the directory whose hash has an unknown key", async () => {
     const world = await World.create({}, "apac");
     const other = await world.chatId({ sbs: "other" });
     const travelBack = await bookmarkDatabase(env.HOME_APAC);

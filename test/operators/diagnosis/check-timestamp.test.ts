@@ -40,7 +40,7 @@ describe("the check of a timestamp", () => {
     [-1_000, "It is 17 min old"],
     [-16 * HOUR, "It is 16 h old"],
     [-60 * HOUR, "It is 3 d old"],
-  ])("a timestamp %s s ahead is described to the minute, and a time zone's offset exactly: %s", (ahead, text) => {
+  ])("a timestamp %s s ahead is described in rounded words: %s", (ahead, text) => {
     expect(at(NOW + ahead)[1]).toContain(text);
   });
 

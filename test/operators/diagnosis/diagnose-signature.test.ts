@@ -341,7 +341,7 @@ describe("another text than the body", () => {
       "pairs",
       encodedPairs(encodeURIComponent, FIELDS).replace("kefu_id=%5B2%2C1%5D", "kefu_id%5B0%5D=2&kefu_id%5B1%5D=1"),
     ],
-    // As urllib.parse.urlencode of Python writes it.
+    // Python's urllib.parse.urlencode writes this.
     [
       "pairs",
       new URLSearchParams(Object.entries({ ...FIELDS, kefu_id: "[2, 1]" }).map(([k, v]) => [k, `${v}`])).toString(),
@@ -437,7 +437,7 @@ describe("another key than the secret", () => {
 describe("another computation than HMAC-SHA256", () => {
   it("the signature diagnosis recognises a signature by another computation than HMAC-SHA256", async () => {
     const key = new TextEncoder().encode(SECRET);
-    const right = await hmac(SECRET, BODY);
+    const rightSignature = await hmac(SECRET, BODY);
     const cases: [string, string][] = [
       ["plain_hash", await hashed(BODY)],
       ["plain_hash", await hashed(SECRET + BODY)],
@@ -447,8 +447,8 @@ describe("another computation than HMAC-SHA256", () => {
       ["key_hashed", await hmac(await hashed(SECRET), BODY)],
       ["other_hash", await keyed(Uint8Array.from(key), BODY, "SHA-1")],
       ["other_hash", await keyed(Uint8Array.from(key), BODY, "SHA-512")],
-      ["truncated", right.slice(0, 32)],
-      ["truncated", right.slice(4)],
+      ["truncated", rightSignature.slice(0, 32)],
+      ["truncated", rightSignature.slice(4)],
     ];
     for (const [name, signature] of cases) {
       const diagnosis = await diagnose(BODY, signature);
@@ -579,7 +579,7 @@ describe("the cost of a diagnosis", () => {
     ["16 KiB that is no JSON", "{".repeat(16_000)],
   ];
 
-  // The attempts are only counted, so nothing matches.
+  // No signature matches, so that all attempts are made and counted.
   const verifying = () => vi.spyOn(crypto.subtle, "verify").mockResolvedValue(false);
 
   it.each(bodies)("the cost of a diagnosis is bounded for %s", async (_, body) => {
@@ -597,7 +597,7 @@ describe("the cost of a diagnosis", () => {
     expect(bytes).toBeLessThan(Math.max(1_048_576, 2_048 * (new TextEncoder().encode(body).length + 100)));
   });
 
-  it("the signature diagnosis tries only line ends beyond 32 levels or 64 KiB, and says so", async () => {
+  it("beyond 32 levels or 64 KiB the signature diagnosis tries only other line ends, and says so", async () => {
     const verify = verifying();
     for (const body of [nested(2_000), nested(1, `"${"x".repeat(65_536)}"`)]) {
       verify.mockClear();

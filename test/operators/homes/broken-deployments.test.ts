@@ -43,7 +43,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   for (const stream of ["log", "warn", "error"] as const) vi.spyOn(console, stream).mockImplementation(() => {});
-  // As if the cron had just run.
+  // The state right after a run of the cron.
   await env.DB.exec(`UPDATE home_metrics SET at = ${NOW}`);
 });
 
@@ -210,12 +210,12 @@ describe.each(BROKEN)("%s", (_, bindings, { health, cron, scraped, front, state 
     const { homes, ...whole } = await well.json<Record<string, object>>();
     expect([well.status, whole]).toMatchObject([200, { status: "ok", kv: "ok", queues: "ok", master_key: "ok" }]);
     const [status, body] = health;
-    const there = visitor.through(world.anotherIsolate(bindings));
-    const page = await there.open("/console");
+    const brokenVisitor = visitor.through(world.anotherIsolate(bindings));
+    const page = await brokenVisitor.open("/console");
     expect([page.status, page.text]).toEqual([front.status, expect.stringContaining(front.page)]);
     expect(page.text.includes("Nothing needs attention")).toBe(!("status" in body));
     expect(page.rows.find(([, id]) => id === String(world.siteId))?.[3]).toBe(state);
-    const site = await there.open(`/console/sites/${world.siteId}`);
+    const site = await brokenVisitor.open(`/console/sites/${world.siteId}`);
     if (site.status === 200) {
       expect(/Home apac (.+?) Overview/.exec(site.text)?.[1] ?? state).toBe(state);
       expect(site.text.includes("Nothing needs attention")).toBe(
@@ -225,8 +225,8 @@ describe.each(BROKEN)("%s", (_, bindings, { health, cron, scraped, front, state 
     for (let time = 1; time <= 2; time++) {
       const broken = world.anotherIsolate(bindings);
       const answer = await broken.fetch(new Request("http://worker/healthz"));
-      const said = status === 503 && "setting" in body ? { version: whole.version } : { ...whole, homes };
-      expect([answer.status, await answer.json()]).toEqual([status, { ...said, ...body }]);
+      const expectedBody = status === 503 && "setting" in body ? { version: whole.version } : { ...whole, homes };
+      expect([answer.status, await answer.json()]).toEqual([status, { ...expectedBody, ...body }]);
       expect(await cronAt(LATER, bindings)).toEqual(cron);
       broken.clock.now = LATER;
       if (scraped === undefined) expect((await broken.admin("GET", "/admin/metrics")).status).toBeGreaterThan(499);

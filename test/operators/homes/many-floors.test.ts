@@ -18,7 +18,7 @@ const LIFT = 10;
 const HIGHEST = 1_000_000;
 /** An earlier release accepted a first_chat_id as high as this. */
 const OLDER = 900_000_000_000_000;
-const UNREAD = { status: 503, body: { detail: expect.stringContaining("more floors") } };
+const MORE_FLOORS = { status: 503, body: { detail: expect.stringContaining("more floors") } };
 const FAILED = { status: 503, body: { detail: "KV does not answer." } };
 const done = (lifted_by: number) => ({ status: 200, body: { lifted_by } });
 
@@ -95,10 +95,10 @@ it.each(["main", "apac"])(
   async (home) => {
     const { world, settle, floor, places } = await start(home);
     const first = await settle();
-    expect(first).toMatchObject({ ...UNREAD, asked: [1, 2] });
+    expect(first).toMatchObject({ ...MORE_FLOORS, asked: [1, 2] });
     const [, id = ""] = /"settling_id":"(\w+)"/.exec(first.body.detail ?? "") ?? [];
     expect([await floor(), await places(id)]).toEqual([HIGHEST, 1]);
-    expect(await settle(id)).toMatchObject({ ...UNREAD, asked: [3, 4] });
+    expect(await settle(id)).toMatchObject({ ...MORE_FLOORS, asked: [3, 4] });
     expect(await settle(id)).toMatchObject({ ...done(LIFT), asked: [5] });
     expect(await settle(id)).toMatchObject({ ...done(0), asked: [] });
     expect([await floor(), await places(id)]).toEqual([HIGHEST + LIFT, 0]);
@@ -112,8 +112,8 @@ it("the reconciliation of a home goes on between two floors of the same page", a
     const entries = [[world.siteId, id === "A" ? OLDER : HIGHEST, 0]];
     await env.CREDENTIALS.put(`${prefix}settling:${id}`, JSON.stringify(entries));
   }
-  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [1, "A"] });
-  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [1, "B"] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [1, "A"] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [1, "B"] });
   while ((await settle(x)).status === 503);
   expect(await floor()).toBe(OLDER + LIFT);
 });
@@ -144,10 +144,10 @@ it("in the console, pressing again finishes the reconciliation, and a receipt pa
 
 it("the reconciliation of a home respects a first_chat_id that is set while it goes on", async () => {
   const { world, settle, x, floor } = await start("main");
-  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [1, 2] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [1, 2] });
   const change = { first_chat_id: HIGHEST * 10 + 1 };
   expect((await call(world, "PATCH", `/admin/sites/${world.siteId}`, change)).status).toBe(200);
-  expect(await settle(x)).toMatchObject(UNREAD);
+  expect(await settle(x)).toMatchObject(MORE_FLOORS);
   expect(await settle(x)).toMatchObject(done(LIFT));
   expect(await floor()).toBe(HIGHEST * 10 + LIFT);
 });
@@ -170,16 +170,16 @@ it("each reconciliation of a home reads its own floors, and starts anew after an
 it("the reconciliation of a home continues after a KV failure, and restarts when KV refuses only the cursor", async () => {
   const { settle, x, floor, kv } = await start("main");
   kv.refuses = (page) => page === 2;
-  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [1, 2] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [1, 2] });
   kv.refuses = () => true;
   expect(await settle(x)).toMatchObject({ ...FAILED, asked: [2, 1] });
   kv.refuses = () => false;
-  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [2, 3] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [2, 3] });
   kv.refuses = (page) => page === 4;
-  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [4, 1] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [4, 1] });
   kv.refuses = () => false;
-  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [2, 3] });
-  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [4, 5] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [2, 3] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [4, 5] });
   expect(await settle(x)).toMatchObject({ ...done(LIFT), asked: [5] });
   expect(await floor()).toBe(HIGHEST + LIFT);
 });

@@ -196,13 +196,13 @@ describe("the home main, restored", () => {
   it("the restored home main gets the sites and routes of apac back and gives no chat_id twice, while apac works", async () => {
     const world = await World.create();
     const chatIds = [await world.chatId(), await world.chatId()];
-    const kept = await World.create({}, "apac");
+    const apacSite = await World.create({}, "apac");
     const travelBack = await bookmarkDatabase(env.DB);
 
     chatIds.push(await world.chatId(), await world.chatId());
     const lost = await World.create({}, "apac");
-    const newApp = await issue(kept, kept.siteId, "Issued in apac");
-    await call(kept, "PATCH", `/admin/sites/${kept.siteId}`, { name: "Renamed", status: "closed" });
+    const newApp = await issue(apacSite, apacSite.siteId, "Issued in apac");
+    await call(apacSite, "PATCH", `/admin/sites/${apacSite.siteId}`, { name: "Renamed", status: "closed" });
     expect(await lost.chatId()).toBe(1);
 
     const shut = closed(world, "main");
@@ -217,7 +217,10 @@ describe("the home main, restored", () => {
       const refused = await call(shut, "POST", "/admin/sites", { name: "Clash", home });
       expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
     }
-    const sameAppid = await call(shut, "POST", `/admin/sites/${kept.siteId}/apps`, { name: "App", appid: lost.appid });
+    const sameAppid = await call(shut, "POST", `/admin/sites/${apacSite.siteId}/apps`, {
+      name: "App",
+      appid: lost.appid,
+    });
     expect(sameAppid.body).toMatchObject({ status: 503, detail: "The home main is closed." });
     // Without closing, the home that uses the id refuses the new site.
     const clash = await call(world.anotherIsolate(), "POST", "/admin/sites", { name: "Clash", home: "apac" });
@@ -239,14 +242,14 @@ describe("the home main, restored", () => {
     const { body: list } = await call(shut, "GET", "/admin/homes/main/divergent");
     expect(list).toEqual({ items: [], next_cursor: null, homes_down: [] });
     expect((await lost.anotherIsolate().create()).status).toBe(200);
-    const { items } = (await call(shut, "GET", `/admin/sites?cursor=${kept.siteId - 1}`)).body as never;
+    const { items } = (await call(shut, "GET", `/admin/sites?cursor=${apacSite.siteId - 1}`)).body as never;
     expect(items).toEqual([
-      { id: kept.siteId, name: "Renamed", home: "apac", status: "closed", created_at: NOW },
+      { id: apacSite.siteId, name: "Renamed", home: "apac", status: "closed", created_at: NOW },
       { id: lost.siteId, name: "Site", home: "apac", status: "open", created_at: NOW },
     ]);
-    await call(shut, "PATCH", `/admin/sites/${kept.siteId}`, { status: "open" });
+    await call(shut, "PATCH", `/admin/sites/${apacSite.siteId}`, { status: "open" });
     await env.CREDENTIALS.delete(`app:${newApp.appid}`);
-    expect((await as(kept, newApp).create()).status).toBe(200);
+    expect((await as(apacSite, newApp).create()).status).toBe(200);
     const madeSite = await call(world.anotherIsolate(), "POST", "/admin/sites", { name: "Clash", home: "apac" });
     expect(madeSite.status).toBe(201);
     expect((madeSite.body as { id: number }).id).toBeGreaterThan(lost.siteId);

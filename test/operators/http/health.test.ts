@@ -15,11 +15,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const boom = () => {
+const throwFault = () => {
   throw new Error("down");
 };
-const deadDb = replacing(env.DB, { prepare: boom });
-const deadKv = (kv: KVNamespace) => replacing(kv, { get: async () => boom() });
+const deadDb = replacing(env.DB, { prepare: throwFault });
+const deadKv = (kv: KVNamespace) => replacing(kv, { get: async () => throwFault() });
 
 async function healthz(world: Isolate): Promise<{ status: number; body: unknown }> {
   const response = await world.fetch(new Request("http://worker/healthz"));
@@ -59,14 +59,14 @@ const [MAIN_DOWN, APAC_DOWN] = [
 /** Without the directory the master key cannot be checked. */
 const DIRECTORY_DOWN = { status: "down", directory: "down", homes: MAIN_DOWN, master_key: "down" };
 
-const deadQueue = (queue: Queue<never>) => replacing(queue, { metrics: async () => boom() });
+const deadQueue = (queue: Queue<never>) => replacing(queue, { metrics: async () => throwFault() });
 
 describe("GET /healthz", () => {
   it.each<[string, ReplacedBindings, object]>([
     ["ok when all answer", {}, OK],
     ["degraded when NONCES fails", { NONCES: deadKv(env.NONCES) }, kvDown("NONCES")],
     ["degraded when CREDENTIALS fails", { CREDENTIALS: deadKv(env.CREDENTIALS) }, kvDown("CREDENTIALS")],
-    ["degraded when KV throws at once", { NONCES: replacing(env.NONCES, { get: boom }) }, kvDown("NONCES")],
+    ["degraded when KV throws at once", { NONCES: replacing(env.NONCES, { get: throwFault }) }, kvDown("NONCES")],
     ["ok when NONCES is not bound", { NONCES: undefined }, answerOf({ kv: "off" })],
     ["ok when CREDENTIALS is not bound", { CREDENTIALS: undefined }, answerOf({ kv: "off" })],
     [
@@ -257,7 +257,7 @@ describe("GET /healthz", () => {
   it("/healthz shows a bad state for 5 s, and then the recovery", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     let down = true;
-    const prepare = (sql: string) => (down ? boom() : env.DB.prepare(sql));
+    const prepare = (sql: string) => (down ? throwFault() : env.DB.prepare(sql));
     const world = deployed({ DB: replacing(env.DB, { prepare }) });
     expect((await healthz(world)).status).toBe(503);
     down = false;

@@ -110,8 +110,8 @@ describe("a token with the role metrics", () => {
     const world = await prepared(await World.create());
     const { token } = await newToken({ role: "metrics" });
     for (const call of CALLS.filter(({ scope }) => scope === "site" || scope === "app")) {
-      const nowhere = call.path(world, { site_id: "987654321", appid: "nobodys" });
-      const [not, there] = [await send(world, call, token, nowhere), await send(world, call, token)];
+      const unknownPath = call.path(world, { site_id: "987654321", appid: "nobodys" });
+      const [not, there] = [await send(world, call, token, unknownPath), await send(world, call, token)];
       expect([call.name, not.status, (await read(there)).body]).toEqual([call.name, 403, (await read(not)).body]);
     }
   });
@@ -122,8 +122,8 @@ describe("a token of one site", () => {
     const world = await prepared(await World.create());
     const token = await tokenOf(world, { name: "a stranger", role: "operator", of: "another site" });
     for (const call of CALLS.filter(({ scope }) => scope === "site" || scope === "app")) {
-      const nowhere = call.path(world, { site_id: "987654321", appid: "nobodys" });
-      const not = await read(await send(world, call, token, nowhere));
+      const unknownPath = call.path(world, { site_id: "987654321", appid: "nobodys" });
+      const not = await read(await send(world, call, token, unknownPath));
       const there = await read(await send(world, call, token));
       expect([call.name, there.status, there.body]).toEqual([call.name, 404, not.body]);
     }

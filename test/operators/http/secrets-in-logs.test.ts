@@ -21,12 +21,12 @@ const KEY = "idempotency-Vw5Rt";
 const OTHER_MASTER_KEY = btoa("another master key of 32 bytes!!");
 const WRONG_TOKEN = "wrong-admin-token-8f7e6d5c4b3a2918";
 
-let said: string[];
+let logged: string[];
 
 beforeEach(() => {
-  said = [];
+  logged = [];
   for (const method of ["log", "info", "warn", "error", "debug", "trace"] as const) {
-    vi.spyOn(console, method).mockImplementation((...args: unknown[]) => void said.push(args.map(inFull).join(" ")));
+    vi.spyOn(console, method).mockImplementation((...args: unknown[]) => void logged.push(args.map(inFull).join(" ")));
   }
 });
 
@@ -96,9 +96,9 @@ class LoggedRun {
       this.secrets.set("sealed secret", String(row.secret));
       if (row.previous_secret !== null) this.secrets.set("previous sealed secret", String(row.previous_secret));
     }
-    expect(said.length).toBeGreaterThanOrEqual(lines);
+    expect(logged.length).toBeGreaterThanOrEqual(lines);
     const found = [...this.secrets].filter(([, value]) =>
-      `${said.join("\n")}\n${this.answers.join("\n")}`.includes(value),
+      `${logged.join("\n")}\n${this.answers.join("\n")}`.includes(value),
     );
     expect(found).toEqual([]);
   }
@@ -203,10 +203,10 @@ it("the log says that the master key is wrong, without any key and without seale
     [`${env.MASTER_KEY}${env.MASTER_KEY}`, "configuration"],
     ["no base64: Xylophone content that nobody else may read", "configuration"],
   ] as const) {
-    const before = said.length;
+    const before = logged.length;
     const isolate = run.isolate({ MASTER_KEY });
     expect((await run.send(isolate, "create_gd", run.body())).status).toBe(500);
-    expect(said.slice(before).join()).toContain(`"reason":"${reason}"`);
+    expect(logged.slice(before).join()).toContain(`"reason":"${reason}"`);
     const rotated = await isolate.admin("POST", `/admin/apps/${run.world.appid}/rotate`, {});
     expect(rotated.status).toBe(500);
     run.answers.push(await rotated.text());
@@ -269,7 +269,7 @@ it("the logs hold nothing secret when SQLite refuses what a request writes", asy
   });
   const answer = await run.send(run.isolate({ DB: refusing }), "create_gd", run.body());
   expect(answer.status).toBe(500);
-  expect(said.join()).toContain("UNIQUE constraint failed: sites.id");
+  expect(logged.join()).toContain("UNIQUE constraint failed: sites.id");
   await run.expectSilence(1);
 });
 

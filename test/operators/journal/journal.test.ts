@@ -87,7 +87,7 @@ describe("an isolate's journal", () => {
     ]);
   });
 
-  it("the journal gives an app 20 rows at once and counts further refusals in the next row, within two seconds", async () => {
+  it("the journal gives an app 20 rows immediately and counts further refusals in the next row, within two seconds", async () => {
     const { refuse, rows, counted, settle } = started();
     for (let i = 0; i < 100; i++) refuse();
     await settle(2);
@@ -127,7 +127,7 @@ describe("an isolate's journal", () => {
   });
 
   it.each(["signature_mismatch", "fields_invalid"])(
-    "the journal gives the first 20 calls of each minute a row each, refused as %s",
+    "the journal has a row for each of the first 20 calls a minute that are refused as %s",
     async (reason) => {
       const { refuse, rows, settle } = started();
       const secret = reason === "fields_invalid" ? "v1" : null;

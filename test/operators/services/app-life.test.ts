@@ -99,7 +99,7 @@ describe("issuing an app", () => {
     });
   });
 
-  it("a taken appid is refused for every site, also when two sites ask for it at once", async () => {
+  it("a taken appid is refused for every site, also when two sites ask for it together", async () => {
     const [mine, other] = [await World.create(), await World.create()];
     const before = await rowOf(mine.appid);
     const ctx = contextAt(NOW + 1);
@@ -200,7 +200,7 @@ describe("rotating a secret", () => {
 
   it("a secret rotation tries again when another one came first, and gives up after three tries", async () => {
     const { appid } = await World.create();
-    const overtaken = (times: number) => {
+    const rotatedMeanwhile = (times: number) => {
       let triesLeft = times;
       const batch = async (statements: D1PreparedStatement[]) => {
         if (triesLeft-- > 0) await rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60, ends: "previous" });
@@ -209,9 +209,9 @@ describe("rotating a secret", () => {
       return contextAt(NOW, { DB: replacing(env.DB, { batch }) });
     };
     const rotation = { appid, overlapSeconds: 60, ends: "previous" } as const;
-    expect(await rotateSecret(overtaken(2), rotation)).toMatchObject({ previousExpiresAt: NOW + 60 });
+    expect(await rotateSecret(rotatedMeanwhile(2), rotation)).toMatchObject({ previousExpiresAt: NOW + 60 });
     expect(await rotations(appid)).toBe(3);
-    const ctx = overtaken(3);
+    const ctx = rotatedMeanwhile(3);
     await expect(rotateSecret(ctx, rotation)).rejects.toMatchObject(conflict("rotation_busy"));
     expect(await rotations(appid)).toBe(6);
     expect(ctx.published).toEqual([]);

@@ -10,7 +10,7 @@ import { NOW } from "../../support/world.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Asks the homes main and apac, then so many silent homes, then one that answers. */
+/** Asks the homes main and apac, then `count` silent homes, then one that answers. */
 async function askWith(count: number) {
   const silence = silentHomes(count);
   const ctx = contextAt(NOW, { ...silence.bindings, DB: PROMPT_HOME, HOME_APAC: PROMPT_HOME, HOME_Z: PROMPT_HOME });

@@ -14,7 +14,7 @@ beforeEach(async () => {
   for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
 });
 
-/** Writes entries with ids from 1 up into a home, so many seconds after NOW. */
+/** Writes entries with ids from 1 up into a home, at the given seconds after NOW. */
 async function put(home: string, seconds: number[], siteId: number | null = null): Promise<void> {
   const db = databaseOf(home);
   const insert = db.prepare(
@@ -136,7 +136,7 @@ describe("the audit log of all homes", () => {
 });
 
 describe("a filtered page of a long audit log", () => {
-  /** Writes so many entries into a home, one a second up to NOW. Every 4,000th from the newest is about `wanted`. */
+  /** Writes `amount` entries into a home, one a second up to NOW. Every 4,000th from the newest is about `wanted`. */
   const putMany = (home: string, amount: number, siteId: number | null = null) =>
     databaseOf(home)
       .prepare(

@@ -46,7 +46,7 @@ describe("the key of customers' hashes", () => {
     expect(await kept()).toEqual([`customer-hash-key:${id}`]);
   });
 
-  it("isolates that make the customer hash key at once end with one key", async () => {
+  it("isolates that make the customer hash key together get the same key", async () => {
     const hashes = await Promise.all([hashOf(before()), hashOf(before()), hashOf(before())]);
     expect(new Set(hashes).size).toBe(1);
     const [id] = String(hashes[0]).split(".");

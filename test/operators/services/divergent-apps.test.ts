@@ -24,7 +24,7 @@ async function allPages(home: string, limit: number) {
   throw new Error("the list has no end");
 }
 
-/** A site with so many apps, optionally without their routes or without the apps themselves. */
+/** A site with this many apps, optionally without their routes or without the apps themselves. */
 async function siteWithApps(home: string, count: number, { routes = true, apps = true } = {}) {
   const { id } = await createSite(context(), { name: "Apps", home, firstChatId: 1 });
   const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)";

@@ -14,14 +14,14 @@ const GB = 1_000_000_000;
 beforeEach(() => env.DB.batch(["home_metrics", "site_metrics"].map((each) => env.DB.prepare(`DELETE FROM ${each}`))));
 
 /** Stores what the directory knows of the home apac: its size now, and earlier sizes with their age in days. */
-async function said(size: number | null, before: [daysAgo: number, bytes: number][] | undefined): Promise<void> {
+async function storeSizes(size: number | null, before: [daysAgo: number, bytes: number][] | undefined): Promise<void> {
   const sizes = before?.map(([days, bytes]) => [NOW - days * DAY, bytes]);
   await env.DB.prepare("INSERT INTO home_metrics (home, at, copy, counters, gauges) VALUES ('apac', ?, 1, '[]', ?)")
     .bind(NOW, JSON.stringify({ size, ...(sizes && { sizes }) }))
     .run();
 }
 
-/** How full the home apac is when its first site was made so many days ago. */
+/** How full the home apac is when its first site was made this many days ago. */
 async function fillOf(firstSiteDays = 0) {
   await World.create({}, "apac");
   await env.DB.prepare("UPDATE sites SET created_at = ? WHERE home = 'apac'")
@@ -34,7 +34,7 @@ async function fillOf(firstSiteDays = 0) {
 
 describe("the fill of a home", () => {
   it("the time when a home is full is estimated from its sizes of the last 31 days", async () => {
-    await said(8 * GB, [
+    await storeSizes(8 * GB, [
       [20, 6 * GB],
       [10, 7.5 * GB],
     ]);
@@ -52,7 +52,7 @@ describe("the fill of a home", () => {
   });
 
   it("the time when a home is full is estimated from the age of its first site while few sizes are known", async () => {
-    await said(5 * GB, [[2, 1 * GB]]);
+    await storeSizes(5 * GB, [[2, 1 * GB]]);
     const old = await fillOf(100);
     expect(old).toMatchObject({ growth: 0.05 * GB, from: "age", since: NOW - 100 * DAY, fullAt: NOW + 100 * DAY });
     expect(old?.isFilling).toBe(false);
@@ -61,15 +61,15 @@ describe("the fill of a home", () => {
 
   it("the time when a home is full is unknown for a new or unmeasured home, and a home that shrinks is never full", async () => {
     expect(await fillOf(100)).toMatchObject({ bytes: null, at: null, growth: null, fullAt: null, isFilling: false });
-    await said(8 * GB, undefined);
+    await storeSizes(8 * GB, undefined);
     expect(await fillOf(0)).toMatchObject({ bytes: 8 * GB, growth: null, from: null, fullAt: null, isFilling: true });
     await env.DB.prepare("DELETE FROM home_metrics").run();
-    await said(1 * GB, [[10, 2 * GB]]);
+    await storeSizes(1 * GB, [[10, 2 * GB]]);
     expect(await fillOf(100)).toMatchObject({ growth: -0.1 * GB, fullAt: null, isFilling: false });
   });
 
   it("the fill level of all homes is read from the directory with one query", async () => {
-    await said(1 * GB, []);
+    await storeSizes(1 * GB, []);
     const { db, trips } = countingDb(env.DB);
     await homeFill(contextAt(NOW, { DB: db, HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) }));
     expect(trips).toEqual({ batches: 0, single: 1 });

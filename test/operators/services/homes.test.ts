@@ -179,9 +179,9 @@ describe("a home that was restored", () => {
     await reconcile("apac", 1);
     expect(await homeRow("apac", world.siteId)).toMatchObject({ status: "closed", revision: 1 });
     // The directory missed these two changes, but the home answered calls by them, so the home's values stay.
-    const deaf = context({ DB: downDb(env.DB) });
+    const withoutDirectory = context({ DB: downDb(env.DB) });
     for (const status of ["open", "closed"] as const) {
-      await expect(changeSite(deaf, { site, change: { status, name: "Later" } })).rejects.toThrow();
+      await expect(changeSite(withoutDirectory, { site, change: { status, name: "Later" } })).rejects.toThrow();
     }
     await reconcile("apac", 1);
     expect(await homeRow("apac", world.siteId)).toMatchObject({ status: "closed", name: "Later", revision: 3 });
@@ -200,8 +200,8 @@ describe("a home that was restored", () => {
     const world = await World.create({}, "apac");
     const site = await findSite(context(), world);
     const restore = await bookmarkDatabase(env.HOME_APAC);
-    const deaf = context({ DB: downDb(env.DB) });
-    await changeSite(deaf, { site, change: { firstChatId: 5_000_000 } }).catch(() => {});
+    const withoutDirectory = context({ DB: downDb(env.DB) });
+    await changeSite(withoutDirectory, { site, change: { firstChatId: 5_000_000 } }).catch(() => {});
     await changeSite(context(), { site, change: { name: "Later" } });
     await restore();
     await reconcile("apac", 1);
@@ -273,14 +273,14 @@ describe("a directory that was restored", () => {
     const restore = await bookmarkDatabase(env.DB);
     const lost = await World.create({}, "apac");
     await restore();
-    const usurper = await World.create();
-    expect(usurper.siteId).toBe(lost.siteId);
+    const newOwner = await World.create();
+    expect(newOwner.siteId).toBe(lost.siteId);
     await reconcile("main", 1);
     expect(await divergent("main")).toEqual([{ appid: lost.appid, siteId: lost.siteId, why: "unrouted" }]);
     const routes = env.DB.prepare("SELECT site_id FROM app_routes WHERE appid = ?").bind(lost.appid);
     expect(await routes.first()).toBeNull();
-    expect(await findSite(context(), usurper)).toMatchObject({ home: "main" });
-    expect((await usurper.create()).status).toBe(200);
+    expect(await findSite(context(), newOwner)).toMatchObject({ home: "main" });
+    expect((await newOwner.create()).status).toBe(200);
     await env.CREDENTIALS.delete(`app:${lost.appid}`);
     expect((await lost.create()).status).toBe(401);
     await env.HOME_APAC.batch(

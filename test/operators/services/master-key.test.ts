@@ -73,7 +73,7 @@ describe("with an app in apac", () => {
   it.each<[string, ReplacedBindings]>([
     ["with KV", {}],
     ["without KV", { CREDENTIALS: undefined }],
-  ])("a right master key is shown as ok %s, after a rotation, and after two crons at once", async (_, kv) => {
+  ])("a right master key is shown as ok %s, after a rotation, and after two simultaneous crons", async (_, kv) => {
     await World.create({}, "apac");
     expect(await Promise.all([keepCanary(at(kv)), keepCanary(at(kv))])).toEqual([true, true]);
     expect([await stateIn(kv), (await keyRows()).length]).toEqual(["ok", 1]);

@@ -168,7 +168,7 @@ describe("a call that issues an app while another releases its appid", () => {
     });
   }
 
-  it("issuing and releasing one appid at once makes no app without a route, in any order", async () => {
+  it("issuing and releasing one appid together makes no app without a route, in any order", async () => {
     expect(TURNS).toHaveLength(20);
     const site = await newSite("apac");
     const seen = new Set<string>();
@@ -187,7 +187,7 @@ describe("a call that issues an app while another releases its appid", () => {
     expect(seen).toEqual(new Set(["released", "app_issued", "route_claimed"]));
   });
 
-  it("issuing and releasing one appid at once never gives it to two sites, wherever a third call comes in between", async () => {
+  it("issuing and releasing one appid together never gives it to two sites, wherever a third call comes in between", async () => {
     const [site, other] = [await newSite("apac"), await newSite("main")];
     const winners = new Set<number | undefined>();
     // Every seventh of the 140 orders. The third call comes first, between the trips of the release, or right after it.
@@ -297,7 +297,7 @@ describe("a released appid that caches still know", () => {
     expect((await world.create()).status).toBe(200);
     const kvOnly = world.anotherIsolate();
     expect(await env.CREDENTIALS.get(`app:${world.appid}`)).not.toBeNull();
-    // The app's home is restored to a time before the app.
+    // The app's home is restored to a time before the app was issued.
     await env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(world.appid).run();
     await deleteApp(contextAt(NOW), { appid: world.appid });
     expect(await routeOf(world.appid)).toBeNull();

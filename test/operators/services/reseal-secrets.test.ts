@@ -60,7 +60,7 @@ const result = (resealed: number, remaining: number, unopened = 0, unopenedApps:
   homesDown: [] as string[],
 });
 
-/** The same result, as the admin API shows it. */
+/** The result of a re-sealing, as the admin API shows it. */
 const answer = (...values: Parameters<typeof result>) => {
   const { unopenedApps, unopenedWebhooks, homesDown, ...others } = result(...values);
   return { ...others, unopened_apps: unopenedApps, unopened_webhooks: unopenedWebhooks, homes_down: homesDown };
@@ -142,9 +142,9 @@ describe("POST /admin/reseal: re-sealing", () => {
   it("re-sealing the secrets includes secrets of webhooks, counts them with those of apps, and names those that do not open", async () => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create();
-    const which = { siteId: world.siteId, id: "wh_good" };
-    const earlier = await sealedIn("previous", which, "whsec_earlier");
-    const good = await newWebhook(world, { id: which.id, ...earlier });
+    const target = { siteId: world.siteId, id: "wh_good" };
+    const earlier = await sealedIn("previous", target, "whsec_earlier");
+    const good = await newWebhook(world, { id: target.id, ...earlier });
     const damaged = await newWebhook(world, { secret: "v2.00000000.x.y" });
     expect(await resealSecrets(both())).toEqual({ ...result(3, 0, 1), unopenedWebhooks: [damaged.id] });
     const row = await env.DB.prepare("SELECT * FROM webhooks WHERE id = ?")

@@ -92,12 +92,12 @@ async function newApp(): Promise<Owner> {
 async function newWebhook(): Promise<Owner> {
   const site = await findSite(contextAt(NOW), await World.create());
   const { id: webhookId, secret } = await addWebhook(contextAt(NOW), { site, url: "https://hooks.example.com/" });
-  const which = { site, webhookId };
+  const target = { site, webhookId };
   return {
     ...ownerOf("webhooks WHERE id", webhookId, { siteId: site.id, webhookId }),
     secret,
-    rotate: (ctx, input) => rotateWebhookSecret(ctx, { ...which, ...input }),
-    end: (ctx, input) => endWebhookOverlap(ctx, { ...which, ...input }),
+    rotate: (ctx, input) => rotateWebhookSecret(ctx, { ...target, ...input }),
+    end: (ctx, input) => endWebhookOverlap(ctx, { ...target, ...input }),
   };
 }
 
@@ -329,7 +329,7 @@ describe.each(OWNERS)("ending the overlap of %s", (_, make) => {
   });
 
   it.each(["answer lost", "late"] as const)(
-    "ending a secret's overlap never ends the overlap of another operator's rotation before its second try: %s",
+    "a second try to end a secret's overlap does not end the overlap of a rotation that came in between: %s",
     async (way) => {
       const { rotate, end, row, audit } = await make();
       await rotate(contextAt(NOW), { overlapSeconds: DAY });
@@ -405,10 +405,10 @@ describe("POST /admin/apps/:appid/end-overlap and POST /admin/sites/:site_id/web
   it("ending a secret's overlap is 404 for a webhook that is deleted meanwhile", async () => {
     const site = await findSite(contextAt(NOW), await World.create());
     const { id: webhookId } = await addWebhook(contextAt(NOW), { site, url: "https://hooks.example.com/" });
-    const which = { site, webhookId };
-    await rotateWebhookSecret(contextAt(NOW), { ...which, overlapSeconds: DAY });
-    const ctx = crossed(() => deleteWebhook(contextAt(NOW), which));
-    await expect(endWebhookOverlap(ctx, which)).rejects.toMatchObject({ code: "not_found" });
+    const target = { site, webhookId };
+    await rotateWebhookSecret(contextAt(NOW), { ...target, overlapSeconds: DAY });
+    const ctx = crossed(() => deleteWebhook(contextAt(NOW), target));
+    await expect(endWebhookOverlap(ctx, target)).rejects.toMatchObject({ code: "not_found" });
   });
 
   it("ending a secret's overlap puts a record without the previous secret into KV", async () => {

@@ -105,9 +105,9 @@ describe("creating a site", () => {
     const row = { site_id: id, name, status: "open", chat_id_floor: 99, revision: 0, created_at: NOW };
     expect(here).toEqual([{ ...row, events: 0, event_seq_floor: 0, retention_days: null }]);
     expect(elsewhere).toEqual([]);
-    const by = { subject: String(id), at: NOW, actor: "admin-api" };
-    const begun = { action: "site.begun", details: { name, home, first_chat_id: 100 }, ...by };
-    const made = { action: "site.created", details: { name, first_chat_id: 100 }, ...by };
+    const entry = { subject: String(id), at: NOW, actor: "admin-api" };
+    const begun = { action: "site.begun", details: { name, home, first_chat_id: 100 }, ...entry };
+    const made = { action: "site.created", details: { name, first_chat_id: 100 }, ...entry };
     expect(await audited("main", id)).toEqual(home === "main" ? [begun, made] : [begun]);
     expect(await audited(home, id)).toEqual(home === "main" ? [begun, made] : [made]);
   });

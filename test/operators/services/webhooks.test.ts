@@ -76,16 +76,16 @@ describe("the secret of a webhook", () => {
   it("a webhook's secret is read by its version, so that a caller never gets a newer secret", async () => {
     const { ctx, site } = await start();
     const added = await addWebhook(ctx, { site, url: URL });
-    const which = { site, webhookId: added.id };
-    expect(await readWebhookSecret(ctx, { ...which, version: added.version })).toBe(added.secret);
-    const rotated = await rotateWebhookSecret(ctx, { ...which, overlapSeconds: 60 });
+    const target = { site, webhookId: added.id };
+    expect(await readWebhookSecret(ctx, { ...target, version: added.version })).toBe(added.secret);
+    const rotated = await rotateWebhookSecret(ctx, { ...target, overlapSeconds: 60 });
     expect(rotated).toEqual({
       secret: expect.stringMatching(/^whsec_/),
-      version: (await findWebhook(ctx, which)).version,
+      version: (await findWebhook(ctx, target)).version,
       previousExpiresAt: NOW + 60,
     });
-    expect(await readWebhookSecret(ctx, { ...which, version: rotated.version })).toBe(rotated.secret);
-    const older = readWebhookSecret(ctx, { ...which, version: added.version });
+    expect(await readWebhookSecret(ctx, { ...target, version: rotated.version })).toBe(rotated.secret);
+    const older = readWebhookSecret(ctx, { ...target, version: added.version });
     await expect(older).rejects.toMatchObject({ code: "conflict", context: { reason: "version_other" } });
   });
 

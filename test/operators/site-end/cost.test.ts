@@ -12,12 +12,12 @@ import { World } from "../../support/world.ts";
 /** D1 charges for rows and runs one statement at a time, so deleting old sessions must not read a whole site. */
 
 const HOME = "apac";
-const GONE = 400;
+const DELETED_SESSIONS = 400;
 
 /** When the n-th session of `seedCustomer` was created. */
 const createdAt = (n: number) => 1_000 + n * 120;
 
-/** A site with so many sessions, each with an event and a delivery. */
+/** A site with this many sessions, each with an event and a delivery. */
 async function siteWith(sessions: number): Promise<World> {
   const world = await World.create({}, HOME);
   const webhook = await newWebhook(world);
@@ -60,14 +60,14 @@ async function costOf(world: World, gone: number) {
 describe("deleting 400 old sessions", () => {
   let few: Awaited<ReturnType<typeof costOf>>;
   beforeAll(async () => {
-    few = await costOf(await siteWith(600), GONE);
+    few = await costOf(await siteWith(600), DELETED_SESSIONS);
   });
 
   it("deleting 400 old sessions reads at most 60 rows each and writes at most 6, also on a site with six times as many", async () => {
-    const many = await costOf(await siteWith(3_600), GONE);
-    expect([few.removed, many.removed]).toEqual([GONE, GONE]);
-    expect(few.read).toBeLessThan(60 * GONE);
-    expect(few.written).toBeLessThan(6 * GONE);
+    const many = await costOf(await siteWith(3_600), DELETED_SESSIONS);
+    expect([few.removed, many.removed]).toEqual([DELETED_SESSIONS, DELETED_SESSIONS]);
+    expect(few.read).toBeLessThan(60 * DELETED_SESSIONS);
+    expect(few.written).toBeLessThan(6 * DELETED_SESSIONS);
     expect(many.written).toBe(few.written);
     expect(many.read).toBeLessThan(1.05 * few.read);
   });
@@ -75,14 +75,14 @@ describe("deleting 400 old sessions", () => {
   it("deleting 200 old sessions takes at most 13 statements, so that 40 sessions a second can go", () => {
     const { statements } = few;
     // Two batches, one search that finds no more, and two searches for sites with old sessions.
-    expect(statements).toBeLessThanOrEqual((GONE / 200) * 13 + 2 + 2);
-    expect((900 / statements) * GONE).toBeGreaterThanOrEqual(40 * 300);
+    expect(statements).toBeLessThanOrEqual((DELETED_SESSIONS / 200) * 13 + 2 + 2);
+    expect((900 / statements) * DELETED_SESSIONS).toBeGreaterThanOrEqual(40 * 300);
   });
 
   it("deleting old sessions does not read the first hour of events when their own events were pruned before", async () => {
     const world = await siteWith(600);
     const db = databaseOf(HOME);
-    const border = createdAt(GONE);
+    const border = createdAt(DELETED_SESSIONS);
     await db.prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
     await db
       .prepare(
@@ -92,9 +92,9 @@ describe("deleting 400 old sessions", () => {
       )
       .bind(world.siteId, border)
       .run();
-    const { removed, read } = await costOf(world, GONE);
-    expect(removed).toBe(GONE);
-    expect(read).toBeLessThan(60 * GONE);
+    const { removed, read } = await costOf(world, DELETED_SESSIONS);
+    expect(removed).toBe(DELETED_SESSIONS);
+    expect(read).toBeLessThan(60 * DELETED_SESSIONS);
   });
 
   it("deleting old sessions reads less than 250 rows each when agents were added to another session 40,000 times", async () => {
@@ -112,9 +112,9 @@ describe("deleting 400 old sessions", () => {
        INSERT INTO events SELECT ?1, 1000 + i, 'evt_added_' || ?1 || '_' || i, 'session.agents_added', 600, ${createdAt(101)} + i * 2,
        '{"agent_ids":[2]}' FROM n`,
     );
-    const { removed, read } = await costOf(world, GONE + 1_000);
-    expect(removed).toBe(GONE);
-    expect(read).toBeLessThan(250 * GONE);
+    const { removed, read } = await costOf(world, DELETED_SESSIONS + 1_000);
+    expect(removed).toBe(DELETED_SESSIONS);
+    expect(read).toBeLessThan(250 * DELETED_SESSIONS);
   });
 });
 

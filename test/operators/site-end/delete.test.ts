@@ -21,7 +21,7 @@ import { NOW, World } from "../../support/world.ts";
 /** Deleting a site: see docs/operating.md, "Deleting a site". */
 
 /** A site with rows in every table that holds data of sites. */
-async function lived(home: string): Promise<{ world: World; text: string }> {
+async function usedSite(home: string): Promise<{ world: World; text: string }> {
   const world = await World.create({}, home);
   await newWebhook(world);
   const text = personText();
@@ -36,7 +36,7 @@ async function lived(home: string): Promise<{ world: World; text: string }> {
 
 describe.each(HOMES)("a site in %s that is deleted", (home) => {
   it("a deleted site is gone from every table, shows what remains meanwhile, and its neighbour does not change", async () => {
-    const { world, text } = await lived(home);
+    const { world, text } = await usedSite(home);
     const neighbour = await World.create({}, home);
     const id = await neighbour.chatId(fieldsOf("neighbour"));
     const before = await neighbour.stored();
@@ -92,7 +92,7 @@ describe("a site that was deleted", () => {
 });
 
 describe("a site that is being deleted", () => {
-  it("a site that is being deleted has no app at once: its calls are answered like those of an unknown app", async () => {
+  it("a site that is being deleted loses its apps immediately: its calls are answered like those of an unknown app", async () => {
     const world = await World.create({}, "apac");
     // This isolate has the credentials in memory.
     await world.chatId();
@@ -176,8 +176,10 @@ describe("DELETE /admin/sites/:site_id: the deletion of a site", () => {
     await world.chatId();
     await patchSite(world, { status: "closed" });
     const before = await world.stored();
-    const deaf = world.anotherIsolate({ CREDENTIALS: { ...env.CREDENTIALS, put, get: async () => null } as never });
-    expect((await deleteSite(deaf)).status).toBe(503);
+    const isolateWithoutKv = world.anotherIsolate({
+      CREDENTIALS: { ...env.CREDENTIALS, put, get: async () => null } as never,
+    });
+    expect((await deleteSite(isolateWithoutKv)).status).toBe(503);
     await pruneEnded(NOW);
     expect(await world.stored()).toMatchObject({ sessions: before.sessions, messages: before.messages });
     expect(await patchSite(world, { status: "open" })).toMatchObject({ status: 409 });

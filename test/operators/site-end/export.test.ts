@@ -29,7 +29,7 @@ async function exported(world: World, limit: number): Promise<Line[]> {
   return lines;
 }
 
-const of = (lines: Line[], kind: string) => lines.filter((line) => line.kind === kind);
+const linesOfKind = (lines: Line[], kind: string) => lines.filter((line) => line.kind === kind);
 
 // The home is not the directory, so that a statement in the wrong database finds nothing.
 describe("GET /admin/sites/:site_id/export: the export of a site", () => {
@@ -46,15 +46,15 @@ describe("GET /admin/sites/:site_id/export: the export of a site", () => {
     const { apps, agents } = await world.operated();
     for (const limit of [1, 3, 500]) {
       const lines = await exported(world, limit);
-      expect(of(lines, "session").map((line) => line.chat_id)).toEqual(sessions.map(({ id }) => id));
-      const named = of(lines, "customer").map(({ sbs }) => sbs);
+      expect(linesOfKind(lines, "session").map((line) => line.chat_id)).toEqual(sessions.map(({ id }) => id));
+      const named = linesOfKind(lines, "customer").map(({ sbs }) => sbs);
       expect(named.sort()).toEqual(customers.map(({ external_id }) => external_id).sort());
-      expect(of(lines, "agent").map((line) => line.id)).toEqual(agents.map(({ id }) => id));
-      expect(of(lines, "app").map((line) => line.appid)).toEqual(apps.map(({ appid }) => appid));
-      expect(of(lines, "site")).toMatchObject([{ id: world.siteId, home, status: "open" }]);
-      const joined = of(lines, "session").flatMap((line) => line.participants as object[]);
-      const said = of(lines, "session").flatMap((line) => line.messages as object[]);
-      expect([joined.length, said.length]).toEqual([participants.length, messages.length]);
+      expect(linesOfKind(lines, "agent").map((line) => line.id)).toEqual(agents.map(({ id }) => id));
+      expect(linesOfKind(lines, "app").map((line) => line.appid)).toEqual(apps.map(({ appid }) => appid));
+      expect(linesOfKind(lines, "site")).toMatchObject([{ id: world.siteId, home, status: "open" }]);
+      const joined = linesOfKind(lines, "session").flatMap((line) => line.participants as object[]);
+      const lineMessages = linesOfKind(lines, "session").flatMap((line) => line.messages as object[]);
+      expect([joined.length, lineMessages.length]).toEqual([participants.length, messages.length]);
       // A customer comes before the first session, so that a program can insert line by line.
       const known = new Set<unknown>();
       for (const { kind, sbs } of lines) {
@@ -69,7 +69,7 @@ describe("GET /admin/sites/:site_id/export: the export of a site", () => {
     const id = await world.chatId({ sbs: "a", sbs_mc: "Alice", content: "Hello", metadata: { order: "A-17" } });
     const lines = await exported(world, 100);
     const { sessions, participants, messages } = await world.stored();
-    expect(of(lines, "session")).toEqual([
+    expect(linesOfKind(lines, "session")).toEqual([
       expect.objectContaining({
         kind: "session",
         chat_id: id,
@@ -104,14 +104,14 @@ describe("GET /admin/sites/:site_id/export: the export of a site", () => {
     expect((await call(world, "DELETE", `/admin/apps/${world.appid}`)).status).toBe(204);
     await call(world, "PATCH", `${sitePath(world)}/agents/2`, { name: "Bob", status: "disabled" });
     const { appid, name, created_at } = (await world.operated()).apps[0] as Record<string, unknown>;
-    // As if an older session had been deleted.
+    // The state after an older session was deleted.
     const older = "UPDATE customers SET created_at = created_at - 7 WHERE site_id = ?";
     await databaseOf(home).prepare(older).bind(world.siteId).run();
     const lines = await exported(world, 100);
     const ann = { sbs: "both", name: "Anna", ip: "127.0.0.1", created_at: NOW + 53, updated_at: NOW + 120 };
-    expect(of(lines, "customer").at(-1)).toEqual({ kind: "customer", ...ann });
-    expect(of(lines, "agent")).toContainEqual({ kind: "agent", id: 2, name: "Bob", status: "disabled" });
-    expect(of(lines, "app")).toEqual([{ kind: "app", appid, name, revoked_at: NOW + 180, created_at }]);
+    expect(linesOfKind(lines, "customer").at(-1)).toEqual({ kind: "customer", ...ann });
+    expect(linesOfKind(lines, "agent")).toContainEqual({ kind: "agent", id: 2, name: "Bob", status: "disabled" });
+    expect(linesOfKind(lines, "app")).toEqual([{ kind: "app", appid, name, revoked_at: NOW + 180, created_at }]);
   });
 
   it("the export of a site goes on at its place when sessions were opened or deleted meanwhile", async () => {
@@ -119,14 +119,14 @@ describe("GET /admin/sites/:site_id/export: the export of a site", () => {
     await seedCustomer(world, "many", 10);
     const { body } = await partOf(world, "?limit=8");
     const end = (body as Line[]).at(-1);
-    const seen = of(body as Line[], "session").map((line) => Number(line.chat_id));
+    const seen = linesOfKind(body as Line[], "session").map((line) => Number(line.chat_id));
     await databaseOf(home)
       .prepare("DELETE FROM messages WHERE site_id = ? AND session_id IN (1, 6)")
       .bind(world.siteId)
       .run();
     const added = await world.chatId();
     const rest = (await partOf(world, `?limit=500&after=${String(end?.next)}`)).body as Line[];
-    const all = [...seen, ...of(rest, "session").map((line) => Number(line.chat_id))];
+    const all = [...seen, ...linesOfKind(rest, "session").map((line) => Number(line.chat_id))];
     expect(all).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, added]);
   });
 });

@@ -94,7 +94,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
     }
   });
 
-  it("a deletion of a site ends without a fault although two crons work on it at once", async () => {
+  it("a deletion of a site ends without a fault although two crons work on it together", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "one of many", 250);
     await endSite(world);

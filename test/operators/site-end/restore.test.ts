@@ -33,7 +33,7 @@ import { NOW, World } from "../../support/world.ts";
 
 beforeEach(forgetKept);
 
-async function lived(home: string, bindings = {}) {
+async function usedSite(home: string, bindings = {}) {
   const world = await World.create(bindings, home);
   await newWebhook(world);
   const text = personText();
@@ -56,7 +56,7 @@ async function expectGone(world: World, text: string): Promise<void> {
 
 describe.each(HOMES)("the home %s, restored after a site ended", (home) => {
   it("a home restored to before a site's end has no app of it when reconciled, and no row of it after the cron", async () => {
-    const { world, text } = await lived(home);
+    const { world, text } = await usedSite(home);
     const neighbour = await World.create({}, home);
     const id = await neighbour.chatId();
     const travelBack = await bookmarkDatabase(databaseOf(home));
@@ -73,7 +73,7 @@ describe.each(HOMES)("the home %s, restored after a site ended", (home) => {
   });
 
   it("a home restored to the middle of a site's deletion goes on deleting it", async () => {
-    const { world, text } = await lived(home);
+    const { world, text } = await usedSite(home);
     await endSite(world);
     const travelBack = await bookmarkDatabase(databaseOf(home));
     await pruneEnded(NOW);
@@ -85,7 +85,7 @@ describe.each(HOMES)("the home %s, restored after a site ended", (home) => {
 
   it("a home restored to a time before a deleted site was made has nothing of that site", async () => {
     const travelBack = await bookmarkDatabase(databaseOf(home));
-    const { world, text } = await lived(home);
+    const { world, text } = await usedSite(home);
     await ended(world);
     await travelBack();
     await settleHome(world, home);
@@ -96,7 +96,7 @@ describe.each(HOMES)("the home %s, restored after a site ended", (home) => {
 
 describe("the directory, restored after a site of another home ended", () => {
   it("reconciling main learns of a deleted site from its home, and does not free its appids", async () => {
-    const { world, text } = await lived("apac");
+    const { world, text } = await usedSite("apac");
     const other = await World.create();
     const travelBack = await bookmarkDatabase(env.DB);
     await ended(world);
@@ -109,7 +109,7 @@ describe("the directory, restored after a site of another home ended", () => {
   });
 
   it("a restored directory removes the metrics and receipts of a deleted site again", async () => {
-    const { world, text } = await lived("apac");
+    const { world, text } = await usedSite("apac");
     const erased = personText();
     await world.chatId(fieldsOf(erased));
     await eraseWhole(world, fieldsOf(erased).sbs);
@@ -126,7 +126,7 @@ describe("the directory, restored after a site of another home ended", () => {
   });
 
   it("reconciling main lets a running deletion of a site in apac go on", async () => {
-    const { world, text } = await lived("apac");
+    const { world, text } = await usedSite("apac");
     const travelBack = await bookmarkDatabase(env.DB);
     await endSite(world);
     await travelBack();
@@ -139,7 +139,7 @@ describe("the directory, restored after a site of another home ended", () => {
 
 describe("a deployment without KV", () => {
   it("without KV, deleting a site returns a receipt, and reconciling with it deletes the site again", async () => {
-    const { world, text } = await lived("main", { CREDENTIALS: undefined });
+    const { world, text } = await usedSite("main", { CREDENTIALS: undefined });
     const travelBack = await bookmarkDatabase(env.DB);
     const { deletions } = (await endSite(world)).body as { deletions: unknown[] };
     expect(deletions).toEqual([
@@ -174,7 +174,7 @@ describe("a deployment without KV", () => {
 
 describe("a forged entry in KV", () => {
   it("a forged entry in KV ends no site", async () => {
-    const { world } = await lived("apac");
+    const { world } = await usedSite("apac");
     await endSite(await World.create({}, "apac"));
     const [theirs] = (await env.CREDENTIALS.list<{ hash: string }>({ prefix: "site-deletions:apac:" })).keys;
     for (const hash of ["", "none", theirs?.metadata?.hash]) {
@@ -190,7 +190,7 @@ describe("a forged entry in KV", () => {
 
 describe("a second restore of main, long after a site ended", () => {
   it("reconciling a home writes the deletion of a site into KV again, for a second restore much later", async () => {
-    const { world, text } = await lived("main");
+    const { world, text } = await usedSite("main");
     const travelBack = await bookmarkDatabase(env.DB);
     await endSite(world);
     await travelBack();
@@ -207,7 +207,7 @@ describe("a second restore of main, long after a site ended", () => {
 });
 
 it("a site deletion in KV whose key is unknown counts as not done while the site exists", async () => {
-  const { world } = await lived("apac");
+  const { world } = await usedSite("apac");
   const key = `site-deletions:apac:${world.siteId}:${crypto.randomUUID()}`;
   await env.CREDENTIALS.put(key, "", { metadata: { hash: `ffffffff.${"0".repeat(64)}`, begunAt: NOW } });
   const { body } = await settleOnce(world, "apac");
@@ -219,7 +219,7 @@ it("a site deletion in KV whose key is unknown counts as not done while the site
 
 it("the id of a deleted site is not given again by a restored directory", async () => {
   const travelBack = await bookmarkDatabase(env.DB);
-  const { world } = await lived("apac");
+  const { world } = await usedSite("apac");
   await ended(world);
   await travelBack();
   const madeSite = await call(world, "POST", "/admin/sites", { name: crypto.randomUUID(), home: "apac" });
@@ -249,7 +249,7 @@ it("reconciling a home makes no more queries when many of its sites have ended",
 
 it("a deletion that was begun and not stored goes on with the next call after main was reconciled", async () => {
   const travelBack = await bookmarkDatabase(env.DB);
-  const { world, text } = await lived("apac");
+  const { world, text } = await usedSite("apac");
   await patchSite(world, { status: "closed" });
   const begun = "INSERT INTO site_deletions VALUES (?, ?, 'apac', ?, NULL, NULL)";
   await env.HOME_APAC.prepare(begun).bind(world.siteId, crypto.randomUUID(), NOW).run();
@@ -262,7 +262,7 @@ it("a deletion that was begun and not stored goes on with the next call after ma
 });
 
 it("receipts of erasures are not stored when their site has ended, in any home", async () => {
-  const { world, text } = await lived("main", { CREDENTIALS: undefined });
+  const { world, text } = await usedSite("main", { CREDENTIALS: undefined });
   const { receipts } = (await erase(world, { sbs: text })).body as ErasureAnswer;
   expect(receipts).toHaveLength(1);
   await ended(world);
@@ -274,7 +274,7 @@ it("receipts of erasures are not stored when their site has ended, in any home",
 
 describe("an appid that another site got before a restore of the directory", () => {
   it("an appid that was freed and given to another site leads to that site after a restore of the directory", async () => {
-    const { world } = await lived("apac");
+    const { world } = await usedSite("apac");
     const other = await World.create({}, "apac");
     await ended(world);
     const travelBack = await bookmarkDatabase(env.DB);
@@ -292,7 +292,7 @@ describe("an appid that another site got before a restore of the directory", () 
 });
 
 it("a site of main with the id of a deleted site of apac loses nothing and works", async () => {
-  const { world } = await lived("main");
+  const { world } = await usedSite("main");
   const row = "INSERT INTO site_deletions VALUES (?, ?, 'apac', 1, 1, NULL)";
   await env.DB.prepare(row).bind(world.siteId, crypto.randomUUID()).run();
   const before = await world.stored();

@@ -283,18 +283,19 @@ describe("the query plans of operators' calls", () => {
       async (ctx, world) => {
         const at = await site(ctx, world);
         const { id } = await addWebhook(ctx, { site: at, url: "https://hooks.example.com/" });
-        const which = { site: at, webhookId: id };
-        const webhooks = await listWebhooks(ctx, which);
-        const { seq } = await pingWebhook(ctx, which);
-        await listDeliveries(ctx, { ...which, status: "pending", ...page });
-        for (const status of DELIVERY_STATUSES) await pageOfDeliveries(ctx, { ...which, status, after: 0, limit: 20 });
-        await readDelivery(ctx, { ...which, seq });
+        const target = { site: at, webhookId: id };
+        const webhooks = await listWebhooks(ctx, target);
+        const { seq } = await pingWebhook(ctx, target);
+        await listDeliveries(ctx, { ...target, status: "pending", ...page });
+        for (const status of DELIVERY_STATUSES) await pageOfDeliveries(ctx, { ...target, status, after: 0, limit: 20 });
+        await readDelivery(ctx, { ...target, seq });
         await recentDeliveries(ctx, { site: at, webhooks });
-        await redeliver(ctx, { ...which, seq });
-        for (const status of REDELIVERED_STATUSES) await redeliverEvents(ctx, { ...which, status: [status], since: 0 });
-        await rotateWebhookSecret(ctx, { ...which, overlapSeconds: 60 });
-        await changeWebhook(ctx, { ...which, change: { status: "disabled" } });
-        await deleteWebhook(ctx, which);
+        await redeliver(ctx, { ...target, seq });
+        for (const status of REDELIVERED_STATUSES)
+          await redeliverEvents(ctx, { ...target, status: [status], since: 0 });
+        await rotateWebhookSecret(ctx, { ...target, overlapSeconds: 60 });
+        await changeWebhook(ctx, { ...target, change: { status: "disabled" } });
+        await deleteWebhook(ctx, target);
       },
     ],
   ])("a call to %s scans no table", async (_, act) => {

@@ -164,8 +164,8 @@ describe("GET /admin/metrics: the metrics", () => {
     const ok = 'operation="create_gd",outcome="ok"}';
     expect(await scrape(world)).toMatchObject({ [`agent_session_calls_total{${ok}`]: 3 });
     expect(await textOf(world)).not.toMatch(/site="|app="/);
-    const of = ({ siteId, appid }: World) => `agent_session_calls_total{site="${siteId}",app="${appid}",${ok}`;
-    expect(await scrape(world, "?by=site")).toMatchObject({ [of(world)]: 2, [of(other)]: 1 });
+    const sampleName = ({ siteId, appid }: World) => `agent_session_calls_total{site="${siteId}",app="${appid}",${ok}`;
+    expect(await scrape(world, "?by=site")).toMatchObject({ [sampleName(world)]: 2, [sampleName(other)]: 1 });
   });
 
   it("the metrics contain no text of a person", async () => {
@@ -190,7 +190,7 @@ describe("GET /admin/metrics: the metrics", () => {
 describe("a scrape", () => {
   beforeEach(async () => void (await keepCanary(contextAt(NOW, { CREDENTIALS: env.CREDENTIALS }))));
 
-  it("a scrape of the metrics makes two queries of the directory at once and asks no home", async () => {
+  it("a scrape of the metrics makes two parallel queries of the directory and asks no home", async () => {
     const world = await World.create();
     await world.chatId();
     await pruneAt(COUNTED, {}, MAIN);

@@ -75,7 +75,7 @@ describe("the calls of a site", () => {
     });
   });
 
-  it("calls are counted once by two runs at once, and when an answer of D1 was lost", async () => {
+  it("calls are counted once by two simultaneous runs, and when an answer of D1 was lost", async () => {
     const world = await newWorld();
     for (let i = 0; i < 2; i++) await world.chatId();
     await newRefusal(world, { requestId: requestIdAt(NOW), skipped: 2 });

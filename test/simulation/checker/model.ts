@@ -17,7 +17,7 @@ interface ListedReceipt {
 interface SiteEnd {
   id: string;
   /** Whether an answer has said that the site's deletion has begun. */
-  isTold: boolean;
+  isAnswered: boolean;
 }
 
 /** Whether the directory says that a site is being deleted, or is deleted. */
@@ -94,8 +94,8 @@ export class Model {
   }
 
   /** Whether an answer has said that this site's deletion has begun. */
-  isEndTold(home: string, siteId: number): boolean {
-    return this.ends.get(`${home}/${siteId}`)?.isTold === true;
+  isEndAnswered(home: string, siteId: number): boolean {
+    return this.ends.get(`${home}/${siteId}`)?.isAnswered === true;
   }
 
   /** Whether the directory has a route to the app, and the site's home has the app. */
@@ -137,7 +137,7 @@ export class Model {
     }
     if (home !== "main") return;
     // After a restore of `main`, only KV may know the ends of its sites.
-    if (this.mayKvLose) for (const [name, end] of this.ends) if (name.startsWith("main/")) end.isTold = false;
+    if (this.mayKvLose) for (const [name, end] of this.ends) if (name.startsWith("main/")) end.isAnswered = false;
     this.routes.clear();
     this.directory.clear();
   }
@@ -157,7 +157,7 @@ export class Model {
     } else this.home(home).apply(change, "");
     if (change.table === "site_deletions" && row.home === home) {
       const knownEnd = this.ends.get(`${home}/${row.site_id}`);
-      if (knownEnd?.id !== row.id) this.ends.set(`${home}/${row.site_id}`, { id: String(row.id), isTold: false });
+      if (knownEnd?.id !== row.id) this.ends.set(`${home}/${row.site_id}`, { id: String(row.id), isAnswered: false });
     }
     if (change.table === "home_sites" && !gone) {
       const site = `${home}/${row.site_id}`;

@@ -50,8 +50,8 @@ export async function findDefects(command: CommandRun, parts: CommandParts): Pro
     { threads, program: { runModule: parts.runModule }, stop },
     async (thread, defect, place) => {
       const begin = performance.now();
-      const came = await find(thread, defect, command, parts, clean);
-      tried[place] = { name: defect.name, came, seconds: secondsSince(begin) };
+      const found = await find(thread, defect, command, parts, clean);
+      tried[place] = { name: defect.name, came: found, seconds: secondsSince(begin) };
       // Results are printed in the order of the defects, each as soon as all earlier results are known.
       for (let next = tried[shown]; next !== undefined; next = tried[++shown]) {
         if (typeof next.came === "string") row(next.name, "-", "-", next.came);

@@ -58,7 +58,7 @@ describe("the gate of rules", () => {
     'if (a¦) this.#report(call, "at home", ["r", what]);',
     'for (const { rule } of [{ rule: "r" }]) { if (a¦) violate(rule, what); }',
     'const RULES = { one: "r" }; if (a) violate(RULES[kind], what); push({ kind: "¦one" });',
-  ])("the gate counts a rule at the letter before ¦ in %s", (marked) => {
+  ])("the gate counts a rule at the place that the mark ¦ shows in %s", (marked) => {
     expect(askedIn(marked.replace("¦", ""))).toContainEqual(["r", marked.indexOf("¦") - 1]);
   });
 

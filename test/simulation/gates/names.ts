@@ -3,7 +3,7 @@ import { CALLER_ACTS } from "../callers/acts/caller.ts";
 import { CHANGES } from "../callers/acts/changed-sessions.ts";
 import { FORGERIES, FORGERS_ACTS } from "../callers/acts/forgeries.ts";
 import { MEANWHILE } from "../callers/acts/lost-commits.ts";
-import { TWISTS } from "../callers/acts/replays.ts";
+import { OTHER_HEADERS } from "../callers/acts/replays.ts";
 import { TAMPERINGS } from "../callers/acts/tampering.ts";
 import { WHILE_IN_FLIGHT } from "../deliveries/acts/in-flight.ts";
 import { MOODS } from "../deliveries/acts/moods.ts";
@@ -26,7 +26,7 @@ import { type Node, readSources, type SourceFile, wordsOf } from "./source.ts";
 
 const CACHED = ["NONCES get", "NONCES put", "CREDENTIALS get", "CREDENTIALS put"];
 /** The moods in which a receiver gets posts. A receiver that refuses gets none. */
-const MET = Object.keys(MOODS).filter((mood) => mood !== "refuses");
+const POSTED_MOODS = Object.keys(MOODS).filter((mood) => mood !== "refuses");
 
 /** All values of each computed name that the world counts, by the expression in the source. */
 export const PUT_TOGETHER: Record<string, readonly string[]> = {
@@ -45,7 +45,7 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "`forger: ${act}`": Object.keys(FORGERS_ACTS).map((act) => `forger: ${act}`),
   "`forgery: ${forgery}`": Object.keys(FORGERIES).map((forgery) => `forgery: ${forgery}`),
   "`site keeper: ${act}`": Object.keys(SITE_ACTS).map((act) => `site keeper: ${act}`),
-  "`twist: ${name}`": Object.keys(TWISTS).map((name) => `twist: ${name}`),
+  "`twist: ${name}`": Object.keys(OTHER_HEADERS).map((name) => `twist: ${name}`),
   "`KV record tampered: ${kind}`": TAMPERINGS.map((kind) => `KV record tampered: ${kind}`),
   "`D1: ${what}`": DATABASE_FAULTS.map((what) => `D1: ${what}`),
   "`KV ${name} ${method}: ${what}`": CACHED.flatMap((call) =>
@@ -55,7 +55,7 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "`queue: ${what}`": QUEUE_FAULTS.map((what) => `queue: ${what}`),
   "`limit: ${fault}`": LIMIT_FAULTS.map((fault) => `limit: ${fault}`),
   "`receiver turns ${server.mood}`": ["well", ...Object.keys(MOODS)].map((mood) => `receiver turns ${mood}`),
-  "`receiver: ${post.mood}`": ["well", "planned", ...MET].map((mood) => `receiver: ${mood}`),
+  "`receiver: ${post.mood}`": ["well", "planned", ...POSTED_MOODS].map((mood) => `receiver: ${mood}`),
   "`post: ${post.missed}`": MISSES.map((why) => `post: ${why}`),
   "`${call.role} cut off`": ROLES.map((role) => `${role} cut off`),
   // The gate requires results of operations and moods instead of statuses.

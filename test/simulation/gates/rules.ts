@@ -6,9 +6,9 @@ export interface CodePlace extends CodeSpot {
   rule: string;
 }
 
-/** The return type of a function that returns a rule with what happened instead. */
+/** Matches the return type of a function that returns a pair: a rule, and what happened instead. */
 const GIVES_PAIR = /\bBrokenRule\b|\[rule: string/;
-/** Syntax that may stand between such a pair and its function. */
+/** The nodes of the syntax tree that may be between a pair of {@link GIVES_PAIR} and its function. */
 const ON_THE_WAY =
   /^(Conditional|Logical|Parenthesized)Expression|^(Return|Block|If|For|ForOf|Switch)Statement|SwitchCase$/;
 
@@ -59,7 +59,8 @@ function rulesIn(words: Node, at: Node, source: SourceFile, sources: readonly So
 }
 
 /**
- * Where V8 counts that a rule is asked: the last condition before its violation, of its branch or of an early return.
+ * The places where V8 counts that a rule is asked. Each is the last condition before the violation: that of its branch,
+ * or that of an early return.
  *
  * @param at the node that breaks the rule
  * @param nodes all nodes of its file: `at` may be in a function that others call when something is wrong

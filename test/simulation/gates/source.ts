@@ -5,7 +5,7 @@ import { parseAst } from "vitest/node";
 const SIMULATION = join(import.meta.dirname, "..");
 
 /** Files that are not part of a run. */
-const BESIDE = /^(command|conformance|defects|gates)\/|\.test\.ts$/;
+const OUTSIDE_OF_RUNS = /^(command|conformance|defects|gates)\/|\.test\.ts$/;
 
 /** A node of the syntax tree, in the form of ESTree and its TypeScript extension. */
 export interface Node {
@@ -33,7 +33,7 @@ let read: SourceFile[] | undefined;
 /** Every file that a run may load. They are parsed once, because that takes long. */
 export const readSources = (): SourceFile[] =>
   (read ??= globSync("**/*.ts", { cwd: SIMULATION })
-    .filter((file) => !BESIDE.test(file))
+    .filter((file) => !OUTSIDE_OF_RUNS.test(file))
     .sort()
     .map((file) => sourceOf(file, readFileSync(join(SIMULATION, file), "utf8"))));
 

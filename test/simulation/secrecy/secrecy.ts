@@ -58,14 +58,14 @@ export class Secrecy {
   /** Checks that changed rows have receivers' words only where they belong. */
   checkRows(call: Call | undefined, changes: readonly RowChange[]): void {
     const about = call === undefined ? [] : [call.name];
-    const tellingRow = changes.find(({ table, after }) =>
+    const wrongRow = changes.find(({ table, after }) =>
       Object.entries(after ?? {}).some(
         ([column, value]) => OF_RECEIVERS.test(String(value)) && !(table === "deliveries" && column === "last_error"),
       ),
     );
-    if (tellingRow !== undefined) {
+    if (wrongRow !== undefined) {
       const rule = "a receiver's words are stored only in the delivery that they answer";
-      this.#violate(rule, JSON.stringify(tellingRow), about);
+      this.#violate(rule, JSON.stringify(wrongRow), about);
     }
     for (const { table, after } of changes) {
       if (table !== "refusals" || after === null) continue;

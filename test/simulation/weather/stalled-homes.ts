@@ -34,7 +34,7 @@ export class StalledHomes {
     if (!isGuarded(call)) return;
     const place = placeOf(call, home);
     const last = this.#tries.get(place)?.at(-1)?.at ?? now;
-    // After so long without a try, the Worker does not know whether the home still stalls.
+    // After that time without a try, the Worker does not know whether the home still stalls.
     const tries = now - last > SILENT_MS - SLACK_MS ? [] : (this.#tries.get(place) ?? []);
     const isProbe = isStalled(tries, now, SLACK_MS);
     const other = tries.findLast((each) => each.isProbe && now - each.at < TRY_MS - SLACK_MS);

@@ -54,7 +54,7 @@ export function drawWeather(chance: Chance) {
       /** The call is executed, and its answer is lost. */
       lostAfter: shareOrNone(chance, 0.12, share),
       /** Share of lost calls and answers that fail with an error at once. All other lost calls are never answered. */
-      saysSo: chance.number(),
+      failsAtOnce: chance.number(),
       /** The database answers with an error and does nothing. */
       refused: shareOrNone(chance, 0.03, share),
       /** The call takes up to 15 s: longer than a try, or even longer than the whole request may take. */
@@ -110,7 +110,7 @@ export function drawWeather(chance: Chance) {
   };
   // A settling makes so many calls that it would hardly ever end while one call in ten fails.
   const { database, kv, ...others } = weather;
-  const goodDatabase = { lostBefore: 0, lostAfter: 0, saysSo: 1, refused: 0, slow: database.slow };
+  const goodDatabase = { lostBefore: 0, lostAfter: 0, failsAtOnce: 1, refused: 0, slow: database.slow };
   const ofRestores = { ...others, database: goodDatabase, kv: { ...kv, failed: 0, silent: 0 }, restores: true };
   if (!weather.weeks && chance.happens(RESTORES))
     return { ...ofRestores, homes: HOMES.slice(0, chance.integer(2, 3)), stalls: 0, disconnected: 0, outages: 0 };

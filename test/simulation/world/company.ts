@@ -14,7 +14,7 @@ export interface KnownApp {
 export interface KnownWebhook {
   id: string;
   url: string;
-  /** The version of the secret in place. */
+  /** The version of the secret in use. */
   version: string;
   site: KnownSite;
 }

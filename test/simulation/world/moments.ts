@@ -23,7 +23,7 @@ export interface OnItsWay {
   nth: number;
 }
 
-interface ListenerCost {
+interface TripHold {
   fits: (trip: OnItsWay) => boolean;
   keepsAll: boolean;
   keptTrips: (() => void)[];
@@ -34,7 +34,7 @@ interface ListenerCost {
 export class Moments {
   readonly #scheduler: Scheduler;
   readonly #watching = new Set<(happening: MomentEvent) => void>();
-  readonly #tolls = new Set<ListenerCost>();
+  readonly #holds = new Set<TripHold>();
 
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler;
@@ -53,7 +53,7 @@ export class Moments {
    * Waits for the first event for which `look` returns a value. `look` runs in the turn of the event.
    *
    * @param patienceMs milliseconds of virtual time
-   * @returns undefined when nothing fits for so long
+   * @returns undefined when nothing fits in this time
    */
   when<Seen>(look: (happening: MomentEvent) => Seen | undefined, patienceMs = 600_000): Promise<Seen | undefined> {
     return new Promise((resolve) => {
@@ -83,24 +83,24 @@ export class Moments {
    */
   keep(fits: (trip: OnItsWay) => boolean, keepsAll = false): { caught: Promise<void>; letGo: () => void } {
     const { promise: caught, resolve } = Promise.withResolvers<void>();
-    const toll: ListenerCost = { fits, keepsAll, keptTrips: [], caught: resolve };
-    this.#tolls.add(toll);
+    const hold: TripHold = { fits, keepsAll, keptTrips: [], caught: resolve };
+    this.#holds.add(hold);
     const letGo = () => {
-      this.#tolls.delete(toll);
-      for (const go of toll.keptTrips.splice(0)) go();
+      this.#holds.delete(hold);
+      for (const go of hold.keptTrips.splice(0)) go();
     };
     return { caught, letGo };
   }
 
   /** Lets a trip go on at once, unless an actor holds it. @returns whether it goes on */
   pass(trip: OnItsWay, go: () => void): boolean {
-    const toll = [...this.#tolls].find(
+    const hold = [...this.#holds].find(
       ({ fits, keptTrips, keepsAll }) => (keepsAll || keptTrips.length === 0) && fits(trip),
     );
-    if (toll === undefined) go();
-    else toll.keptTrips.push(go);
-    toll?.caught();
-    return toll === undefined;
+    if (hold === undefined) go();
+    else hold.keptTrips.push(go);
+    hold?.caught();
+    return hold === undefined;
   }
 }
 

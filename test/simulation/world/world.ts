@@ -75,7 +75,7 @@ export class World {
       isOver: (call) => checker.isOver(call),
       goesOn: (call, trip) => checker.afterAnswer.goesOn(call, trip),
       asks: (call, home) => checker.stalledHomes.asks(call, home, this.scheduler.now),
-      isTold: (call, home) => checker.stalledHomes.hears(call, home, this.scheduler.now),
+      getsAnswer: (call, home) => checker.stalledHomes.hears(call, home, this.scheduler.now),
       fails: (call, error) => {
         this.say(() => [call.name, `fails: ${String(error)}`]);
         checker.fails(call, error);

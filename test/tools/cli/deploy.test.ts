@@ -109,7 +109,7 @@ describe("npm run deploy", () => {
     fake.rename((name) => name.replace("agent-session-staging", "agent-session"));
     fake.calls.length = 0;
     const versions = fake.workers.get("agent-session")?.versions.length ?? 0;
-    // It runs as a process, which starts wrangler six times.
+    // This deployment runs as a process of its own, which starts wrangler six times.
     const second = await run(process.execPath, [join(checkout, "src/tools/cli/deploy.ts"), "--location", "weur"], {
       env: fake.environment,
     });

@@ -65,7 +65,7 @@ describe("the driver of the crons", () => {
     };
   }
 
-  it("the driver of the crons runs the crons of each minute at once, runs others when they are due, and ends when it is stopped", async () => {
+  it("the driver of the crons runs the crons of each minute immediately, runs others when they are due, and ends when it is stopped", async () => {
     const { asked, said, end } = await drive([]);
     await eventually(() => expect(asked.length).toBeGreaterThan(6));
     await end();

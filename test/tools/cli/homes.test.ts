@@ -10,7 +10,7 @@ describe("the homes of a configuration", () => {
     expect(homesOf(bound("HOME_OC", "OTHER", "DB", "HOME_APAC"))).toEqual(["main", "oc", "apac"]);
   });
 
-  it("all wrong names of homes are refused at once, with the rule", () => {
+  it("all wrong names of homes are refused together, with the rule", () => {
     const misnamed = new Misconfigured(`No home can be bound as HOME_1A or HOME_Apac_ or HOME_MAIN. ${BINDING_RULE}`);
     expect(() => homesOf(bound("HOME_1A", "DB", "HOME_Apac_", "HOME_APAC", "HOME_MAIN"))).toThrow(misnamed);
   });

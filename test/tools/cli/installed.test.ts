@@ -43,8 +43,8 @@ it("an npm script says, before any other error, what an incomplete installation 
       `This installation is not complete: node 24 is not in node_modules, and node ${version} is too old. ${CURE}`,
     ]);
   }
-  const unmade = await run(process.execPath, [CHECK], { cwd: folder });
-  expect([unmade.exitCode, unmade.stderr]).toEqual([1, expect.stringContaining("that `npm ci` makes")]);
+  const incomplete = await run(process.execPath, [CHECK], { cwd: folder });
+  expect([incomplete.exitCode, incomplete.stderr]).toEqual([1, expect.stringContaining("that `npm ci` makes")]);
   make("src/assets/openapi.json");
   expect(await run(process.execPath, [CHECK], { cwd: folder })).toEqual({ exitCode: 0, stdout: "", stderr: "" });
 });

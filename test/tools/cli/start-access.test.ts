@@ -119,7 +119,7 @@ describe("the front of npm start --access", () => {
     expect(decodeJwt(String(await assertionOn("/console"))).iat).toBe(after.iat);
   });
 
-  it("the local Access front leaves out vars that the user gave, and makes nobody an owner who is in another list", () => {
+  it("the local Access front leaves out vars that the user gave, and makes no person of another list an owner", () => {
     const names = (...args: string[]) => front.varsBeside(args).map((each) => each.split(":", 1)[0]);
     const all = ["CONSOLE_SIGN_IN", "ACCESS_TEAM_DOMAIN", "ACCESS_AUD", "ACCESS_CERTS_URL", "CONSOLE_OWNERS"];
     expect(names("ERROR_STATUS:")).toEqual(all);

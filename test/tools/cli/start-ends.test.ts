@@ -48,7 +48,7 @@ describe("signals to npm start", () => {
     expect(await isFree(Number(new URL(running.url).port))).toBe(true);
   });
 
-  it("npm start ends all of its processes and frees its port after Ctrl-C, which reaches all of them at once", async () => {
+  it("npm start ends all of its processes and frees its port after Ctrl-C, which reaches all of them together", async () => {
     const running = await start([], "npm");
     const before = all(running.pid);
     process.kill(-running.pid, "SIGINT");

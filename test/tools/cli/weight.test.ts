@@ -112,7 +112,7 @@ describe("the command", () => {
 describe("the table", () => {
   const PAGE = "Words.\n<!-- counted -->\n<!-- /counted -->\n";
   const counted = (tokens: number, lines: number) => new Map([["src/a", { tokens, lines }]]);
-  const because = (sentence: string) => new Map([["src/a", sentence]]);
+  const withReason = (sentence: string) => new Map([["src/a", sentence]]);
   const NONE = new Map<string, string>();
 
   /** The page after a count, with the count's errors. */
@@ -120,7 +120,7 @@ describe("the table", () => {
     const { rows, faults } = settleWeights(committedRows(page), weights, reasons);
     return { page: withTable(page, rows), faults };
   }
-  const started = after(PAGE, counted(1000, 100), because("It is new.")).page;
+  const started = after(PAGE, counted(1000, 100), withReason("It is new.")).page;
   const fell = after(started, counted(900, 90), NONE).page;
 
   it("a new folder needs a reason in the table of weight", () => {
@@ -129,7 +129,7 @@ describe("the table", () => {
   });
 
   it("a reason that is given twice stands once in the table of weight", () => {
-    const again = after(started, counted(1100, 110), because("It is new.")).page;
+    const again = after(started, counted(1100, 110), withReason("It is new.")).page;
     expect(again).toContain("| src/a | 1,100 | 110 | 0 | 0 | +1,100, +110: It is new. |\n");
   });
 
@@ -145,7 +145,7 @@ describe("the table", () => {
   ])("more %s need a new reason in the table of weight", (_, weights) => {
     const { faults } = after(fell, weights, NONE);
     expect(faults).toEqual([expect.stringMatching(/^src\/a rose from 900 tokens, 90 lines to .* say why: /)]);
-    const { page, faults: none } = after(fell, weights, because("It does more."));
+    const { page, faults: none } = after(fell, weights, withReason("It does more."));
     expect(none).toEqual([]);
     expect(page).toContain("It is new. It does more. |\n");
   });

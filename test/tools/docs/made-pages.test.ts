@@ -92,7 +92,7 @@ describe("npm run tables", () => {
     ["docs/operating.md", "\nYou pay $12 for a million.\n", "$12"],
     ["docs/contract.md", "\nA body has 128 KiB.\n", "128 KiB"],
     ["docs/zh/receiving.md", "\n5,000 creates/s\n", "5,000 creates/s"],
-  ])("npm run tables refuses, in %s and without a marker, %j", async (path, added, stray) => {
+  ])("npm run tables refuses a result outside the markers of a page: %s, %j", async (path, added, stray) => {
     const stderr = `${path} says ${stray}, which the bench measures, without a marker\n`;
     expect(await run([], { [path]: readText(path) + added })).toEqual({ ...NOTHING, exitCode: 1, stderr });
   });

@@ -67,7 +67,7 @@ it.each([
 });
 
 describe("the words of a text", () => {
-  it("the words of a text are runs of letters and digits, parts of names with a low line, and Chinese in pairs", () => {
+  it("the words of a text are runs of letters and digits, parts of names with an underscore, and Chinese in pairs", () => {
     expect(wordsOf("kefu_id: 777")).toEqual(["kefu_id", "kefu", "id", "777"]);
     expect(wordsOf("token验证失败!")).toEqual(["token", "验证", "证失", "失败"]);
     expect(wordsOf("x-error-detail 错")).toEqual(["x", "error", "detail", "错"]);

@@ -32,7 +32,7 @@ export const FILES = Object.keys(TEXTS).filter((path) => path.startsWith("docs/"
 export const openapi = JSON.parse(JSON.stringify(openApiDocument("1.0.0")));
 export const CHINESE: Record<string, string> = { ...consoleChinese, ...ADMIN_CHINESE, ...docsChinese };
 
-/** Makes the site in one language as the build does: its pages, its places for the search, and its files with frames. */
+/** Makes the site in one language as the build does: its pages, the index of the search, and the complete HTML files. */
 export function site(language: Language, chinese = CHINESE) {
   const check = { en: "/docs/check/check.js", zh: "/docs/zh/check/check.js" };
   const input = {

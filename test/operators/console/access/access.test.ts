@@ -26,7 +26,7 @@ const personOf = (id: string, role: Role = "viewer"): Identity => ({
 });
 
 /** The columns of a session's row that name its person. */
-const of = (id: string) => ({ whoKind: "person" as const, whoId: id, whoName: id });
+const personColumns = (id: string) => ({ whoKind: "person" as const, whoId: id, whoName: id });
 
 const rowOf = (name: string) =>
   env.DB.prepare("SELECT * FROM console_sessions WHERE substr(id, 1, 16) = ?").bind(name).first();
@@ -50,11 +50,11 @@ describe('the page "Your access"', () => {
   it('the page "Your access" shows who a person is, what their role may do, and only their own sessions', async () => {
     const world = await World.create();
     const [ada, bob] = [somebody(), somebody()];
-    await newConsoleSession(of(bob));
+    await newConsoleSession(personColumns(bob));
     const visitor = await visitorWithRole(world, "operator", ada);
-    await newConsoleSession({ ...of(ada), lastUsedAt: NOW - 60 });
-    await newConsoleSession({ ...of(ada), endedAt: NOW - 1 });
-    await newConsoleSession({ ...of(ada), expiresAt: NOW });
+    await newConsoleSession({ ...personColumns(ada), lastUsedAt: NOW - 60 });
+    await newConsoleSession({ ...personColumns(ada), endedAt: NOW - 1 });
+    await newConsoleSession({ ...personColumns(ada), expiresAt: NOW });
     const page = await visitor.open(PATH);
     expect(page.heading).toBe("Your access");
     expect(page.text).toContain(
@@ -71,7 +71,7 @@ describe('the page "Your access"', () => {
   it('the page "Your access" shows an owner the sessions of all people, also old ones without a person', async () => {
     const world = await World.create();
     const ada = somebody();
-    await newConsoleSession(of(ada));
+    await newConsoleSession(personColumns(ada));
     const past = { whoKind: null, whoId: null, whoName: null, browser: null, address: null, lastUsedAt: null };
     await newConsoleSession({ ...past, createdAt: NOW + 1 });
     const page = await (await ConsoleVisitor.signedIn(world)).open(PATH);
@@ -132,10 +132,10 @@ describe("ending a session", () => {
     }
   });
 
-  it("two operators who end a console session at once leave one audit row", async () => {
+  it("two operators who end a console session together leave one audit row", async () => {
     const name = await newConsoleSession();
-    const by = (id: string) => ({ ...contextAt(NOW, {}), identity: personOf(id, "owner") });
-    await Promise.all([by(somebody()), by(somebody())].map((ctx) => endConsoleSession(ctx, { name })));
+    const contextOf = (id: string) => ({ ...contextAt(NOW, {}), identity: personOf(id, "owner") });
+    await Promise.all([contextOf(somebody()), contextOf(somebody())].map((ctx) => endConsoleSession(ctx, { name })));
     expect(await auditOf(name)).toHaveLength(1);
     expect(await rowOf(name)).toMatchObject({ ended_at: NOW });
   });
@@ -147,8 +147,8 @@ describe("ending a session", () => {
       const ada = somebody();
       const visitor = await visitorWithRole(world, role, ada);
       const [own, others, root] = [
-        await newConsoleSession(of(ada)),
-        await newConsoleSession(of(somebody())),
+        await newConsoleSession(personColumns(ada)),
+        await newConsoleSession(personColumns(somebody())),
         await newConsoleSession(),
       ];
       const form = (await visitor.open(PATH)).value("form");

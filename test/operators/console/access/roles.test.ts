@@ -20,7 +20,7 @@ afterEach(() => void vi.unstubAllGlobals());
 /** The walk skips further pages of lists, examples in other languages, and the docs. */
 const isElsewhere = (path: string) => /^(?!\/console)|[?&](?:cursor|code)=/.test(path);
 
-/** Whether a link leads from a filtered list to the same list with another filter. There are too many such links. */
+/** Whether a link leads from a filtered list to the same list with another filter. The walk skips such links, because there are too many. */
 const isRefiltered = (path: string, href: string) => path.includes("?") && path.split("?")[0] === href.split("?")[0];
 
 /** The pattern of a path: its ids are replaced by parameter names. */
@@ -159,9 +159,9 @@ describe("what an owner may do, in words", () => {
   it('the page "Your access" describes every audit action that only owners can cause', () => {
     const calls: readonly Declaration[] = [...CONSOLE_CALLS, ...ADMIN_CALLS];
     const left = calls.filter(({ role }) => role === "owner").flatMap(({ audit }) => audit as readonly AuditAction[]);
-    const told = ownerActs({ t: (english) => english }).flatMap(([, ...actions]) => actions);
+    const listedActions = ownerActs({ t: (english) => english }).flatMap(([, ...actions]) => actions);
     expect(left.length).toBeGreaterThan(5);
-    expect(left.filter((action) => !told.includes(action))).toEqual([]);
+    expect(left.filter((action) => !listedActions.includes(action))).toEqual([]);
   });
 });
 

@@ -62,7 +62,7 @@ beforeAll(async () => {
 });
 
 describe("an app", () => {
-  it("an app is not called unused while its calls of the last half hour are not counted", () => {
+  it("an app is not described as unused while its calls of the last half hour are not counted", () => {
     const claims = /Never|No calls|No counted/;
     for (const [path, { text }] of uncounted) {
       expect([path, text.includes("Not counted yet"), claims.test(text)]).toEqual([path, true, false]);

@@ -58,8 +58,8 @@ describe("an appid reserved for a site without an app", () => {
     const { world, visitor, apps, appid } = await start();
     const question = await visitor.open(`${apps}/${appid}/release`);
     expect((await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "N", appid })).status).toBe(201);
-    const told = await visitor.press(question, "Release the appid");
-    expect([told.path.split("?")[0], told.notices]).toEqual([
+    const releasedPage = await visitor.press(question, "Release the appid");
+    expect([releasedPage.path.split("?")[0], releasedPage.notices]).toEqual([
       `${apps}/${appid}`,
       ["The appid was not released: somebody asked for it at this moment. Look whether it has an app now."],
     ]);

@@ -94,8 +94,8 @@ describe("the audit log as a file", () => {
 
   it("the audit file names the homes that are missing, and a wrong filter gives a page with the fault", async () => {
     const { world, visitor, path } = await start({});
-    const apart = visitor.through(world.anotherIsolate({ HOME_APAC: downDb(env.HOME_APAC) }));
-    const all = await (await apart.get("/console/audit.csv?since=2027-01-15T07:59")).text();
+    const brokenVisitor = visitor.through(world.anotherIsolate({ HOME_APAC: downDb(env.HOME_APAC) }));
+    const all = await (await brokenVisitor.get("/console/audit.csv?since=2027-01-15T07:59")).text();
     expect(all.trimEnd().split("\r\n").at(-1)).toBe("Homes that do not answer: apac");
     const wrong = await visitor.open(`${path}.csv?since=yesterday`);
     expect([wrong.status, wrong.text.includes("Must be a date and a time")]).toEqual([400, true]);

@@ -11,16 +11,16 @@ const ADA = { whoKind: "person", whoId: "ada@example.com", whoName: "ada@example
 
 describe("an entry of the audit log", () => {
   it("an audit entry links to the page of its subject", async () => {
-    const led: [row: Partial<Row>, text: string, path: string][] = [
+    const linked: [row: Partial<Row>, text: string, path: string][] = [
       [{ action: "app.rotated", subject: "my-shop" }, "my-shop", "/apps/my-shop"],
       [{ action: "agent.disabled", subject: "7" }, "7", "/agents/7"],
       [{ action: "agent.added", subject: "", details: '{"ids":[1,2],"names":["A","B"]}' }, "2 agents", "/agents"],
       [{ action: "webhook.pinged", subject: "wh_1" }, "wh_1", "/webhooks/wh_1"],
       [{ action: "customer.erased", subject: "019a-erasure" }, "019a-erasure", "/customers/erasures/019a-erasure"],
     ];
-    const { visitor, world, path: log } = await start(...led.map(([row]) => row));
+    const { visitor, world, path: log } = await start(...linked.map(([row]) => row));
     const page = await visitor.open(log);
-    for (const [, text, path] of led) expect(page.link(text)).toBe(`/console/sites/${world.siteId}${path}`);
+    for (const [, text, path] of linked) expect(page.link(text)).toBe(`/console/sites/${world.siteId}${path}`);
   });
 
   it.each<[row: Partial<Row>, text: string, path: string]>([

@@ -35,33 +35,38 @@ describe("the audit log", () => {
     world.clock.now = NOW + 5;
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/10`, { status: "normal", name: "Ana" });
     const version = expect.stringMatching(/^[0-9a-f]{32}$/);
-    const by = (actor: string, at = NOW) => ({ actor, at });
+    const entryBy = (actor: string, at = NOW) => ({ actor, at });
     expect(await since(world, before)).toEqual([
-      { ...by("console"), action: "app.routed", subject: moved, details: { name: "Moved" } },
-      { ...by("console"), action: "app.imported", subject: moved, details: { name: "Moved", imported: ["appid"] } },
+      { ...entryBy("console"), action: "app.routed", subject: moved, details: { name: "Moved" } },
       {
-        ...by("console"),
+        ...entryBy("console"),
+        action: "app.imported",
+        subject: moved,
+        details: { name: "Moved", imported: ["appid"] },
+      },
+      {
+        ...entryBy("console"),
         action: "app.rotated",
         subject: world.appid,
         details: { version, from: version, to: version, previous_expires_at: NOW + 3600 },
       },
-      { ...by("console"), action: "app.revoked", subject: world.appid, details: { name: "App" } },
-      { ...by("console"), action: "agent.added", subject: "10", details: { name: "Ana" } },
-      { ...by("console"), action: "agent.renamed", subject: "10", details: { from: "Ana", to: "Ana Costa" } },
+      { ...entryBy("console"), action: "app.revoked", subject: world.appid, details: { name: "App" } },
+      { ...entryBy("console"), action: "agent.added", subject: "10", details: { name: "Ana" } },
+      { ...entryBy("console"), action: "agent.renamed", subject: "10", details: { from: "Ana", to: "Ana Costa" } },
       {
-        ...by("console"),
+        ...entryBy("console"),
         action: "agent.disabled",
         subject: "10",
         details: { name: "Ana Costa", from: "normal", to: "disabled" },
       },
       {
-        ...by("admin-api", NOW + 5),
+        ...entryBy("admin-api", NOW + 5),
         action: "agent.renamed",
         subject: "10",
         details: { from: "Ana Costa", to: "Ana" },
       },
       {
-        ...by("admin-api", NOW + 5),
+        ...entryBy("admin-api", NOW + 5),
         action: "agent.enabled",
         subject: "10",
         details: { name: "Ana", from: "disabled", to: "normal" },
@@ -93,7 +98,7 @@ describe("the audit log", () => {
     expect((await since(world, before)).map(({ action }) => action)).toEqual(["app.revoked"]);
   });
 
-  it("the audit log has one row for each of several rotations at once that succeeded", async () => {
+  it("the audit log has one row for each of several simultaneous rotations that succeeded", async () => {
     const world = await World.create();
     const before = await log(world, "&limit=100");
     const answers = await Promise.all(

@@ -115,7 +115,7 @@ describe("an erasure of several steps", () => {
 });
 
 describe("a form that erases", () => {
-  it("an erasing form that is sent twice, at once or later, leads to the same result", async () => {
+  it("an erasing form that is sent twice, together or later, leads to the same result", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
     const askPage = await askedToErase(visitor, path, "mei");
@@ -129,8 +129,8 @@ describe("a form that erases", () => {
     expect(later.path).toBe(one.path);
     // The form was about the sessions at that time. A later session needs another confirmation.
     expect((await world.stored()).sessions).toHaveLength(1);
-    const anew = await askedToErase(visitor, path, "mei");
-    const second = await visitor.press(anew, "Erase now", SURE);
+    const askPageAgain = await askedToErase(visitor, path, "mei");
+    const second = await visitor.press(askPageAgain, "Erase now", SURE);
     expect([second.notices, second.path === one.path]).toEqual([["It is done"], false]);
     expect((await world.stored()).sessions).toEqual([]);
   });
@@ -178,9 +178,9 @@ describe("a form that erases", () => {
     const chinese = await visitor.press(askPage, "中文");
     expect([chinese.status, chinese.heading]).toEqual([200, "抹除此客户的数据？"]);
     visitor.cookies.clear();
-    const door = await visitor.press(askPage, "Erase now", SURE);
-    expect(door.heading).toBe("Sign in to the console");
-    const back = await visitor.press(door, "Sign in", { "Admin token": ADMIN_TOKEN });
+    const signInPage = await visitor.press(askPage, "Erase now", SURE);
+    expect(signInPage.heading).toBe("Sign in to the console");
+    const back = await visitor.press(signInPage, "Sign in", { "Admin token": ADMIN_TOKEN });
     expect([back.heading, back.notices]).toEqual([
       "Erase this customer's data?",
       ["Nothing was changed yet: look the form over and send it."],

@@ -135,8 +135,8 @@ describe("handing a customer's data over", () => {
     await world.chatId({ sbs: "mei\nx", sbs_mc: "Mei" });
     const page = await visitor.open((await visitor.open(path)).link("Mei"));
     visitor.cookies.clear();
-    const door = await visitor.press(page, HAND_OVER);
-    const back = await visitor.press(door, "Sign in", { "Admin token": ADMIN_TOKEN });
+    const signInPage = await visitor.press(page, HAND_OVER);
+    const back = await visitor.press(signInPage, "Sign in", { "Admin token": ADMIN_TOKEN });
     expect([back.heading, back.notices, await audited(world)]).toEqual([
       "Mei",
       ["Nothing was changed yet: look the form over and send it."],

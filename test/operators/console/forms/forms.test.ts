@@ -31,7 +31,7 @@ describe("a form that is sent again", () => {
     expect(audit.slice(before.audit.length).map(({ action }) => action)).toEqual(["app.routed", "app.issued"]);
   });
 
-  it("a form that is sent five times at once through several isolates does its work once", async () => {
+  it("a form that is sent five times together through several isolates does its work once", async () => {
     const { world, visitor, site } = await start("main");
     const form = await visitor.open(`${site}/apps`);
     const others = [1, 2, 3, 4].map(() => visitor.through(world.anotherIsolate()));

@@ -20,7 +20,7 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
   const visitor = await ConsoleVisitor.signedIn(world);
   const restore = await bookmarkDatabase(databaseOf(home));
   const site = `/console/sites/${world.siteId}`;
-  const begun = await visitor.press(await visitor.open(`${site}/delete`), "Delete this site now", {
+  const deletionPage = await visitor.press(await visitor.open(`${site}/delete`), "Delete this site now", {
     "The site's name": "Site",
   });
   await pruneAll(NOW);
@@ -29,7 +29,7 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
   expect((await world.stored()).sessions).toHaveLength(1);
   const closed = visitor.through(world.anotherIsolate(closedHomeVars(home)));
   const form = await closed.open(`/console/homes/${home}/restored`);
-  return { world, closed, site, asked: await closed.press(form, "Go on…"), receipt: begun.code("receipt") };
+  return { world, closed, site, asked: await closed.press(form, "Go on…"), receipt: deletionPage.code("receipt") };
 }
 
 describe("a restored home", () => {

@@ -85,10 +85,10 @@ describe("creating a site", () => {
 
   it("a new site stays unfinished when its home does not answer, and a button finishes it", async () => {
     const { world, visitor } = await start();
-    const apart = visitor.through(world.anotherIsolate(broken()));
+    const brokenVisitor = visitor.through(world.anotherIsolate(broken()));
     const name = `Begun ${world.siteId}`;
     const fill = { Name: name, Home: "apac", "First chat_id": "70" };
-    const failed = await apart.press(await apart.open("/console"), "Create site", fill);
+    const failed = await brokenVisitor.press(await brokenVisitor.open("/console"), "Create site", fill);
     expect([failed.status, failed.heading]).toEqual([503, "The home apac or the directory does not answer"]);
     const begun = await env.DB.prepare("SELECT * FROM sites WHERE name = ?").bind(name).first<{ id: number }>();
     const siteId = begun?.id ?? 0;
@@ -102,7 +102,7 @@ describe("creating a site", () => {
       const other = await visitor.open(`/console/sites/${siteId}/${tab}`);
       expect([other.status, other.heading]).toEqual([409, "This site is unfinished"]);
     }
-    const still = await apart.press(page, "Finish this site");
+    const still = await brokenVisitor.press(page, "Finish this site");
     expect([still.status, still.heading]).toEqual([503, "The home apac or the directory does not answer"]);
     const finished = await Promise.all([
       visitor.press(page, "Finish this site"),

@@ -35,9 +35,9 @@ describe("a site of a home that does not serve", () => {
   });
 
   it("the pages of a site name its home when that home is down", async () => {
-    const apart = visitor.through(world.anotherIsolate(broken()));
+    const brokenVisitor = visitor.through(world.anotherIsolate(broken()));
     for (const tab of ["", "/sessions", "/apps", "/agents", "/agents/1"]) {
-      const page = await apart.open(site + tab);
+      const page = await brokenVisitor.open(site + tab);
       expect([tab, page.status, page.heading]).toEqual([tab, 503, "The home apac or the directory does not answer"]);
       expect(page.link("See under Homes which of them it is")).toBe("/console/homes");
       expect(page.headers.get("retry-after")).toBe("1");
@@ -46,9 +46,9 @@ describe("a site of a home that does not serve", () => {
 
   it("the error page names the directory too when the directory may be the failing database", async () => {
     const prepare = (sql: string) => (sql.includes('into "sites"') ? downDb(env.DB) : env.DB).prepare(sql);
-    const apart = visitor.through(world.anotherIsolate({ DB: replacing(env.DB, { prepare }) }));
+    const brokenVisitor = visitor.through(world.anotherIsolate({ DB: replacing(env.DB, { prepare }) }));
     const fill = { Name: "New", Home: "apac" };
-    const page = await apart.press(await apart.open("/console"), "Create site", fill);
+    const page = await brokenVisitor.press(await brokenVisitor.open("/console"), "Create site", fill);
     expect([page.status, page.heading]).toEqual([503, "The home apac or the directory does not answer"]);
     expect(page.link("See under Homes which of them it is")).toBe("/console/homes");
   });
@@ -113,10 +113,10 @@ describe("the audit pages of several homes", () => {
       "Appid kept for the site App (main)",
       "Site begun Site · home apac (main)",
     ]);
-    const apart = visitor.through(world.anotherIsolate(broken()));
-    const some = await apart.open("/console/audit");
+    const brokenVisitor = visitor.through(world.anotherIsolate(broken()));
+    const some = await brokenVisitor.open("/console/audit");
     expect([some.status, some.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
     expect(new Set(some.rows.map(homeOf))).toEqual(new Set(["main"]));
-    expect((await apart.open(`/console/sites/${main.siteId}/audit`)).notices).toEqual([]);
+    expect((await brokenVisitor.open(`/console/sites/${main.siteId}/audit`)).notices).toEqual([]);
   });
 });

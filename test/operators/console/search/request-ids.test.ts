@@ -22,7 +22,7 @@ const idOf = (answer: { headers: Headers }) => answer.headers.get("x-request-id"
 const BOX = "Search by chat_id, customer, title, app, agent, request id or webhook";
 
 describe("a request id in the search of any page", () => {
-  it("a request id in the search finds its refused call on any site and home, also with the header's name", async () => {
+  it("a request id in the search finds its refused call on any site and home, also with the header's name before it", async () => {
     const { world, settle } = await startWithJournal("apac");
     const answer = await world.create({ timestamp: 1 });
     await settle();

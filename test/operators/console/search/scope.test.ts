@@ -64,8 +64,8 @@ describe("what a reader finds", () => {
 describe("a home that is down", () => {
   it("the search names a home that is down and finds the things of other homes", async () => {
     const { world, visitor, site } = await start("main");
-    const away = await World.create({}, "apac");
-    for (const each of [world, away]) await newSession(each, 7_200_000, { autoTitle: "Zebra" });
+    const farWorld = await World.create({}, "apac");
+    for (const each of [world, farWorld]) await newSession(each, 7_200_000, { autoTitle: "Zebra" });
     for (const HOME_APAC of [downDb(env.HOME_APAC), undefined, env.UNMIGRATED]) {
       const page = await searched(visitor.through(world.anotherIsolate({ HOME_APAC })), "zebra", world.siteId);
       expect([page.status, page.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
@@ -84,7 +84,7 @@ describe("many sites", () => {
     await env.DB.prepare(`${into} ${numbers} ${row}`).run();
   };
 
-  it("the search looks at a bounded number of sites, the open one first, and says how many it left out", async () => {
+  it("the search looks at a bounded number of sites, first at the site of its page, and says how many it left out", async () => {
     const { world, visitor, site } = await start("main");
     await seedSites();
     const last = { ...world, siteId: 5_000_250 };

@@ -94,7 +94,7 @@ describe("a chat_id", () => {
 });
 
 describe("a customer", () => {
-  it("a customer is found by the whole id, without outer blanks, with the newest sessions", async () => {
+  it("a customer is found by the whole id, also with blanks around it, and the newest sessions come first", async () => {
     const { world, visitor, site } = await start("main");
     await newSession(world, 11, { customerExternalId: "Kim 0'7%" });
     await newSession(world, 12, { customerExternalId: "Kim 0'7%" });

@@ -12,12 +12,12 @@ const HEADER = "cf-access-jwt-assertion";
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /** The same assertion in other letters. The last digit of an RS256 signature has four bits that no decoder reads. */
-const twin = (assertion: string, by = 1) =>
+const sameAssertion = (assertion: string, by = 1) =>
   assertion.slice(0, -1) + DIGITS[DIGITS.indexOf(assertion.at(-1) ?? "") ^ by];
 
 describe("an assertion whose session was ended", () => {
   it.each<[string, (assertion: string) => string]>([
-    ["with another unused bit in its last digit", twin],
+    ["with another unused bit in its last digit", sameAssertion],
     ["with padding", (assertion) => `${assertion}==`],
     ["with a blank inside the signature", (assertion) => `${assertion.slice(0, -8)} ${assertion.slice(-8)}`],
   ])("an Access assertion whose session was ended stays refused, also %s", async (_, change) => {
@@ -32,7 +32,7 @@ describe("an assertion whose session was ended", () => {
 });
 
 describe("a form of a session by Access", () => {
-  it("a form sent by a person signed in by Access works once, as long as the session lives", async () => {
+  it("a person signed in by Access cannot do the same form twice, as long as the session lives", async () => {
     const world = await accessWorld();
     const assertion = await assertionFor(PEOPLE.owner); // 24 hours, as Access does by default
     const person = new ConsoleVisitor(world, { [HEADER]: assertion });

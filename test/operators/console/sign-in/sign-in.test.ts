@@ -191,7 +191,7 @@ describe("signing in", () => {
     }
   });
 
-  it("the sign-in page redirects a visitor who is signed in to the page that its link names", async () => {
+  it("the sign-in page redirects a signed-in visitor to the page that its link names", async () => {
     const { visitor } = await start("main");
     const answer = await visitor.get("/console/sign-in?next=%2Fconsole%2Faudit");
     expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console/audit"]);
@@ -252,14 +252,14 @@ describe("signing out", () => {
     const { db, commitLate } = lateDb(env.DB, "late");
     const world = await World.create({ DB: db });
     const visitor = await ConsoleVisitor.signedIn(world);
-    const thief = visitor.through(world);
-    expect((await thief.get("/console")).status).toBe(200);
+    const otherBrowser = visitor.through(world);
+    expect((await otherBrowser.get("/console")).status).toBe(200);
     await visitor.submit(await visitor.open("/console"), "Sign out");
     await commitLate();
-    expect((await thief.get("/console")).status).toBe(303);
+    expect((await otherBrowser.get("/console")).status).toBe(303);
     await pruneAll(world.clock.now);
     await commitLate();
-    expect((await thief.get("/console")).status).toBe(303);
+    expect((await otherBrowser.get("/console")).status).toBe(303);
   });
 
   it("signing out deletes the cookie and ends the session for every copy of it", async () => {
@@ -330,9 +330,9 @@ describe("a form sent after the sign-in has ended", () => {
       ["/console/homes/apac/restored?lift=5", "It was restored: skip now", {}],
     ];
     for (const [path, button, fill] of forms) {
-      const out = new ConsoleVisitor(world);
-      const askPage = await out.press(await visitor.open(path), button, fill);
-      const back = await out.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
+      const signedOut = new ConsoleVisitor(world);
+      const askPage = await signedOut.press(await visitor.open(path), button, fill);
+      const back = await signedOut.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
       expect([path, button, back.html.includes(ADMIN_TOKEN)]).toEqual([path, button, false]);
     }
   });
@@ -340,10 +340,10 @@ describe("a form sent after the sign-in has ended", () => {
   it("a signature check sent after the sign-in has ended is done after the new sign-in, because it changes nothing", async () => {
     const { world, visitor } = await start("main");
     const form = { "Which call is it?": "create_gd", "Body, as it was sent": "{" };
-    const out = new ConsoleVisitor(world);
-    const askPage = await out.press(await visitor.open("/console/signature-check"), "Check", form);
+    const signedOut = new ConsoleVisitor(world);
+    const askPage = await signedOut.press(await visitor.open("/console/signature-check"), "Check", form);
     expect(askPage.status).toBe(401);
-    const back = await out.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
+    const back = await signedOut.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
     expect([back.status, back.path]).toEqual([200, "/console/signature-check?draft=1"]);
     expect(back.value("Body, as it was sent")).toBe("{");
     expect(back.text).toContain("Sent now, the server answers 400");
@@ -367,10 +367,10 @@ describe("a form sent after the sign-in has ended", () => {
     ] as const;
     const before = await world.operated();
     for (const [page, button, path] of pages) {
-      const out = new ConsoleVisitor(world);
-      const askPage = await out.press(page, button);
+      const signedOut = new ConsoleVisitor(world);
+      const askPage = await signedOut.press(page, button);
       expect([button, askPage.status]).toEqual([button, 401]);
-      const back = await out.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
+      const back = await signedOut.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
       expect([button, back.status, withParameter(back.path, "done")]).toEqual([button, 200, path]);
       expect(back.notices).toEqual([
         button === "Rotate"

@@ -59,7 +59,7 @@ describe("a header of a pasted request", () => {
     ["content-type", "\u00a0application/json", "contentType"],
     ["idempotency-key", "order-7\u00a0", "idempotencyKey"],
     ["x-chat-signature", undefined, "signature"],
-  ])("a pasted header with a no-break space is judged as the server does: %s", async (name, value, field) => {
+  ])("a pasted header with a no-break space is judged as the server judges it: %s", async (name, value, field) => {
     const body = JSON.stringify(world.createBody());
     const hex = await hmac(world.secret, body);
     const given = value ?? `${hex}\u00a0`;
@@ -75,8 +75,8 @@ describe("a header of a pasted request", () => {
       "x-chat-signature": hex,
       [name]: given,
     });
-    const told = verdictOf(page.html).answer;
-    expect(told.includes("accepts") ? 200 : Number(/\d{3}/.exec(told)?.[0])).toBe(answer.status);
+    const shown = verdictOf(page.html).answer;
+    expect(shown.includes("accepts") ? 200 : Number(/\d{3}/.exec(shown)?.[0])).toBe(answer.status);
   });
 
   it("an absent Content-Type is 415 when the operator says so, and accepted when the operator does not know", async () => {

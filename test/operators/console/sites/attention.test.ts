@@ -143,7 +143,7 @@ describe("a home that does not answer", () => {
     expect(Math.max(...fired)).toBeLessThanOrEqual(1_000);
   });
 
-  it("a silent home makes no other home look down, because at most six calls wait at once", async () => {
+  it("a silent home makes no other home look down, because at most six calls wait at a time", async () => {
     const { world, visitor } = await start();
     await World.create();
     const { most, watched } = inFlight();
@@ -161,7 +161,7 @@ describe("a home that does not answer", () => {
     expect(most()).toBeLessThanOrEqual(6);
   });
 
-  it("a home is not called silent when only its refused calls could not be read", async () => {
+  it("a home is not shown as silent when only its refused calls could not be read", async () => {
     const { world, visitor } = await start("main");
     const page = await listed(visitor.through(world.anotherIsolate({ DB: withoutUsage(env.DB) })), world);
     expect(page.text).toContain("Refused calls could not be compared with the week before.");

@@ -167,8 +167,10 @@ describe("a deletion that KV or the directory does not take", () => {
     const before = await world.stored();
     // The key of the hashes is made once, and only with KV.
     await endSite(await World.create());
-    const deaf = visitor.through(world.anotherIsolate(KV_DOWN));
-    const failed = await deaf.press(await deaf.open(`${site}/delete`), "Delete this site now", { [NAME]: name });
+    const visitorWithoutKv = visitor.through(world.anotherIsolate(KV_DOWN));
+    const failed = await visitorWithoutKv.press(await visitorWithoutKv.open(`${site}/delete`), "Delete this site now", {
+      [NAME]: name,
+    });
     expect([failed.status, failed.heading]).toEqual([503, "KV does not answer"]);
     await pruneAll(NOW);
     expect((await world.stored()).sessions).toEqual(before.sessions);

@@ -125,8 +125,8 @@ describe("a change that the directory missed", () => {
     const path = `/console/sites/${world.siteId}/settings`;
     const form = await visitor.open(path);
     const faults = new Faults(({ name }) => (name === "DB.run" ? "before" : undefined));
-    const apart = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
-    const failed = await apart.press(form, "Rename", { Name: "Renamed" });
+    const brokenVisitor = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
+    const failed = await brokenVisitor.press(form, "Rename", { Name: "Renamed" });
     expect([failed.status, failed.heading]).toEqual([
       503,
       "The site is changed, but the list of sites does not show it yet",
@@ -156,9 +156,9 @@ describe("a change whose answer was lost while another change was made", () => {
           await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name });
       };
       const { db, commitLate } = lateDb(env.HOME_APAC, "late", others);
-      const apart = visitor.through(world.anotherIsolate({ HOME_APAC: db }));
-      apart.cookies.set("__Host-language", language);
-      const refused = await apart.press(form, "Rename", { Name: "Mine" });
+      const brokenVisitor = visitor.through(world.anotherIsolate({ HOME_APAC: db }));
+      brokenVisitor.cookies.set("__Host-language", language);
+      const refused = await brokenVisitor.press(form, "Rename", { Name: "Mine" });
       expect([refused.status, refused.heading]).toEqual([409, heading]);
       expect(refused.text).toContain(words);
       await commitLate();

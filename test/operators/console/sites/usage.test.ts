@@ -19,7 +19,7 @@ const COUNTED = NOW + 1_922;
 
 beforeEach(beginCounting);
 
-/** Counts all calls, and moves the clock to that time. */
+/** Moves the clock to COUNTED, and counts all calls. */
 async function count(world: World): Promise<void> {
   await pruneAt(COUNTED);
   world.clock.now = COUNTED;
@@ -149,8 +149,8 @@ describe("a rise of refused calls", () => {
       `${site}/refusals?reason=ranstr_seen_by_kv`,
     );
     expect(() => page.link("A field broke a rule.")).toThrow();
-    const led = await visitor.open(page.link("The timestamp was too old."));
-    expect([led.status, led.value("Why")]).toEqual([200, "timestamp_stale"]);
+    const listPage = await visitor.open(page.link("The timestamp was too old."));
+    expect([listPage.status, listPage.value("Why")]).toEqual([200, "timestamp_stale"]);
     const chinese = await visitor.open(site, { "accept-language": "zh-CN" });
     expect(titles(chinese)).toContain("最近 14 天的调用：119 次，其中 119 次被拒绝。");
     expect(days(chinese)[0]).toEqual(["2027年1月15日（尚未结束）", "0", "34", "34"]);

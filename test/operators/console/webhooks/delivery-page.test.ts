@@ -57,8 +57,8 @@ describe("the page of a delivery", () => {
   it("the page of a missed event says that it was missed, and sends it for the first time", async () => {
     const { world, visitor, webhook, path } = await start({ status: "disabled" });
     await world.chatId();
-    const off = await visitor.open(`${path}/deliveries/1`);
-    expect([off.status, off.has("Send it 1")]).toEqual([200, false]);
+    const disabledPage = await visitor.open(`${path}/deliveries/1`);
+    expect([disabledPage.status, disabledPage.has("Send it 1")]).toEqual([200, false]);
     await setWebhook(webhook, "status = 'enabled'");
     const page = await visitor.open(`${path}/deliveries/1`);
     expect(page.text).toContain("Missed It was never meant for this webhook");

@@ -200,17 +200,17 @@ describe("sending events again", () => {
     world.clock.now = NOW + 7_200;
     await world.chatId();
     world.clock.now = NOW + 9_000;
-    const off = await visitor.open(path);
+    const disabledPage = await visitor.open(path);
     for (const _ of [1, 2]) {
-      const on = await visitor.press(off, "Enable");
-      expect(on.notices).toEqual(["The webhook is enabled. It got nothing since 15 Jan 2027, 08:01."]);
-      const counted = await visitor.open(on.link("Send what it missed…"));
+      const enabledPage = await visitor.press(disabledPage, "Enable");
+      expect(enabledPage.notices).toEqual(["The webhook is enabled. It got nothing since 15 Jan 2027, 08:01."]);
+      const counted = await visitor.open(enabledPage.link("Send what it missed…"));
       // The delivery that was pending is from before that time, and is not counted.
       expect(counted.text).toContain("1 event matches: send it again? Failed, Missed · 15 Jan 2027, 08:01");
       expect(counted.value("From")).toBe("2027-01-15T08:01:00");
     }
     const other = await ConsoleVisitor.signedIn(world);
-    const enabled = (await visitor.press(off, "Enable")).path;
+    const enabled = (await visitor.press(disabledPage, "Enable")).path;
     expect((await other.open(enabled)).notices).toEqual([]);
     await setWebhook(webhook, "status = 'disabled'");
     expect((await visitor.open(enabled)).notices).toEqual(["Disabled by an operator."]);
@@ -219,9 +219,9 @@ describe("sending events again", () => {
   it("an enabled webhook offers events from its first failure when it failed before it was disabled", async () => {
     const { visitor, path, webhook } = await start();
     await setWebhook(webhook, `status = 'disabled', failing_since = ${NOW - 3_600}, disabled_at = ${NOW}`);
-    const on = await visitor.press(await visitor.open(path), "Enable");
-    expect(on.notices).toEqual(["The webhook is enabled. It got nothing since 15 Jan 2027, 07:00."]);
-    expect((await visitor.open(on.link("Send what it missed…"))).value("From")).toBe("2027-01-15T07:00:00");
+    const enabledPage = await visitor.press(await visitor.open(path), "Enable");
+    expect(enabledPage.notices).toEqual(["The webhook is enabled. It got nothing since 15 Jan 2027, 07:00."]);
+    expect((await visitor.open(enabledPage.link("Send what it missed…"))).value("From")).toBe("2027-01-15T07:00:00");
   });
 
   describe("a wrong form", () => {
@@ -323,8 +323,8 @@ describe("sending events again", () => {
       return env.HOME_APAC.batch(statements);
     };
     const page = await visitor.open(form);
-    const apart = visitor.through(world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { batch }) }));
-    const answer = await apart.submit(page, "Send 5,003 events again");
+    const brokenVisitor = visitor.through(world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { batch }) }));
+    const answer = await brokenVisitor.submit(page, "Send 5,003 events again");
     expect([answer.status, sends]).toEqual([303, 2]);
     const some = await visitor.open(answer.headers.get("location") ?? "");
     expect(some.notices).toEqual(["Events sent again: 5,000. There may be more."]);
@@ -368,8 +368,11 @@ describe("sending events again", () => {
     await setWebhook(webhook, "status = 'disabled', disabled_reason = 'gone'");
     const before = await deliveriesOf(webhook);
     for (const button of ["Count", "Send again"]) {
-      const led = await visitor.press(page, button);
-      expect([led.path, led.notices]).toEqual([path, ["Disabled by the Worker: the receiver answered 410."]]);
+      const resultPage = await visitor.press(page, button);
+      expect([resultPage.path, resultPage.notices]).toEqual([
+        path,
+        ["Disabled by the Worker: the receiver answered 410."],
+      ]);
     }
     expect(await deliveriesOf(webhook)).toEqual(before);
   });

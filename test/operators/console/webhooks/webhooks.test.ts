@@ -340,12 +340,12 @@ describe("the events of a site", () => {
     ]);
     const list = await visitor.open(`${site}/webhooks`);
     expect(list.notices).toEqual(["The events of this site are off: its webhooks get nothing but pings."]);
-    const on = await visitor.press(await visitor.open(list.link("To the settings")), "Turn events on");
-    expect([on.notices, on.links.includes(`${site}/events/off`), (await storedOf(world)).events]).toEqual([
-      ["Saved."],
-      true,
-      1,
-    ]);
+    const enabledPage = await visitor.press(await visitor.open(list.link("To the settings")), "Turn events on");
+    expect([
+      enabledPage.notices,
+      enabledPage.links.includes(`${site}/events/off`),
+      (await storedOf(world)).events,
+    ]).toEqual([["Saved."], true, 1]);
     expect((await visitor.open(`${site}/webhooks`)).notices).toEqual([]);
     expect((await storedOf(world)).audit).toEqual(["site.events_off", "site.events_on"]);
     const log = await visitor.open(`${site}/audit`);

@@ -28,7 +28,7 @@ const happening = fc.record({
 
 type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
 
-/** Inserts rows, each with so many values, by one statement. */
+/** Inserts rows, each with this many values, by one statement. */
 const insert = (into: string, values: number, rows: unknown[][]) => {
   const each = Array.from({ length: values }, (_, i) => `value ->> ${i}`);
   return env.DB.prepare(`INSERT INTO ${into} SELECT ${each} FROM json_each(?)`).bind(JSON.stringify(rows));
@@ -63,7 +63,7 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
       tell("session.created", opened, at, { participants: Array(agents).fill({}) });
     } else if (what === "note") tell("session.noted", session, at, {});
     else {
-      // Also in the second of the creation.
+      // Agents may also join in the second of the creation.
       const second = what === "addAtOnce" && now - session.at <= FARTHEST_SECONDS ? session.at : at;
       for (let i = 0; i <= agents; i++) join(session, second);
       tell("session.agents_added", session, second, { agent_ids: Array(agents + 1).fill(0) });
@@ -112,7 +112,7 @@ describe("the events of a customer's sessions", () => {
   });
 
   let siteId = 1_000_000;
-  it("the search for a customer's events finds all: out of order by an hour, with gaps, pruned, and of any type", async () => {
+  it("the search for a customer's events finds all of them: out of order by an hour, with gaps, or of any type", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(happening, { minLength: 1, maxLength: 200 }),

@@ -46,7 +46,7 @@ describe("counting sessions", () => {
         const naive = { ...NONE, ...Object.fromEntries(results.map(({ status, counted }) => [status, counted])) };
         expect([since, site, await selectSessionCounts(counting, site, [since])]).toEqual([since, site, [naive]]);
         const counted = Object.values(naive).reduce((sum, each) => sum + each);
-        // Beside the counted rows, each status needs a binary search of twelve steps, with a few rows each.
+        // In addition to the counted rows, each status needs a binary search of twelve steps, with a few rows each.
         expect(read).toBeLessThan(counted + 75 * SESSION_STATUSES.length);
       }
     }

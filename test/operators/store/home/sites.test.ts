@@ -13,7 +13,7 @@ it.each<["open" | "closed", Parameters<typeof updateHomeSite>[3]]>([
   ["closed", { retentionDays: 5 }],
   ["closed", { status: "open" }],
   ["open", { status: "closed" }],
-])("a site that is %s and gets %j does not change otherwise", async (status, change) => {
+])("the change of a site that is %s by %j changes nothing else", async (status, change) => {
   const { siteId } = await World.create();
   await env.DB.prepare(
     "UPDATE home_sites SET status = ?, events = 1, retention_days = 30, chat_id_floor = 9 WHERE site_id = ?",

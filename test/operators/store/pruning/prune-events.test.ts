@@ -7,7 +7,7 @@ import { NOW, World } from "../../../support/world.ts";
 /** The latest time at which an event is too old, with a retention of 30 days. */
 const OLD = NOW - 30 * DAY;
 
-// Mostly in apac, because a run has more to do in main, which also has the tables of the console.
+// Most tests use apac, because a run has more to do in main, which also has the tables of the console.
 const sql = (text: string, ...values: (string | number | null)[]) => env.HOME_APAC.prepare(text).bind(...values);
 
 // This file has storage of its own, and each test clears it, so that no test prunes rows of another one.

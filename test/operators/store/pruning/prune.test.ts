@@ -268,7 +268,7 @@ describe("the pruner", () => {
     expect(await left("idempotency_keys")).toHaveLength(5);
   });
 
-  it("the pruner passes texts with NUL, astral and other odd characters, and removes no live row beside them", async () => {
+  it("the pruner goes on after texts with NUL, astral and other odd characters, and removes no live row beside them", async () => {
     const odd = ["\0", "a\0", "a\0b", "a\0c", "\u{10ffff}", "😀\0😀", "\uffff", "漢字", "é", "é", "'; --", "%"];
     const rows = odd.flatMap((text, i): [string, string, number][] => {
       const appid = String(i).padStart(2, "0");
@@ -543,14 +543,14 @@ describe("runs of the pruner on Workers Free", () => {
   function invocation(allowed: number, failing?: string) {
     let triesLeft = allowed;
     const asked = new Map<string, number>();
-    const through = (home: string, real: D1Database) =>
+    const counted = (home: string, real: D1Database) =>
       watched(undefined, real, (statements) => {
         asked.set(home, (asked.get(home) ?? 0) + statements);
         triesLeft -= statements;
         if (triesLeft < 0) throw new Error("Too many API requests by single worker invocation.");
         if (home === failing) throw new Error("D1_ERROR: Network connection lost.");
       }).db;
-    const homes = new Map(HOMES.map((home) => [home, through(home, home === "main" ? env.DB : env.HOME_APAC)]));
+    const homes = new Map(HOMES.map((home) => [home, counted(home, home === "main" ? env.DB : env.HOME_APAC)]));
     return { asked, settings: { ...deployment(homes.get("main")), homes } };
   }
 
@@ -608,7 +608,7 @@ describe("runs of the pruner on Workers Free", () => {
   });
 });
 
-it("two runs of the pruner at once remove expired rows once and keep live ones", async () => {
+it("two simultaneous runs of the pruner remove expired rows once and keep live ones", async () => {
   await putManyNonces("a", 6 * CHUNK_ROWS, 2);
   const few = { statements: 60 };
   const both = await Promise.all([pruned(NOW, few), pruned(NOW, few), pruned(NOW), pruned(NOW)]);

@@ -9,7 +9,7 @@ import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 import { CallerClient } from "./caller-client.ts";
 
-/** The acts of a caller, by their weights. */
+/** The acts of a caller, with their weights. */
 export const CALLER_ACTS = { create: 10, again: 4, unkeyed: 3, add: 7, addTwo: 2, refused: 6, repeated: 10 };
 
 /** A company's back end that opens sessions as the documentation says, with the project's client. */

@@ -3,7 +3,7 @@ import { LIMITS } from "../../world/cloud/settings.ts";
 import { type Attacker, newSession, secretOf } from "./attacker.ts";
 import { signedRequest } from "./signed.ts";
 
-/** The acts of a forger, by their weights. */
+/** The acts of a forger, with their weights. */
 export const FORGERS_ACTS = { forge: 12, invent: 5, forgeries: 2.5, inventions: 0.5 };
 export const FORGERIES = { guess: 4, other: 4, old: 6, revoked: 6 };
 

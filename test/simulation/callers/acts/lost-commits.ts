@@ -5,7 +5,7 @@ import type { MomentEvent } from "../../world/moments.ts";
 import type { World } from "../../world/world.ts";
 import { Caller } from "./caller.ts";
 
-/** Changes between a commit whose answer is lost and the second try, by their weights. */
+/** Changes between a commit whose answer is lost and the second try, with their weights. */
 export const MEANWHILE = { revoked: 2, rotated: 2, closed: 2, erased: 3, disabled: 2, silenced: 2 };
 
 /** Milliseconds after which the Worker has tried again. */

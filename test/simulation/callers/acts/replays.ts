@@ -45,7 +45,10 @@ const spoilSignature = ({ wire }: Call): WireRequest => ({
 });
 
 /** Other headers, which leave the signature valid. One of them gives a copy the request id of the original. */
-export const TWISTS: Record<string, (attacker: Attacker, call: Call) => [header: string, value: string | undefined]> = {
+export const OTHER_HEADERS: Record<
+  string,
+  (attacker: Attacker, call: Call) => [header: string, value: string | undefined]
+> = {
   "key of an order": ({ chance }) => ["idempotency-key", `order-${chance.integer(1, 9)}-${chance.integer(0, 20)}`],
   "no key": () => ["idempotency-key", undefined],
   "key of another": (attacker) => ["idempotency-key", attacker.captured()?.wire.headers["idempotency-key"]],
@@ -54,9 +57,9 @@ export const TWISTS: Record<string, (attacker: Attacker, call: Call) => [header:
 };
 
 function withOtherHeader(attacker: Attacker, call: Call): WireRequest {
-  const name = attacker.chance.one(Object.keys(TWISTS));
+  const name = attacker.chance.one(Object.keys(OTHER_HEADERS));
   attacker.world.count(`twist: ${name}`);
-  const [header, value] = (TWISTS[name] as (typeof TWISTS)[string])(attacker, call);
+  const [header, value] = (OTHER_HEADERS[name] as (typeof OTHER_HEADERS)[string])(attacker, call);
   const { [header]: _, ...headers } = call.wire.headers;
   return { ...call.wire, headers: { ...headers, ...(value !== undefined && { [header]: value }) } };
 }

@@ -7,21 +7,21 @@ interface Form {
   status: number;
   msg: string;
   /** Whether `x-error-detail` is sent. Undefined when it may or may not be sent. */
-  areViolationsTold?: boolean;
+  areViolationsSent?: boolean;
 }
 
 export const NO_ANSWER: Form = { status: 503, msg: "服务暂时不可用" };
 export const LIMITED: Form = { status: 429, msg: "请求过于频繁" };
-const TOLD: Form = { status: 401, msg: "token验证失败!", areViolationsTold: true };
-const DONE: Form = { status: 200, msg: "ok", areViolationsTold: false };
+const TOKEN_REFUSED: Form = { status: 401, msg: "token验证失败!", areViolationsSent: true };
+const DONE: Form = { status: 200, msg: "ok", areViolationsSent: false };
 
 /** The form of the answer to each verdict that no rule of the operation gives. */
 const FORMS: Record<Exclude<Verdict["kind"], "refused">, Form> = {
   home_closed: NO_ANSWER,
-  site_closed: { ...NO_ANSWER, areViolationsTold: true },
-  unsigned: { ...TOLD, areViolationsTold: false },
-  stale: TOLD,
-  used: TOLD,
+  site_closed: { ...NO_ANSWER, areViolationsSent: true },
+  unsigned: { ...TOKEN_REFUSED, areViolationsSent: false },
+  stale: TOKEN_REFUSED,
+  used: TOKEN_REFUSED,
   seal_unknown: { status: 500, msg: "系统错误" },
   repeated: DONE,
   accepted: DONE,
@@ -29,9 +29,9 @@ const FORMS: Record<Exclude<Verdict["kind"], "refused">, Form> = {
 
 function formOf(verdict: Verdict, call: Call): Form {
   if (verdict.kind !== "refused") return FORMS[verdict.kind];
-  if (verdict.reason === "key_reused") return { status: 422, msg: "参数错误", areViolationsTold: true };
+  if (verdict.reason === "key_reused") return { status: 422, msg: "参数错误", areViolationsSent: true };
   const { status = 0, msg = "" } = modelAt(call.wire.path)?.refusals[verdict.reason] ?? {};
-  return { status, msg, areViolationsTold: true };
+  return { status, msg, areViolationsSent: true };
 }
 
 /** Why an answer does not fit a verdict; undefined when it does. */
@@ -46,7 +46,7 @@ export function formMismatch({ isolate }: Call, { status, headers, body }: Answe
   const { code, msg } = JSON.parse(body) as { code?: unknown; msg?: unknown };
   if (code !== (success ? 1 : -1) || msg !== form.msg) return `body ${body}, expected ${form.msg}`;
   const detail = headers.get("x-error-detail");
-  return form.areViolationsTold !== undefined && (detail !== null) !== form.areViolationsTold
+  return form.areViolationsSent !== undefined && (detail !== null) !== form.areViolationsSent
     ? `x-error-detail: ${detail}`
     : undefined;
 }

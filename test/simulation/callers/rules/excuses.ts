@@ -18,7 +18,7 @@ const CONFIRMS_PER_SECOND = 10;
 /** `retry-after` of a call that got no turn at D1: docs/operating.md, "Limits". */
 const TURN_RETRY_SECONDS = 1;
 /** Refusals that an isolate decides before the batch, so D1 has not confirmed the app for them. */
-const TOLD_BEFORE_THE_BATCH = ["stale", "site_closed"] as const;
+const REFUSED_BEFORE_THE_BATCH = ["stale", "site_closed"] as const;
 
 /** Other parts of the checker that know why a call may be refused. */
 type ExcuseRules = { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit; stalledHomes: StalledHomes };
@@ -53,14 +53,14 @@ export class Excuses {
   isExcused(watched: WatchedCall, answer: Answer): boolean {
     const { call, committed } = watched;
     if (formMismatch(call, answer, NO_ANSWER) === undefined) {
-      const isBorne = isBearable(call) || this.#failedElsewhere(watched);
-      if (!isBorne || this.#waitsForOthers(watched)) return true;
-      return this.#isStalled(watched) || this.#isMisled(watched) || this.#isToldUnconfirmed(watched, answer);
+      const isExplained = isBearable(call) || this.#failedElsewhere(watched);
+      if (!isExplained || this.#waitsForOthers(watched)) return true;
+      return this.#isStalled(watched) || this.#isMisled(watched) || this.#isUnconfirmed(watched, answer);
     }
     if (committed !== undefined)
       return this.#hasLostSite(watched) && mismatch(call, answer, { kind: "unsigned" }) === undefined;
     if (formMismatch(call, answer, LIMITED) === undefined) return this.#isLimited(watched);
-    if (this.#isToldUnconfirmed(watched, answer)) return true;
+    if (this.#isUnconfirmed(watched, answer)) return true;
     if (mismatch(call, answer, { kind: "unsigned" }) !== undefined) return false;
     // If the cached record was current during the whole call, an earlier failure explains nothing.
     const { appid } = watched.reading;
@@ -86,8 +86,8 @@ export class Excuses {
       const { call } = other;
       // A call may wait for another call that was cut off. It gives up when the other call's time is over.
       const ended = (call.arrivedAt ?? 0) + WHOLE_LIMIT_MS;
-      const isBorne = this.#failedElsewhere(other);
-      return call.faults.length > 0 && !isBorne && (call.answeredAt ?? ended) >= arrivedAt;
+      const isExplained = this.#failedElsewhere(other);
+      return call.faults.length > 0 && !isExplained && (call.answeredAt ?? ended) >= arrivedAt;
     });
   }
 
@@ -157,9 +157,9 @@ export class Excuses {
    * gives the reason of a refusal: once a second for one signature, ten times a second for an app. Without an answer of
    * D1 it gives the reason.
    */
-  #isToldUnconfirmed(watched: WatchedCall, answer: Answer): boolean {
+  #isUnconfirmed(watched: WatchedCall, answer: Answer): boolean {
     const { call, reading } = watched;
-    if (TOLD_BEFORE_THE_BATCH.every((kind) => mismatch(call, answer, { kind }) !== undefined)) return false;
+    if (REFUSED_BEFORE_THE_BATCH.every((kind) => mismatch(call, answer, { kind }) !== undefined)) return false;
     if (!wasOnceInForce(this.#model, watched)) return false;
     // A tampered record can send a call to a home that does not exist, where D1 cannot be asked.
     if (call.faults.length > 0 || this.#isStalled(watched) || this.#tampered.has(reading.appid)) return true;

@@ -39,7 +39,8 @@ export function checkWritten(
   const siteId = changes[0]?.after?.site_id;
   const app = home.apps.get(`${siteId}/${watched.reading.appid}`);
   if (app === undefined) return broken("a request writes only into its own site", wrote);
-  if (model.isEndTold(homeName, app.siteId)) return broken("nothing is written for an app of a site that ended", wrote);
+  if (model.isEndAnswered(homeName, app.siteId))
+    return broken("nothing is written for an app of a site that ended", wrote);
   const verdicts = verdictsAt(model, home, app, watched);
   const verdict = verdicts.find(isWriting);
   if (verdict === undefined) {

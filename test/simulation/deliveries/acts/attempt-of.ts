@@ -44,8 +44,8 @@ export async function attemptOf(
 function seqOf({ checker }: World, { id, site }: KnownWebhook, { headers }: Post): number | undefined {
   const { outbox } = checker.model.home(site.home);
   const leased = outbox.deliveriesOf({ site_id: site.siteId, id }).filter(({ claim }) => claim !== null);
-  const its = leased.find((row) => outbox.eventOf(row)?.id === headers["webhook-id"]);
-  return its && Number(its.seq);
+  const delivery = leased.find((row) => outbox.eventOf(row)?.id === headers["webhook-id"]);
+  return delivery && Number(delivery.seq);
 }
 
 /** Sends one of the site's newest events about sessions again. */
@@ -53,7 +53,7 @@ export async function sendOneAgain(operator: Operator, webhook: KnownWebhook): P
   const { world, chance } = operator;
   const { siteId, home } = webhook.site;
   const events = [...world.checker.model.home(home).outbox.events.values()];
-  const its = events.filter((each) => each.site_id === siteId && each.session_id !== null && each.data !== null);
-  const seq = its.length > 0 ? chance.one(its.slice(-NEWEST)).seq : 1;
+  const siteEvents = events.filter((each) => each.site_id === siteId && each.session_id !== null && each.data !== null);
+  const seq = siteEvents.length > 0 ? chance.one(siteEvents.slice(-NEWEST)).seq : 1;
   await operator.call("POST", `${pathOf(webhook)}/deliveries/${seq}/redeliver`);
 }

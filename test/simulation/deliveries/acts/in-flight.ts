@@ -31,7 +31,7 @@ export const WHILE_IN_FLIGHT: Record<string, (held: InFlight) => Promise<unknown
     await keeper.setStatus(webhook, "enabled");
   },
   deleted: ({ keeper, webhook }) => keeper.delete(webhook),
-  "well again": beWell,
+  "well again": succeedMeanwhile,
   erased: erase,
   aged: ageAttempt,
   "held back": loseItsLease,
@@ -94,7 +94,7 @@ async function meet(operator: Operator, webhook: KnownWebhook, name: string): Pr
 async function beginAttempt(operator: Operator, webhook: KnownWebhook): Promise<void> {
   const { world, chance } = operator;
   if (chance.happens(0.25)) return new WebhookKeeper(operator).ping(webhook);
-  if (chance.happens(0.4) && beLast(world, webhook)) return;
+  if (chance.happens(0.4) && makeLastAttempt(world, webhook)) return;
   await sendOneAgain(operator, webhook);
 }
 
@@ -105,7 +105,7 @@ const whenEnds = (world: World, post: Post): Promise<unknown> =>
   );
 
 /** Lets another attempt to the same webhook succeed. */
-async function beWell({ operator, webhook }: InFlight): Promise<void> {
+async function succeedMeanwhile({ operator, webhook }: InFlight): Promise<void> {
   const well = await attemptOf(operator, webhook, { after: 20, status: 200, body: "" });
   if (well !== undefined) await whenEnds(operator.world, well.post);
   await operator.world.sleep(RECORDED_MS);
@@ -117,7 +117,7 @@ async function beWell({ operator, webhook }: InFlight): Promise<void> {
  *
  * @returns whether there was a pending delivery
  */
-function beLast({ cloud, checker }: World, { id, site }: KnownWebhook): boolean {
+function makeLastAttempt({ cloud, checker }: World, { id, site }: KnownWebhook): boolean {
   const { siteId, home } = site;
   const { outbox } = checker.model.home(home);
   const waiting = outbox

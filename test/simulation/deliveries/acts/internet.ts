@@ -84,7 +84,7 @@ export class Internet {
         if (answer !== "before") witness.takes(post);
         if (isLost || answer === "before" || answer === "after") scheduler.after(travel(), lose);
         if (isLost || typeof answer !== "object") return;
-        const hear = () => {
+        const receiveHead = () => {
           if (!post.isOpen) return;
           this.#inFlight.delete(post);
           post.heardAt = scheduler.now;
@@ -92,8 +92,8 @@ export class Internet {
           resolve(responseOf(answer));
         };
         const milliseconds = answer.after + travel();
-        if (answer.until === undefined) scheduler.after(milliseconds, hear);
-        else void answer.until.then(() => scheduler.after(milliseconds, hear));
+        if (answer.until === undefined) scheduler.after(milliseconds, receiveHead);
+        else void answer.until.then(() => scheduler.after(milliseconds, receiveHead));
       });
     });
   }

@@ -2,7 +2,7 @@ import type { Chance } from "../../machine/chance.ts";
 
 export type Mood = keyof typeof MOODS;
 
-/** The moods of an unwell receiver, by their weights. */
+/** The moods of an unwell receiver, with their weights. */
 export const MOODS = {
   /** Answers with an error that quotes the post. */
   error: 6,

@@ -5,7 +5,7 @@ import type { World } from "../../world/world.ts";
 import { sendOneAgain } from "./attempt-of.ts";
 import { WebhookKeeper } from "./operator-webhooks.ts";
 
-/** An operator's acts on events, by their weights. */
+/** An operator's acts on events, with their weights. */
 export const WEBHOOK_ACTS = {
   addWebhook: 3,
   reviveWebhooks: 2,
@@ -63,7 +63,7 @@ const ACTS_ON_ONE: Record<
   pingHanging: (keeper, webhook) => keeper.pingHanging(webhook),
 };
 
-/** Changes webhooks often, so that deliveries in flight meet each of these acts. */
+/** Changes webhooks often, so that deliveries in flight meet each act. */
 export async function keepWebhooks(world: World): Promise<void> {
   const operator = new Operator(world);
   const { chance } = operator;

@@ -9,8 +9,8 @@ import { Liveness } from "./liveness.ts";
 import { isOutbox, keyOf } from "./outbox-model.ts";
 import { wrongPlaces } from "./places.ts";
 import { wrongLeftover, wrongResult } from "./results.ts";
-import { DISABLED_EVENT, ToldEvents } from "./told-events.ts";
 import { PLACES, WaitingTurns, wrongOrder } from "./turns.ts";
+import { DISABLED_EVENT, WebhookEvents } from "./webhook-events.ts";
 import { disabledIn, missedHealth, stuckIn, wrongHealth, wrongLeft, wrongOwnAudit } from "./webhook-health.ts";
 import { wrongPost } from "./wire.ts";
 
@@ -54,21 +54,21 @@ export class Deliveries {
     const written: Attempt[] = [];
     const model = this.#model.home(home);
     const { outbox } = model;
-    const telling = new ToldEvents(model);
+    const ownEvents = new WebhookEvents(model);
     // An isolate whose clock is slow may not see that a delivery has been due for a day.
     const stuck = stuckIn(outbox, clockOf(call) - SKEW_SECONDS);
     for (const change of changes) {
-      const wrong = this.#wrong(home, call, change, { written, telling, now });
+      const wrong = this.#wrong(home, call, change, { written, ownEvents, now });
       this.#report(call, `at ${home} ${JSON.stringify(change)}`, wrong);
       const isToBeTried = change.table === "deliveries" && change.after?.status === "pending" && !isLease(change);
       if (isToBeTried && change.before !== null) {
         this.liveness.fails(model, call, change.after as Row, now);
       }
       apply(change);
-      for (const webhook of disabledIn([change])) telling.mustTell(DISABLED_EVENT, webhook);
+      for (const webhook of disabledIn([change])) ownEvents.mustWrite(DISABLED_EVENT, webhook);
     }
     const report = (broken: BrokenRule) => this.#report(call, `at ${home}`, broken);
-    report(telling.missed());
+    report(ownEvents.missed());
     report(wrongOwnAudit(changes));
     const leases = changes.filter((change) => change.table === "deliveries" && isLease(change));
     report(wrongOrder(outbox, leases));
@@ -87,7 +87,7 @@ export class Deliveries {
     home: string,
     call: Call,
     change: RowChange,
-    { written, telling, now }: { written: Attempt[]; telling: ToldEvents; now: number },
+    { written, ownEvents, now }: { written: Attempt[]; ownEvents: WebhookEvents; now: number },
   ): BrokenRule {
     const { table, before, after } = change;
     const { outbox } = this.#model.home(home);
@@ -98,7 +98,7 @@ export class Deliveries {
       const its = own.filter((each) => each.home === home && each.key.startsWith(`${keyOf(table, after ?? {})}/`));
       return wrongHealth(call, outbox, change, its);
     }
-    if (before === null && isOutbox(table)) return telling.wrong(change, { from: call.clock, to: clockOf(call) });
+    if (before === null && isOutbox(table)) return ownEvents.wrong(change, { from: call.clock, to: clockOf(call) });
     if (table !== "deliveries" || before === null || after === null) {
       return ["the consumer changes deliveries and their webhooks only", ""];
     }
@@ -128,7 +128,7 @@ export class Deliveries {
     const wrong = wrongLease(model, call, change) ?? this.liveness.wrongBegin(model, change, now);
     if (wrong !== undefined) return wrong;
     const after = change.after as Row;
-    if (this.#model.isEndTold(home, Number(after.site_id))) {
+    if (this.#model.isEndAnswered(home, Number(after.site_id))) {
       return ["no attempt begins for a site that ended", `site ${after.site_id}`];
     }
     const lease = String(after.claim);

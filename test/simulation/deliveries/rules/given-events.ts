@@ -18,11 +18,12 @@ export class GivenEvents {
 
   /** Checks a changed row of `events`. Other rules say which call may write it. */
   changes(home: string, call: Call | undefined, { before, after }: RowChange): void {
-    const by = call?.name ?? "a hand";
+    const author = call?.name ?? "a hand";
     const { site_id, seq, id } = after ?? before ?? {};
     const key = `${site_id}/${seq}`;
     const place = `${home}/${key}`;
-    const broken = (rule: string, what: string) => this.#violate(rule, `${by}: ${place}: ${what}`, [by, String(id)]);
+    const broken = (rule: string, what: string) =>
+      this.#violate(rule, `${author}: ${place}: ${what}`, [author, String(id)]);
     if (after === null) return;
     if (before !== null) {
       // An event may be erased with SQL, or when an operator erases its customer.

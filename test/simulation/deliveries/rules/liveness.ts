@@ -14,7 +14,7 @@ import { dueNow, messagesOf } from "./turns.ts";
 /** Seconds within which a due attempt begins when nothing fails. Its message needs time, and clocks differ. */
 const LATE_SECONDS = 120;
 /** Seconds within which an attempt begins when the queue was notified of it. */
-const UNTOLD_SECONDS = 40;
+const NOTIFIED_SECONDS = 40;
 /** Seconds within which a ping is posted. It does not wait for other posts, even if they hang. */
 const PING_SECONDS = 8;
 /**
@@ -31,7 +31,7 @@ const ROUNDED_SECONDS = 2;
 const LONGEST_MESSAGE_SECONDS = 43_200;
 
 /** The notification of the queue about a delivery's next attempt. */
-interface ToldDelivery {
+interface NotifiedDelivery {
   /** Unix seconds by the clock of the isolate that computed it. */
   dueAt: number;
   /** False when the notification may have no effect: it was sent during faults, or its run came too early. */
@@ -44,10 +44,10 @@ export class Liveness {
   /** Unix seconds by the platform's clock from which nothing fails any more. */
   #calmSince = Number.POSITIVE_INFINITY;
   /** The last notification about each delivery. */
-  readonly #toldDeliveries = new Map<string, ToldDelivery>();
+  readonly #notifications = new Map<string, NotifiedDelivery>();
   /** When each ping became due, by delivery, in Unix seconds by the platform's clock. */
   readonly #pinged = new Map<string, number>();
-  /** The most seconds by which a run's clock was ahead of the platform's. Its messages arrive so much too early. */
+  /** The most seconds by which a run's clock was ahead of the platform's. Its messages arrive too early by as much. */
   #ahead = 0;
   #closedHomes: readonly string[] = [];
   /** The homes that were closed for some run of the consumer. Such a run leaves their deliveries to the sweep. */
@@ -82,13 +82,13 @@ export class Liveness {
       const isWaiting = isSure && dueNow(model.home(home).outbox, message, clockOf(call)).length > 0;
       if (isWaiting && !this.#waits.has(key)) this.#waits.set(key, now);
       if (isClosed) this.#metClosed.add(home);
-      const its = this.#toldOf(key);
+      const notifications = this.#notificationsOf(key);
       const isNearlyDue = ({ next_attempt_at }: Row) =>
         Number(next_attempt_at) > clockOf(call) && Number(next_attempt_at) <= clockOf(call) + SKEW_SECONDS;
       const isEarly =
-        its.some(({ dueAt }) => dueAt - this.#ahead <= now && clockOf(call) < dueAt) ||
+        notifications.some(({ dueAt }) => dueAt - this.#ahead <= now && clockOf(call) < dueAt) ||
         model.home(home).outbox.deliveriesOf({ site_id: site, id: webhook }).some(isNearlyDue);
-      if (isEarly || isClosed) for (const toldDelivery of its) toldDelivery.isSure = false;
+      if (isEarly || isClosed) for (const notification of notifications) notification.isSure = false;
     }
   }
 
@@ -102,15 +102,15 @@ export class Liveness {
     const dueAt = Number(delivery.next_attempt_at);
     if (dueAt - clockOf(call) > LONGEST_MESSAGE_SECONDS) return;
     const expected = { dueAt, isSure: now > this.#calmSince, ahead: dueOf(outbox, delivery, dueAt) };
-    this.#toldDeliveries.set(`${name}/${keyOf("deliveries", delivery)}`, expected);
+    this.#notifications.set(`${name}/${keyOf("deliveries", delivery)}`, expected);
   }
 
   /** Notes a change of a delivery. @param now Unix seconds */
   changes(home: string, { before, after }: RowChange, now: number): void {
     // A run that finds nothing due for its message does not notify the queue of later attempts.
     if (before?.status === "pending" && (after === null || after.status === "skipped")) {
-      for (const toldDelivery of this.#toldOf(`${home}/${before.site_id}/${before.webhook_id}`))
-        toldDelivery.isSure = false;
+      for (const notification of this.#notificationsOf(`${home}/${before.site_id}/${before.webhook_id}`))
+        notification.isSure = false;
     }
     if (after?.next_attempt_at !== FIRST_IN_LINE || before?.next_attempt_at === FIRST_IN_LINE) return;
     this.#pinged.set(`${home}/${keyOf("deliveries", after)}`, now);
@@ -125,26 +125,26 @@ export class Liveness {
     this.#waits.delete(webhook);
     if (waited > WAIT_SECONDS)
       return ["a waiting webhook gets a post within 30 s, whichever receivers hang", `${waited} s late`];
-    const [toldDelivery, pinged] = [this.#toldDeliveries.get(key), this.#pinged.get(key)];
-    this.#toldDeliveries.delete(key);
+    const [notification, pinged] = [this.#notifications.get(key), this.#pinged.get(key)];
+    this.#notifications.delete(key);
     this.#pinged.delete(key);
     const isCalm = pinged !== undefined && pinged > this.#calmSince && !this.#metClosed.has(name);
     if (isCalm && now - pinged > PING_SECONDS) {
       return ["a ping is posted within seconds, whatever waits", `${now - pinged} s late`];
     }
-    if (toldDelivery?.isSure !== true) return undefined;
+    if (notification?.isSure !== true) return undefined;
     const at = Number(after.next_attempt_at) - LEASE_SECONDS;
     const late = at - Number(before.next_attempt_at);
-    return late > UNTOLD_SECONDS + HANGING_SECONDS * Math.max(toldDelivery.ahead, dueOf(outbox, after, at))
+    return late > NOTIFIED_SECONDS + HANGING_SECONDS * Math.max(notification.ahead, dueOf(outbox, after, at))
       ? ["the next attempt begins when it is due, also without a sweep", `${late} s late`]
       : undefined;
   }
 
   /** The notifications about a webhook's deliveries. */
-  #toldOf(webhook: string): ToldDelivery[] {
-    return [...this.#toldDeliveries]
+  #notificationsOf(webhook: string): NotifiedDelivery[] {
+    return [...this.#notifications]
       .filter(([key]) => key.startsWith(`${webhook}/`))
-      .map(([, toldDelivery]) => toldDelivery);
+      .map(([, notification]) => notification);
   }
 
   /**

@@ -18,8 +18,8 @@ export class OutboxModel {
 
   /** The seq of a site's newest event; 0 when it has none. */
   newestSeq(siteId: number): number {
-    const its = [...this.events.values()].filter(({ site_id }) => site_id === siteId);
-    return Math.max(0, ...its.map(({ seq }) => Number(seq)));
+    const siteEvents = [...this.events.values()].filter(({ site_id }) => site_id === siteId);
+    return Math.max(0, ...siteEvents.map(({ seq }) => Number(seq)));
   }
 
   webhooksOf(siteId: number): Row[] {

@@ -96,7 +96,7 @@ function wrongAgain(before: Row, after: Row, attempt: Attempt, endedAt: number):
 const REST = "a result leaves its delivery ended, or due without a lease, and changes nothing else";
 
 /** The columns that any result may change. */
-const saidBy = ({ last_status = null, last_error = null, duration_ms = null }: Row): Row => ({
+const resultColumns = ({ last_status = null, last_error = null, duration_ms = null }: Row): Row => ({
   last_status,
   last_error,
   duration_ms,
@@ -105,14 +105,14 @@ const saidBy = ({ last_status = null, last_error = null, duration_ms = null }: R
 
 /** Checks a failure that leaves its delivery pending. */
 function wrongRest(before: Row, after: Row): BrokenRule {
-  const wrong = misses(after, { ...before, ...saidBy(after), next_attempt_at: after.next_attempt_at ?? null });
+  const wrong = misses(after, { ...before, ...resultColumns(after), next_attempt_at: after.next_attempt_at ?? null });
   return wrong === undefined ? undefined : [REST, wrong];
 }
 
 /** Why a change is not the end of a delivery with these columns; undefined when it is. */
 function wrongEnd(before: Row, after: Row, columns: Row): BrokenRule {
   const { status = "" } = after;
-  const wrong = misses(after, { ...before, ...saidBy(after), status, next_attempt_at: null, ...columns });
+  const wrong = misses(after, { ...before, ...resultColumns(after), status, next_attempt_at: null, ...columns });
   return wrong === undefined ? undefined : [REST, wrong];
 }
 

@@ -5,12 +5,12 @@ import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { clockOf, SKEW_SECONDS } from "./attempt.ts";
 import { isOutbox } from "./outbox-model.ts";
-import { FAILING_EVENT, ToldEvents } from "./told-events.ts";
+import { FAILING_EVENT, WebhookEvents } from "./webhook-events.ts";
 
 /** What the sweep tells other webhooks about failing ones: docs/operating.md, "Webhooks". */
 
-/** How long a webhook fails before other webhooks are told. */
-const TOLD_AFTER_SECONDS = 300;
+/** How long a webhook fails before other webhooks get an event about it. */
+const NOTIFY_AFTER_SECONDS = 300;
 
 export class Sweeps {
   readonly #model: Model;
@@ -33,7 +33,7 @@ export class Sweeps {
     apply: (change: RowChange) => void,
     others: (change: RowChange) => void,
   ): void {
-    const telling = new ToldEvents(this.#model.home(home));
+    const ownEvents = new WebhookEvents(this.#model.home(home));
     const from = Math.min(call.clock, clockOf(call)) - SKEW_SECONDS;
     const report = (broken: BrokenRule) => {
       if (broken !== undefined) this.#violate(broken[0], `${call.name}: ${broken[1]}`, [call.name]);
@@ -44,13 +44,13 @@ export class Sweeps {
         const wrong = wrongNote(home, call, change);
         if (wrong !== undefined)
           report(["the sweep changes a webhook only to note when other webhooks were told that it fails", wrong]);
-        telling.mustTell(FAILING_EVENT, after as Row);
+        ownEvents.mustWrite(FAILING_EVENT, after as Row);
       } else if (isOutbox(table) && before === null) {
-        report(telling.wrong(change, { from, to: from + 3 * SKEW_SECONDS }));
+        report(ownEvents.wrong(change, { from, to: from + 3 * SKEW_SECONDS }));
       } else others(change);
       apply(change);
     }
-    report(telling.missed());
+    report(ownEvents.missed());
   }
 }
 
@@ -60,8 +60,8 @@ function wrongNote(home: string, call: Call, change: RowChange): string | undefi
   if (call.settings.closedHomes.includes(home)) return `${home} is closed`;
   if (before.failing_told_at !== null) return `they were told of ${before.id} at ${before.failing_told_at}`;
   const { id, status, failing_since } = before;
-  const isSick = failing_since !== null && Number(failing_since) <= call.clock + SKEW_SECONDS - TOLD_AFTER_SECONDS;
-  if (status !== "enabled" || !isSick) return `${id} is ${status}, failing since ${failing_since}`;
+  const isFailing = failing_since !== null && Number(failing_since) <= call.clock + SKEW_SECONDS - NOTIFY_AFTER_SECONDS;
+  if (status !== "enabled" || !isFailing) return `${id} is ${status}, failing since ${failing_since}`;
   const at = Number(after.failing_told_at);
   if (Math.abs(at - call.clock) > 2 * SKEW_SECONDS) return `failing_told_at is ${after.failing_told_at}`;
   return wrongRow(change, { failing_told_at: at });

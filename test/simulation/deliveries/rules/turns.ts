@@ -69,8 +69,8 @@ export class WaitingTurns {
 
   /** The waiting deliveries in a home, by webhook. */
   of(call: Call, home: string): Map<string, readonly Row[]> {
-    const its = [...(this.#due.get(call) ?? [])].filter(([key]) => key.startsWith(`${home}/`));
-    return new Map(its.map(([key, rows]) => [key.slice(home.length + 1), rows]));
+    const dueAtHome = [...(this.#due.get(call) ?? [])].filter(([key]) => key.startsWith(`${home}/`));
+    return new Map(dueAtHome.map(([key, rows]) => [key.slice(home.length + 1), rows]));
   }
 
   /** Notes that an attempt begins. A run begins no more attempts to a webhook that already has the most in flight. */

@@ -21,7 +21,7 @@ const NO_FAILURE = { last_status: null, last_cause: null, last_failed_at: null, 
 export const WELL = { failing_since: null, ...NO_FAILURE, last_error: null, failing_told_at: null };
 
 /** Whether an attempt counts for the webhook's health. Pings and posts to an earlier URL do not count. */
-const tellsOf =
+const countsForHealth =
   (webhook: Row) =>
   (attempt: Attempt): boolean =>
     attempt.post !== undefined && !isPing(attempt) && isAt(attempt.post, webhook);
@@ -44,21 +44,21 @@ export function wrongHealth(
   const health = { failing_since, ...storedHealth, failing_told_at, slow };
   const wrong = misses(after, { ...before, ...health, status, disabled_reason, disabled_at, revision });
   if (wrong !== undefined) return ["the Worker changes only the health of a webhook", wrong];
-  const telling = attempts.filter(tellsOf(before));
-  const failed = telling.filter((each) => each.endedAt !== undefined && !isSuccess(each));
-  const isSick = failing_since !== null;
-  if (!isSick && status === "enabled" && misses(after, WELL) !== undefined) {
+  const counting = attempts.filter(countsForHealth(before));
+  const failed = counting.filter((each) => each.endedAt !== undefined && !isSuccess(each));
+  const isFailing = failing_since !== null;
+  if (!isFailing && status === "enabled" && misses(after, WELL) !== undefined) {
     return ["a healthy webhook stores nothing about earlier failures", JSON.stringify(health)];
   }
   if (failing_since !== before.failing_since) {
-    const broken = isSick ? wrongSince(call, before, Number(failing_since), failed) : !telling.some(isSuccess);
+    const broken = isFailing ? wrongSince(call, before, Number(failing_since), failed) : !counting.some(isSuccess);
     if (broken === true) return ["a webhook no longer counts as failing after a success", "there was no success"];
     if (typeof broken === "object") return broken;
   }
-  if (slow !== before.slow && !(telling.some(isSuccess) && telling.some((each) => mayBe(Number(slow), each)))) {
+  if (slow !== before.slow && !(counting.some(isSuccess) && counting.some((each) => mayBe(Number(slow), each)))) {
     return ["a webhook is slow when its newest ended delivery took over 10 s", `${slow}, it was ${before.slow}`];
   }
-  const isOfOne = telling.length > 0 || misses(storedHealth, before) === undefined;
+  const isOfOne = counting.length > 0 || misses(storedHealth, before) === undefined;
   if (!isOfOne) return ["only attempts at a webhook's present URL change its health", JSON.stringify(storedHealth)];
   return status === before.status ? undefined : wrongDisabling(call, outbox, after, failed);
 }
@@ -104,8 +104,8 @@ export const stuckIn = ({ deliveries }: OutboxModel, now: number): Set<string> =
  */
 export function wrongLeft(outbox: OutboxModel, changes: readonly RowChange[]): BrokenRule {
   for (const { site_id = 0, id = "" } of disabledIn(changes)) {
-    const its = changes.filter(({ table, after }) => table === "deliveries" && after?.webhook_id === id);
-    const isFull = its.filter(({ after }) => after?.status === "failed").length >= MOST_AT_ONCE;
+    const ofWebhook = changes.filter(({ table, after }) => table === "deliveries" && after?.webhook_id === id);
+    const isFull = ofWebhook.filter(({ after }) => after?.status === "failed").length >= MOST_AT_ONCE;
     const left = outbox.deliveriesOf({ site_id, id }).find(({ status }) => status === "pending");
     if (!isFull && left !== undefined)
       return ["a pending delivery of a disabled webhook fails", `${JSON.stringify(left)} stays pending`];
@@ -126,12 +126,12 @@ export function missedHealth(
   now: Row,
   { written, stuck }: { written: readonly Attempt[]; stuck: ReadonlySet<string> },
 ): BrokenRule {
-  const telling = written.filter(tellsOf(now));
-  if (telling.length === 0) return undefined;
-  if (telling.some((each) => statusOf(each) === 410) && now.status === "enabled") {
+  const counting = written.filter(countsForHealth(now));
+  if (counting.length === 0) return undefined;
+  if (counting.some((each) => statusOf(each) === 410) && now.status === "enabled") {
     return ["a 410 disables the webhook", `${now.id} is enabled`];
   }
-  if (telling.some(isSuccess)) {
+  if (counting.some(isSuccess)) {
     if (now.failing_since !== null)
       return ["a webhook no longer counts as failing after a success", `${now.failing_since}`];
     return now.slow === null ? ["a success says whether its webhook is slow", `${now.id} says nothing`] : undefined;
@@ -143,7 +143,7 @@ export function missedHealth(
   const isOver = Number(now.failing_since) < clockOf(call) - FAILING_SECONDS - SKEW_SECONDS;
   if (!isOver) return undefined;
   const what = `${now.id} fails since ${now.failing_since}`;
-  const isUsedUp = telling.some(({ key }) => outbox.deliveries.get(key)?.status === "failed");
+  const isUsedUp = counting.some(({ key }) => outbox.deliveries.get(key)?.status === "failed");
   const waits = outbox
     .deliveriesOf(now)
     .some((each) => each.status === "pending" && stuck.has(keyOf("deliveries", each)));

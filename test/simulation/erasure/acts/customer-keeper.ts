@@ -4,7 +4,7 @@ import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 import { crossErasures, eraseHalf, joinAtErasure, someCustomer } from "./half-erasures.ts";
 
-/** The acts of an owner who erases customers, by their weights. */
+/** The acts of an owner who erases customers, with their weights. */
 export const CUSTOMER_ACTS = { erase: 2, eraseInPart: 1, twoAtOnce: 1, eraseLate: 1, eraseHalf: 4, cross: 7, join: 4 };
 
 /** The acts that hold an erasure at a moment, so that others act meanwhile. */

@@ -4,7 +4,7 @@ import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 
 /** Share of new sessions whose customer asks for erasure at once. */
-const REGRETS = 0.02;
+const ERASED_SHARE = 0.02;
 
 /**
  * Erases customers' data with SQL, as the schema allows it. It does so soon after the session, when the Worker's second
@@ -14,7 +14,7 @@ export async function eraseByHand(world: World): Promise<void> {
   const chance = world.chance.fork();
   for (const home of world.cloud.homes.values()) {
     home.onSession = ({ site_id, id, customer_external_id }) => {
-      if (!world.cloud.rough || world.closing || !chance.happens(REGRETS)) return;
+      if (!world.cloud.rough || world.closing || !chance.happens(ERASED_SHARE)) return;
       const delay = chance.one([chance.between(0, 40), chance.between(0, 4_000)]);
       world.scheduler.after(delay, () => erase(world, home, Number(site_id), Number(id), String(customer_external_id)));
     };

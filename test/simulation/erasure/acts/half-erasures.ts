@@ -60,9 +60,9 @@ export async function eraseHalf(operator: Operator, site: KnownSite): Promise<st
   const keptCall = await keepErasure(operator, site, sbs, fits);
   if (keptCall === undefined) return sbs;
   world.count("moment: an erasure is kept at one of its writes");
-  const fate = chance.one(["cut off", "cut off", "second try", "late"]);
-  if (fate === "cut off") world.cloud.cutOff(keptCall.call);
-  if (fate === "second try") await world.sleep(SECOND_TRY_MS);
+  const ending = chance.one(["cut off", "cut off", "second try", "late"]);
+  if (ending === "cut off") world.cloud.cutOff(keptCall.call);
+  if (ending === "second try") await world.sleep(SECOND_TRY_MS);
   if (chance.happens(0.6)) await comeBack(operator, site, sbs);
   if (chance.happens(0.3)) await waitBriefly(world, triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges)));
   if (chance.happens(0.4)) await new Operator(world).call("POST", pathOf(site), { sbs });

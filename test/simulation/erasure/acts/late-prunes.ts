@@ -4,7 +4,7 @@ import { PRUNE_CRON, triggerCron } from "../../world/cron.ts";
 import type { OnItsWay } from "../../world/moments.ts";
 import { type KeptCall, keepCall } from "./kept-calls.ts";
 
-/** Holds a run of the cron job that has found old sessions: before it deletes them, or before it learns of that. */
+/** Holds a run of the cron job that has found old sessions: before it deletes them, or before it learns that they are deleted. */
 function keepRun({ world, chance }: Operator, site: KnownSite, wanted: OnItsWay["way"]): Promise<KeptCall | undefined> {
   const isRemoval = ({ way, home, method, call: { role, trips } }: OnItsWay) => {
     const [events, customers] = trips.slice(-3);

@@ -7,17 +7,17 @@ import type { World } from "../../world/world.ts";
 import { keepCall, nthWrite, waitBriefly } from "./kept-calls.ts";
 import { lengthenWhilePruned, stopWhilePruned } from "./late-prunes.ts";
 
-/** The acts of an owner who decides how long sites keep their sessions, and ends sites, by their weights. */
+/** The acts of an owner who decides how long sites keep their sessions, and ends sites, with their weights. */
 export const SITE_ACTS = { retain: 3, lengthenWhilePruned: 7, stopWhilePruned: 3, end: 7 };
 
 /** The most sites that are ended in a run. */
 const MOST_ENDS = 4;
-/** No site is ended when only so many are left. */
+/** No site is ended when only this many are left. */
 const LEAST_SITES = 2;
 /** How often an owner closes a site, when somebody else opens it again before its end begins. */
 const CLOSINGS = 4;
 /** The write at which the end of a site is held: 1 is in the home, 2 in the directory, 3 notes that in the home. */
-const HALVES = [
+const HELD_WRITES = [
   [1, "there"],
   [1, "back"],
   [1, "back"],
@@ -122,7 +122,7 @@ export class SiteKeeper {
     const path = `/sites/${site.siteId}`;
     const other = new Operator(world);
     const end = () => other.call("DELETE", path, { name });
-    const [nth, way] = chance.one<(typeof HALVES)[number]>(HALVES);
+    const [nth, way] = chance.one<(typeof HELD_WRITES)[number]>(HELD_WRITES);
     const keptCall = await keepCall(world, nthWrite("DELETE", path, nth, way), end);
     if (keptCall === undefined) return;
     world.count("moment: the end of a site is kept at one of its writes");

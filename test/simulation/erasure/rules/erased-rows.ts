@@ -14,7 +14,7 @@ interface TakenSessions {
 interface ErasingCall extends TakenSessions {
   sbs: string | undefined;
   /** The ids of the sessions that the transaction's event names. */
-  toldChatIds: readonly number[];
+  eventChatIds: readonly number[];
 }
 
 export type WrittenRows = readonly WrittenInHome[];
@@ -40,7 +40,7 @@ export const goneOf = (changes: readonly RowChange[], table: string): Row[] =>
   changes.flatMap((each) => (each.table === table && each.after === null && each.before !== null ? [each.before] : []));
 
 /** The event that a transaction writes for receivers, with the sessions that it names. */
-export function toldBy(changes: WrittenRows): { event: Row | undefined; chatIds: number[] } {
+export function eventBy(changes: WrittenRows): { event: Row | undefined; chatIds: number[] } {
   const event = changes.find(({ table, before }) => table === "events" && before === null)?.after ?? undefined;
   const { chat_ids: chatIds = [] } = JSON.parse(String(event?.data ?? "{}")) as { chat_ids?: number[] };
   return { event, chatIds };
@@ -66,14 +66,14 @@ function wrongOne(
   erasing: ErasingCall,
 ): string | undefined {
   const { table, before, after } = change;
-  const { siteId, sbs, taken, toldChatIds } = erasing;
+  const { siteId, sbs, taken, eventChatIds } = erasing;
   const row = (after ?? before) as Row;
   if (row.site_id !== siteId) return "the row belongs to another site";
   // The cron job or SQL by hand may have deleted a session after the erasure found it. SQL by hand leaves its events.
   const isGone = (id: number) => !home.sessions.has(`${siteId}/${id}`);
-  const isIts = (seq: unknown) => {
+  const isOfSession = (seq: unknown) => {
     const id = Number(home.outbox.events.get(`${siteId}/${seq}`)?.session_id);
-    return taken.has(id) || (toldChatIds.includes(id) && isGone(id));
+    return taken.has(id) || (eventChatIds.includes(id) && isGone(id));
   };
   switch (table) {
     case "audit_log":
@@ -102,16 +102,16 @@ function wrongOne(
     }
     case "events": {
       if (before !== null)
-        return isIts(row.seq) ? wrongRow(change, { data: null }) : "it is the event of another session";
-      const areTold =
-        [...taken].every((id) => toldChatIds.includes(id)) && toldChatIds.every((id) => taken.has(id) || isGone(id));
-      return areTold && row.type === "session.erased" ? undefined : "the event does not name these sessions";
+        return isOfSession(row.seq) ? wrongRow(change, { data: null }) : "it is the event of another session";
+      const areNamed =
+        [...taken].every((id) => eventChatIds.includes(id)) && eventChatIds.every((id) => taken.has(id) || isGone(id));
+      return areNamed && row.type === "session.erased" ? undefined : "the event does not name these sessions";
     }
     case "deliveries": {
       if (before === null)
-        return toldBy(changes).event?.seq === row.seq ? undefined : "it does not deliver the event of the erasure";
+        return eventBy(changes).event?.seq === row.seq ? undefined : "it does not deliver the event of the erasure";
       if (isPruned(home, row)) return wrongRow(change, { last_error: null });
-      if (!isIts(row.seq)) return "it is the delivery of another session";
+      if (!isOfSession(row.seq)) return "it is the delivery of another session";
       const isEnded = before.status === "pending" || before.status === "failed";
       const status = isEnded ? "skipped" : (before.status ?? "");
       return wrongRow(change, { status, last_error: null, next_attempt_at: null, claim: null });
@@ -126,15 +126,16 @@ export function leftBehind(home: HomeModel, changes: WrittenRows, { siteId, take
   if (taken.size === 0) return undefined;
   const parts = partsLeft(home, changes, { siteId, taken });
   if (parts !== 0) return `${parts} messages and participants are left`;
-  const isIts = (event: Row | undefined) => event?.site_id === siteId && taken.has(Number(event?.session_id ?? -1));
+  const isOfSession = (event: Row | undefined) =>
+    event?.site_id === siteId && taken.has(Number(event?.session_id ?? -1));
   const deliveryChange = (table: string, { seq, webhook_id }: Row) =>
     changes.some((each) => each.table === table && each.after?.seq === seq && each.after?.webhook_id === webhook_id);
-  const isLeft = (row: Row) => isIts(row) && row.data !== null && !deliveryChange("events", row);
+  const isLeft = (row: Row) => isOfSession(row) && row.data !== null && !deliveryChange("events", row);
   const event = [...home.outbox.events.values()].find(isLeft);
   if (event !== undefined) return `the data of event ${event.seq} is left`;
   const delivery = [...home.outbox.deliveries.values()].find(
     (row) =>
-      isIts(home.outbox.eventOf(row)) &&
+      isOfSession(home.outbox.eventOf(row)) &&
       (row.status === "pending" || row.status === "failed" || row.last_error !== null) &&
       !deliveryChange("deliveries", row),
   );

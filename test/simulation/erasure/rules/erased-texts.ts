@@ -18,7 +18,7 @@ interface TextPlaces {
 }
 
 /** The tables that keep rows of an ended site for ever: docs/operating.md, "Deleting a site". */
-const STAYS = ["audit_log", "site_deletions"];
+const KEPT_TABLES = ["audit_log", "site_deletions"];
 
 /** A text as it stands within JSON. */
 const asJson = (text: string): string => JSON.stringify(text).slice(1, -1);
@@ -77,10 +77,10 @@ export function foundAgain(model: Model, { homes, kv, except }: TextPlaces): str
 /** @returns which ended site is found, and where */
 export function endedAgain(model: Model, { homes, except }: Omit<TextPlaces, "kv">): string | undefined {
   const all = [...homes];
-  for (const [name, { id, isTold }] of model.ends) {
+  for (const [name, { id, isAnswered }] of model.ends) {
     const [home = "", site] = name.split("/");
     const siteId = Number(site);
-    if (!isTold || except.has(home) || except.has("main")) continue;
+    if (!isAnswered || except.has(home) || except.has("main")) continue;
     const { deletions, sites } = model.home(home);
     const row = deletions.get(siteId);
     // Without KV, a restore of `main` may lose the key of the hash in a receipt. Then a home without the site ignores
@@ -90,7 +90,7 @@ export function endedAgain(model: Model, { homes, except }: Omit<TextPlaces, "kv
     // A home that is closed at the end of the run has not deleted its rows.
     if (row?.done_at === null) continue;
     for (const { name: at, database } of all) {
-      for (const table of database.tables().filter((each) => !STAYS.includes(each))) {
+      for (const table of database.tables().filter((each) => !KEPT_TABLES.includes(each))) {
         const left = database.rows(table).find((each) => isOf(table, each, siteId) && !isKept(table, each));
         if (left !== undefined) return `site ${siteId} is in ${table} of ${at}: ${JSON.stringify(left)}`;
       }

@@ -1,7 +1,7 @@
 import type { Model } from "../../checker/model.ts";
 import type { Operation } from "../../operators/rules/intents.ts";
 import type { Row } from "../../platform/database.ts";
-import { goneOf, leftBehind, sessionsAt, sessionsOf, toldBy, type WrittenRows, wrongChange } from "./erased-rows.ts";
+import { eventBy, goneOf, leftBehind, sessionsAt, sessionsOf, type WrittenRows, wrongChange } from "./erased-rows.ts";
 
 /**
  * Erasing a customer: docs/operating.md, "One customer's data". An erasing transaction deletes sessions of a begun
@@ -22,7 +22,7 @@ export interface BegunErasure {
   /** How many sessions it has deleted. */
   erased: number;
   /** The sessions that its events for receivers have named. */
-  told: Set<number>;
+  inEvents: Set<number>;
   isDone: boolean;
   /** Whether a restore of its home may have undone its row. */
   isLost: boolean;
@@ -72,13 +72,13 @@ export function wrongErasing(model: Model, operation: Operation, changes: Writte
   const beyond = sessions.find((row) => !isTheirs(row));
   if (beyond !== undefined) return `session ${beyond.id} is not the erasure's`;
   const taken = new Set(sessions.map(({ id }) => Number(id)));
-  const toldChatIds = toldBy(changes).chatIds;
-  const toldTwice = toldChatIds.find((id) => theirs.some((each) => each.told.has(id) && !each.isRestored));
-  if (toldTwice !== undefined) return `receivers are told again of session ${toldTwice}`;
+  const eventChatIds = eventBy(changes).chatIds;
+  const namedTwice = eventChatIds.find((id) => theirs.some((each) => each.inEvents.has(id) && !each.isRestored));
+  if (namedTwice !== undefined) return `receivers are told again of session ${namedTwice}`;
   return (
     unlistedChatId(model, name, siteId, taken) ??
-    wrongChange(model.home(name), changes, { siteId, sbs, taken, toldChatIds }) ??
-    leftBehind(model.home(name), changes, { siteId, sbs, taken, toldChatIds }) ??
+    wrongChange(model.home(name), changes, { siteId, sbs, taken, eventChatIds }) ??
+    leftBehind(model.home(name), changes, { siteId, sbs, taken, eventChatIds }) ??
     wrongEnd(model, theirs, changes, audited[0])
   );
 }
@@ -131,8 +131,10 @@ function wrongEnd(
   const sessionsLeft = sessionsOf(home, erasure).find((each) => isLeft(each.row));
   if (sessionsLeft !== undefined) return `session ${sessionsLeft.row.id} is left`;
   const { sessions } = JSON.parse(String(row.details)) as { sessions: number };
-  const went = erasure.erased + gone.size;
-  return went === sessions || erasure.isRestored ? undefined : `it says ${sessions} sessions, and ${went} went`;
+  const erasedSoFar = erasure.erased + gone.size;
+  return erasedSoFar === sessions || erasure.isRestored
+    ? undefined
+    : `it says ${sessions} sessions, and ${erasedSoFar} went`;
 }
 
 /** Notes a transaction of an erasure after it was checked. */
@@ -145,18 +147,18 @@ export function noteErasing(model: Model, operation: Operation, changes: Written
     const { highest_chat_id: until } = JSON.parse(String(row.details)) as { highest_chat_id: number };
     const { siteId, sbs } = intent;
     const chatIds = new Set(sessionsOf(model.home(home), intent).map((session) => Number(session.row.id)));
-    const { isRestored = false, ends = 0, erased = 0, told = new Set<number>() } = model.erasures.get(id) ?? {};
-    const begun = { id, home, siteId, sbs, until, chatIds, erased, told };
+    const { isRestored = false, ends = 0, erased = 0, inEvents = new Set<number>() } = model.erasures.get(id) ?? {};
+    const begun = { id, home, siteId, sbs, until, chatIds, erased, inEvents };
     model.erasures.set(id, { ...begun, isDone: false, isLost: false, isRestored, ends });
   }
   const sessions = goneOf(changes, "sessions");
   model.noteGone(home, changes);
   const sbs = erasureOf(model, operation, changes);
   for (const erasure of model.erasures.values()) {
-    const isIts = erasure.home === home && erasure.sbs === sbs && !erasure.isDone;
-    if (!isIts || sessions.some(({ site_id }) => site_id !== erasure.siteId)) continue;
+    const isOfCustomer = erasure.home === home && erasure.sbs === sbs && !erasure.isDone;
+    if (!isOfCustomer || sessions.some(({ site_id }) => site_id !== erasure.siteId)) continue;
     erasure.erased += sessions.length;
-    for (const id of toldBy(changes).chatIds) erasure.told.add(id);
+    for (const id of eventBy(changes).chatIds) erasure.inEvents.add(id);
   }
   for (const row of auditOf(changes)) {
     const erasure = model.erasures.get(String(row.subject));

@@ -6,9 +6,9 @@ import type { Call } from "../../world/call.ts";
 import { goneOf, partsLeft, sessionsAt } from "./erased-rows.ts";
 import { keptUntil } from "./pruning.ts";
 
-/** How old sessions are deleted, and those of a site that ends: docs/operating.md, "How long sessions are kept". */
+/** How the sessions of a site are deleted when they are too old, or when the site ends: docs/operating.md, "How long sessions are kept". */
 
-/** A day of retention in the bundle, in seconds. */
+/** In the simulation a day of retention lasts this many seconds: bundle.ts. */
 const RETENTION_DAY = 5;
 
 /** Whether a session or an event is older than its site keeps sessions. */
@@ -17,7 +17,7 @@ export const isOld = (home: HomeModel, { site_id, created_at }: Row, clock: numb
   return days !== null && Number(created_at) <= clock - Number(days) * RETENTION_DAY;
 };
 
-/** Whether a home deletes all rows of a site, because its end is known elsewhere. */
+/** Whether a home deletes all rows of a site, because the directory and KV know of the site's end. */
 export const isEnding = (home: HomeModel, siteId: number): boolean => {
   const row = home.deletions.get(siteId);
   return row !== undefined && row.home === home.name && row.kept_at !== null;
@@ -73,8 +73,8 @@ function wrongParts(
   const missing = partsLeft(home, changes, { siteId, taken: ids });
   if (missing !== 0) return [rule, `${missing} messages and participants stay`];
   const { outbox } = home;
-  const isIts = ({ site_id, session_id }: Row) => site_id === siteId && ids.has(Number(session_id));
-  const seqs = new Set([...outbox.events.values()].filter(isIts).map(({ seq }) => seq));
+  const isOfSession = ({ site_id, session_id }: Row) => site_id === siteId && ids.has(Number(session_id));
+  const seqs = new Set([...outbox.events.values()].filter(isOfSession).map(({ seq }) => seq));
   const events = goneOf(changes, "events");
   // An erasure may have deleted a session after it was found to be old. Its events without data may be deleted too.
   for (const { seq, data } of events) if (data === null) seqs.add(seq);

@@ -8,12 +8,12 @@ import { isEnding, isLeftOfErased, isOld, wrongLeftOfErased, wrongSessions } fro
 import { isStopped, notKept } from "./site-ends.ts";
 
 /**
- * What the cron job deletes of sites: sessions that are too old, and sites that end: docs/operating.md, "Retention" and
+ * The cron job deletes sessions that are too old, and sites that end: docs/operating.md, "Retention" and
  * "Deleting a site".
  */
 
-/** Tables of which the cron job deletes rows only for these two reasons. */
-const OURS = [
+/** Tables of which the cron job deletes rows only when a session is too old or a site ends. */
+const PRUNED_TABLES = [
   "home_sites",
   "apps",
   "agents",
@@ -81,7 +81,7 @@ export class Removals {
     const siteId = rowOf(changes[0] as RowChange).site_id;
     const isOfEnd = (change: RowChange) =>
       change.after === null && rowOf(change).site_id === siteId && isEnding(home, Number(siteId));
-    const isOurs = changes.some(({ table }) => OURS.includes(table)) || changes.every(isOfEnd);
+    const isOurs = changes.some(({ table }) => PRUNED_TABLES.includes(table)) || changes.every(isOfEnd);
     if (!isOurs && !isLeftOfErased(home, call, changes)) return false;
     const broken = this.#wrong(home, call, changes);
     if (broken !== undefined) this.#violate(broken[0], `${call.name} at ${name}: ${broken[1]}`, [call.name]);

@@ -17,7 +17,7 @@ const LONG_WEEKEND_MS = 5.2 * 24 * 3_600_000;
 const RESEALS = 20;
 
 const DRILLS = { "restore drill": 3, "restore drill of main": 1 };
-/** The acts of a team that deploys, by their weights, and a night in which nobody acts. */
+/** The acts of a team that deploys, with their weights, and a night in which nobody acts. */
 export const ACTS = { "settings changed": 5, "home closed": 2, "master key changed": 4, ...DRILLS, night: 1 };
 
 type Act = keyof typeof ACTS;
@@ -29,7 +29,7 @@ interface Team {
   operator: Operator;
 }
 
-const DOES: Record<Act, (team: Team) => unknown> = {
+const TEAM_ACTS: Record<Act, (team: Team) => unknown> = {
   "settings changed": ({ world, chance }) => world.cloud.deploy(settingsLike(chance)),
   "home closed": closeForAWhile,
   "master key changed": changeMasterKey,
@@ -61,7 +61,7 @@ export async function keepDeploying(world: World): Promise<void> {
     first = undefined;
     world.count(act);
     world.say(() => [undefined, `act: ${act}`]);
-    await DOES[act](team);
+    await TEAM_ACTS[act](team);
   }
 }
 

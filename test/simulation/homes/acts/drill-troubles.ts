@@ -9,7 +9,7 @@ import type { World } from "../../world/world.ts";
 
 /** Changes and faults between the steps of a restore drill. */
 
-/** Changes between the restore point and the restore, by their weights. */
+/** Changes between the restore point and the restore, with their weights. */
 export const DAY_BEFORE = {
   issue: 4,
   found: 3,
@@ -38,7 +38,7 @@ interface DrillDay {
 
 const CHANGES: Record<keyof typeof DAY_BEFORE, (day: DrillDay) => unknown> = {
   issue: ({ operator, site }) => operator.issueApp(site),
-  found: ({ operator, chance, home, site }) => foundUnheard(operator, chance.happens(0.7) ? home : site.home),
+  found: ({ operator, chance, home, site }) => makeUnknownSite(operator, chance.happens(0.7) ? home : site.home),
   rotate: ({ operator, chance, app }) => app && operator.rotate(app, chance.one([0, 600])),
   revoke: ({ operator, app }) => app && operator.revoke(app),
   // The operator does not repeat this revocation after the restore. Then only caches say that the app is revoked.
@@ -56,7 +56,7 @@ const CHANGES: Record<keyof typeof DAY_BEFORE, (day: DrillDay) => unknown> = {
 };
 
 /** Makes a site of which neither KV nor the operator learns, because its isolate ends as soon as the site is open. */
-async function foundUnheard(operator: Operator, home: string): Promise<void> {
+async function makeUnknownSite(operator: Operator, home: string): Promise<void> {
   const { world } = operator;
   const isOpen = ({ table, after }: RowChange) => table === "sites" && after?.status === "open";
   const moment = world.moments.when((at) =>
@@ -70,9 +70,9 @@ async function foundUnheard(operator: Operator, home: string): Promise<void> {
 }
 
 /**
- * Makes changes that the restore will undo. Most of them only the directory or the home knows, or an operator repeats.
+ * Makes changes that the restore will undo. Most of them are still known to the directory or the home, or an operator repeats them.
  */
-export async function liveOn(operator: Operator, chance: Chance, home: string): Promise<void> {
+export async function makeUndoneChanges(operator: Operator, chance: Chance, home: string): Promise<void> {
   const { world } = operator;
   // Changes that only the directory or only another home still knows after the restore.
   const firsts: (keyof typeof DAY_BEFORE)[] = chance.some(home === "main" ? ["issue", "found"] : ["close"], 0.8);
@@ -98,7 +98,7 @@ export async function changeTooEarly(operator: Operator, chance: Chance, home: s
   const { world } = operator;
   const sites = world.company.sites.filter((site) => site.home === home);
   if (home !== "main" && chance.happens(0.4)) {
-    await Promise.all(sites.map((site) => changeUnheard(operator, chance, site)));
+    await Promise.all(sites.map((site) => changeWithoutDirectory(operator, chance, site)));
     return;
   }
   for (const site of sites.filter((each) => closedBefore.has(each) || chance.happens(0.7))) {
@@ -115,7 +115,7 @@ export async function changeTooEarly(operator: Operator, chance: Chance, home: s
 }
 
 /** Changes a site of the home while the directory fails, so that the directory does not get the change. */
-async function changeUnheard(operator: Operator, chance: Chance, { siteId }: KnownSite): Promise<void> {
+async function changeWithoutDirectory(operator: Operator, chance: Chance, { siteId }: KnownSite): Promise<void> {
   const { world } = operator;
   const directory = world.cloud.home("main");
   setAfter(world, chance.between(10, 45), directory, "refusing");

@@ -12,7 +12,7 @@ import type { World } from "../../world/world.ts";
 import type { RestoredAnswer } from "../rules/restores.ts";
 import { closeHomes, openHomes } from "./closed-in-calls.ts";
 import { REACHED_EVERYWHERE_MS } from "./deployments.ts";
-import { breakOff, changeTooEarly, liveOn, silenceHome } from "./drill-troubles.ts";
+import { breakOff, changeTooEarly, makeUndoneChanges, silenceHome } from "./drill-troubles.ts";
 
 const RECONCILE_TRIES = 30;
 
@@ -43,7 +43,7 @@ export async function restoreDrill(operator: Operator, chance: Chance, home: Hom
   for (let timesLeft = isKeptElsewhere(world, home) ? chance.integer(1, 3) : 1; timesLeft > 0; timesLeft--) {
     await beAwake(world, chance.between(300, 2_500));
     await inQuiet(world, async () => {
-      await liveOn(operator, chance, home.name);
+      await makeUndoneChanges(operator, chance, home.name);
       await endErasures();
     });
     if (world.closing) return;

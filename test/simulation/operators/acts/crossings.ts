@@ -47,12 +47,12 @@ export async function crossAtOneThing(world: World): Promise<void> {
   const chance = world.chance.fork();
   const [first, second] = [new Operator(world), new Operator(world)];
   const kinds = Object.keys(CROSSINGS) as (keyof typeof CROSSINGS)[];
-  const favourite = chance.one(kinds);
+  const mainKind = chance.one(kinds);
   while (!world.closing) {
     await pause(world, chance, chance.between(100, 2_500));
     const sites = world.company.sitesAtWork;
     if (sites.length === 0 || world.closing) continue;
-    const kind = chance.happens(0.4) ? favourite : chance.one(kinds);
+    const kind = chance.happens(0.4) ? mainKind : chance.one(kinds);
     const crossing = await CROSSINGS[kind](second, chance.one(sites));
     if (crossing !== undefined && (await crossCalls(first, second, chance, crossing)))
       world.count(`moment: late at ${kind}`);

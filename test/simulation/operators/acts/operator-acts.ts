@@ -1,7 +1,7 @@
 import { WEBHOOK_ACTS, type WebhookAct } from "../../deliveries/acts/webhook-day.ts";
 import type { Chance } from "../../machine/chance.ts";
 
-/** The acts of an operator, by their weights. */
+/** The acts of an operator, with their weights. */
 export const ACTS = {
   disableAgent: 4,
   enableAgent: 5,

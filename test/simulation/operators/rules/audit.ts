@@ -13,7 +13,7 @@ const SILENT =
   /^(revision|claim|kept_at|done_at|previous_\w+|secret|disabled_\w+|failing_\w+|last_\w+|health_since|slow)$/;
 
 /** Whether a change needs a row in the audit log. */
-function isTold({ table, before, after }: WrittenInHome): boolean {
+function needsAuditRow({ table, before, after }: WrittenInHome): boolean {
   if (table === "home_sites" || table === "agents" || table === "admin_tokens")
     return after !== null && differs(before, after);
   if (table === "apps" || table === "webhooks") {
@@ -40,7 +40,7 @@ export function wrongAudit({ call, intent, changes: earlier, audited }: Operatio
   const itsOwn = intent.kind === "deleteSite" ? changes.filter(({ table }) => table === "site_deletions") : changes;
   // A second try of sending many events continues with its own row. A second try of sending one event adds no row.
   const isSentAnew = isSent(changes) && (isMany || !isSent(earlier));
-  const isWritten = intent.kind === "send" ? isSentAnew : itsOwn.some(isTold);
+  const isWritten = intent.kind === "send" ? isSentAnew : itsOwn.some(needsAuditRow);
   if (isWritten && rows.length === 0) return "the audit log says nothing";
   if (!isWritten && rows.length > 0) return `the audit log says ${rows.map(({ action }) => action)}`;
   for (const { action, subject } of rows) {

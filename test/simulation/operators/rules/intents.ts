@@ -4,7 +4,7 @@ import type { Call } from "../../world/call.ts";
 /** A row that a call changes, by its table, its site and its own id. */
 interface Subject {
   table: "home_sites" | "agents" | "apps" | "webhooks";
-  /** Undefined for an app: the directory knows the site. */
+  /** Undefined for an app, because the path does not name its site. */
   siteId: number | undefined;
   /** An appid, or the id of an agent, a webhook or the site itself. */
   id: string;

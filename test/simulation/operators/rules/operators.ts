@@ -170,7 +170,7 @@ export class Operators {
   #ends(siteId: number): void {
     const home = this.#model.directory.get(siteId)?.home;
     const end = this.#model.ends.get(`${home}/${siteId}`);
-    if (end !== undefined) end.isTold = true;
+    if (end !== undefined) end.isAnswered = true;
   }
 }
 

@@ -117,7 +117,7 @@ function wrongReseal(model: Model, { call, meanwhile }: Operation, body: JsonBod
   if (remaining > 0 || unopened > 0) return undefined;
   const closed = [...model.homes.keys()].find((name) => settings.closedHomes.includes(name));
   if (closed !== undefined && !homes_down.includes(closed)) return `${closed} is closed and not named`;
-  // Another isolate may have another master key, and `meanwhile` may have been written after the home was counted.
+  // Other calls may have stored secrets (`meanwhile`) after this call counted the home, under another master key.
   const old = owners.find(
     ({ home, row }) =>
       !homes_down.includes(home.name) &&

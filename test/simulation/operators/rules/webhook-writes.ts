@@ -7,7 +7,7 @@ import type { OperationOf, WrittenInHome } from "./intents.ts";
 
 export const DISABLED = "the webhook is disabled";
 
-/** When many events are sent again, the last is due within so many seconds. */
+/** When many events are sent again, the last is due within this many seconds. */
 const SPREAD_SECONDS = 15;
 
 /**

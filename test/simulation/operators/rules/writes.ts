@@ -40,7 +40,7 @@ const MAY: Record<
 const OF_DIRECTORY = ["sites", "app_routes", "admin_tokens"];
 
 const PURPOSE = "an operator's call makes the change that it asks for, and no other";
-const SEALS = "a secret is never lost, and becomes invalid only by an operator's call";
+const SECRET_RULE = "a secret is never lost, and becomes invalid only by an operator's call";
 const ENDS =
   "only a closed site ends, when its own name is given, and its end is known elsewhere before its rows are deleted";
 const SETTLES = "reconciling a restored home gives back what other databases know, and makes its sites skip ids";
@@ -63,7 +63,7 @@ export function wrongWrite(model: Model, operation: Operation, change: WrittenIn
       const may = MAY[intent.kind][change.table];
       return (
         brokenRule(PURPOSE, wrongPlace(model, operation, change) ?? changedBeyond(may, change)) ??
-        brokenRule(SEALS, wrongSecrets(model, operation, change)) ??
+        brokenRule(SECRET_RULE, wrongSecrets(model, operation, change)) ??
         brokenRule(PURPOSE, wrongValues(model, operation, change))
       );
     }
@@ -78,12 +78,17 @@ function wrongPlace(model: Model, { intent, disturbed }: Operation, { home, tabl
   // After a restore the directory may have lost its row, so nothing can be compared.
   if (disturbed) return undefined;
   const id = "id" in intent ? intent.id : undefined;
-  const of = "table" in intent ? intent.table : intent.kind === "deleteToken" ? "admin_tokens" : undefined;
-  const appid = intent.kind === "revoke" ? intent.appid : of === "apps" ? id : undefined;
-  const webhook_id = "webhookId" in intent ? intent.webhookId : of === "webhooks" ? id : undefined;
+  const wantedTable = "table" in intent ? intent.table : intent.kind === "deleteToken" ? "admin_tokens" : undefined;
+  const appid = intent.kind === "revoke" ? intent.appid : wantedTable === "apps" ? id : undefined;
+  const webhook_id = "webhookId" in intent ? intent.webhookId : wantedTable === "webhooks" ? id : undefined;
   const site_id =
     ("siteId" in intent ? intent.siteId : undefined) ?? (appid === undefined ? undefined : model.siteOf(appid));
-  const own = { site_id, appid, webhook_id, id: table === "webhooks" ? webhook_id : table === of ? id : undefined };
+  const own = {
+    site_id,
+    appid,
+    webhook_id,
+    id: table === "webhooks" ? webhook_id : table === wantedTable ? id : undefined,
+  };
   const ids = Object.entries(table === "sites" ? { id: site_id } : own);
   const wrong = ids.find(
     ([name, value]) => value !== undefined && row[name] != null && String(row[name]) !== String(value),

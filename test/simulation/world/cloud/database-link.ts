@@ -7,7 +7,7 @@ import { type Home, RESTARTED } from "./home.ts";
 const SLOW_MS = 900;
 
 /** Milliseconds of a call at a slow home, of which a request has time for some. */
-const SPELL_MS = [1_500, 4_000] as const;
+const SLOW_CALL_MS = [1_500, 4_000] as const;
 
 /** The fault of a call that lost D1's answer with an error after which the Worker should retry. */
 export const TRANSIENT_FAULT = "transient";
@@ -53,7 +53,7 @@ function drawFaults(air: NetworkState, home: Home, { database: weather, disconne
     heldMs > SLOW_MS
       ? heldMs
       : home.state === "slow"
-        ? chance.between(...SPELL_MS)
+        ? chance.between(...SLOW_CALL_MS)
         : isSlow
           ? chance.between(100, 15_000)
           : 0;
@@ -65,7 +65,7 @@ function drawFaults(air: NetworkState, home: Home, { database: weather, disconne
     lostBefore: faultStrikes(air, weather.lostBefore),
     refused: faultStrikes(air, weather.refused),
     lostAfter: faultStrikes(air, weather.lostAfter),
-    saysSo: chance.happens(weather.saysSo),
+    failsAtOnce: chance.happens(weather.failsAtOnce),
     disconnects: disconnected > 0 && faultStrikes(air, disconnected) ? chance.one(["before", "after"]) : undefined,
   };
 }
@@ -88,7 +88,7 @@ export function databaseLink(air: NetworkState, home: Home, weather: Weather): C
     };
     const heldMs = call?.held?.to === trip.to ? call.held.milliseconds : 0;
     const drawn = drawFaults(air, home, weather, heldMs);
-    const { slow, out, back, saysSo, disconnects } = drawn;
+    const { slow, out, back, failsAtOnce, disconnects } = drawn;
     if (slow > 0) fault("slow", { detail: ` by ${Math.round(slow)} ms` });
     const travelTime = () => chance.between(0.3, 12);
     const pass = (way: "there" | "back", go: () => void) => {
@@ -102,7 +102,7 @@ export function databaseLink(air: NetworkState, home: Home, weather: Weather): C
         scheduler.after(travelTime() + delay, () => {
           if (scheduler.now - since > SLOW_MS && slow === 0 && !isStalled) fault("slow");
           if (!isHeard(call, trip)) return;
-          if (call !== undefined && isAnswer) witness.isTold(call, home.name);
+          if (call !== undefined && isAnswer) witness.getsAnswer(call, home.name);
           call?.knows.set(home.name, Math.max(turn, call.knows.get(home.name) ?? 0));
           settle();
         });
@@ -123,7 +123,7 @@ export function databaseLink(air: NetworkState, home: Home, weather: Weather): C
         const isLost = call?.losesAnswer === true;
         if (!drawn.lostAfter && !isLost) return pass("back", () => deliver(() => resolve(result), back));
         if (call !== undefined) call.losesAnswer = false;
-        const words = saysSo && !isLost ? chance.one([TRANSIENT, TRANSIENT, ...REFUSALS]) : undefined;
+        const words = failsAtOnce && !isLost ? chance.one([TRANSIENT, TRANSIENT, ...REFUSALS]) : undefined;
         const what = words === undefined ? "answer lost in silence" : "answer lost";
         fault(what, { isTransient: words === TRANSIENT });
         if (words !== undefined) fail(words);
@@ -143,8 +143,8 @@ export function databaseLink(air: NetworkState, home: Home, weather: Weather): C
         if (chance.happens(0.5)) home.take(call, doWork, ignore, ignore);
       };
       if (drawn.lostBefore) {
-        fault(saysSo ? "request lost" : "request lost in silence", { isTransient: saysSo });
-        if (saysSo) fail(TRANSIENT);
+        fault(failsAtOnce ? "request lost" : "request lost in silence", { isTransient: failsAtOnce });
+        if (failsAtOnce) fail(TRANSIENT);
         return;
       }
       scheduler.after(travelTime() + out, () => {

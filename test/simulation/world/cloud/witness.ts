@@ -20,7 +20,7 @@ export interface CloudWitness {
   /** A call sends a query to a home. */
   asks(call: Call, home: string): void;
   /** An answer of a home, or an error, has reached a call. */
-  isTold(call: Call, home: string): void;
+  getsAnswer(call: Call, home: string): void;
   /** Work in a call's waitUntil has failed, or the cron job has thrown. */
   fails(call: Call, error: unknown): void;
   /** The Worker sends a post. */

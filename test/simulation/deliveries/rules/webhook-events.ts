@@ -13,19 +13,19 @@ export const FAILING_EVENT = "webhook.failing";
 const RULE = "a site's other webhooks get one event for each webhook that is disabled by the Worker or fails";
 
 /** Follows the rows of one transaction of the Worker in their order. */
-export class ToldEvents {
+export class WebhookEvents {
   readonly #home: HomeModel;
   /** The webhooks for which the transaction must write an event, by their keys. */
   readonly #due = new Map<string, { type: string; webhook: Row }>();
   /** The events that the transaction wrote, with the webhooks that must still get a delivery. */
-  readonly #toldEvents: { event: Row; left: Set<string> }[] = [];
+  readonly #events: { event: Row; left: Set<string> }[] = [];
 
   constructor(home: HomeModel) {
     this.#home = home;
   }
 
   /** Notes that a webhook was disabled, or is known to fail for a while. */
-  mustTell(type: string, webhook: Row): void {
+  mustWrite(type: string, webhook: Row): void {
     this.#due.set(`${webhook.site_id}/${webhook.id}`, { type, webhook });
   }
 
@@ -51,29 +51,27 @@ export class ToldEvents {
     const others = this.#home.outbox
       .webhooksOf(siteId)
       .filter((each) => each.id !== webhook.id && wantsType(each, type));
-    this.#toldEvents.push({ event, left: new Set(others.map(({ id }) => String(id))) });
+    this.#events.push({ event, left: new Set(others.map(({ id }) => String(id))) });
     return undefined;
   }
 
   #wrongDelivery(delivery: Row): BrokenRule {
-    const toldEvent = this.#toldEvents.find(
-      ({ event }) => event.site_id === delivery.site_id && event.seq === delivery.seq,
-    );
-    if (toldEvent === undefined) return [RULE, "the delivery is of another event"];
+    const written = this.#events.find(({ event }) => event.site_id === delivery.site_id && event.seq === delivery.seq);
+    if (written === undefined) return [RULE, "the delivery is of another event"];
     const id = String(delivery.webhook_id);
-    if (!toldEvent.left.delete(id)) return ["only the site's other webhooks that want the event get it", `${id} is`];
-    const wrong = misses(delivery, deliveryRow(toldEvent.event, id, Number(toldEvent.event.created_at)));
+    if (!written.left.delete(id)) return ["only the site's other webhooks that want the event get it", `${id} is`];
+    const wrong = misses(delivery, deliveryRow(written.event, id, Number(written.event.created_at)));
     return wrong === undefined ? undefined : [RULE, wrong];
   }
 
   /** Which event or delivery the transaction should have written and did not. */
   missed(): BrokenRule {
-    const untold = [...this.#due.values()].find(({ webhook }) => this.#areOn(Number(webhook.site_id)));
-    if (untold !== undefined) return [RULE, `nobody is told of ${untold.webhook.id}: ${untold.type}`];
-    const untoldEvent = this.#toldEvents.find((each) => each.left.size > 0);
-    return untoldEvent === undefined
+    const missing = [...this.#due.values()].find(({ webhook }) => this.#areOn(Number(webhook.site_id)));
+    if (missing !== undefined) return [RULE, `nobody is told of ${missing.webhook.id}: ${missing.type}`];
+    const unfinished = this.#events.find((each) => each.left.size > 0);
+    return unfinished === undefined
       ? undefined
-      : [RULE, `${[...untoldEvent.left]} is not told by ${untoldEvent.event.id}`];
+      : [RULE, `${[...unfinished.left]} is not told by ${unfinished.event.id}`];
   }
 
   #areOn(siteId: number): boolean {
