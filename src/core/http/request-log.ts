@@ -17,7 +17,8 @@ export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
       {
         request_id: requestId,
         method: c.req.method,
-        route: pathOf(matchedRoutes(c)),
+        // Routes after the one that answered may match too: `/agents/:id` after `/agents/unused`.
+        route: pathOf(matchedRoutes(c).slice(0, c.req.routeIndex + 1)),
         status: c.res.status,
         appid: trace.appid,
         home: trace.home,

@@ -1,6 +1,10 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../../src/core/config.ts";
+import { newHono } from "../../../src/core/http/new-hono.ts";
+import type { Isolate } from "../../../src/core/http/request-context.ts";
+import { requestLog } from "../../../src/core/http/request-log.ts";
+import { systemRuntime } from "../../../src/core/runtime.ts";
 import { call } from "../../support/admin-calls.ts";
 import { keepingJournal } from "../../support/journal.ts";
 import { replacing } from "../../support/replacing.ts";
@@ -185,6 +189,17 @@ describe("the request log", () => {
       ["repeated", undefined],
       ["ok", "404 unknown, 4 disabled, 1 already on the session"],
     ]);
+  });
+
+  it("the log names the route that answered, also when a later route matches the same path", async () => {
+    const routes: unknown[] = [];
+    const telemetry = { request: ({ route }: { route: unknown }) => routes.push(route) };
+    const app = newHono();
+    app.use(requestLog({ runtime: systemRuntime, telemetry } as unknown as Isolate));
+    app.get("/agents/unused", (c) => c.text("unused"));
+    app.get("/agents/:id", (c) => c.text("one"));
+    for (const path of ["/agents/unused", "/agents/1"]) await app.request(path);
+    expect(routes).toEqual(["/agents/unused", "/agents/:id"]);
   });
 
   it("the log names routes by their pattern, never by the caller's text", async () => {

@@ -86,7 +86,7 @@ const OUTBOX = [
 
 /** Lists from the request, and single rows that a statement builds. */
 const NOT_STORED =
-  /^SCAN ((asked|each_row|wanted|json_each) VIRTUAL TABLE INDEX 1:|decision|search|found|step|looked|begin|newest|CONSTANT ROW|\(subquery-\d+\))( LEFT-JOIN)?$/;
+  /^SCAN ((asked|each_row|wanted|json_each) VIRTUAL TABLE INDEX 1:|decision|search|found|step|looked|begin|newest|CONSTANT ROW|\(subquery-\d+\))( LEFT-JOIN| EXISTS)?$/;
 
 /** The steps of a plan that read stored rows without a whole key. */
 function suspicious(plan: string[]): string[] {
