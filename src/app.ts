@@ -20,7 +20,7 @@ import { journalRefusals } from "./operators/http/journal-refusals.ts";
 import { Journal } from "./operators/journal/journal.ts";
 
 /** The paths of the admin API and the console. All other paths are for callers. */
-const OF_OPERATORS = /^\/(?:admin|console)(?:\/|$)/;
+const OPERATOR_PATH = /^\/(?:admin|console)(?:\/|$)/;
 
 /**
  * Builds the application. The surfaces of operators are imported at their first request, so that an isolate that serves only signed
@@ -46,7 +46,7 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
   let operators: Routes | undefined;
   return {
     async fetch(request: Request, env: Bindings, ctx: ExecutionContext): Promise<Response> {
-      if (!OF_OPERATORS.test(getPath(request))) return callers.fetch(request, env, ctx);
+      if (!OPERATOR_PATH.test(getPath(request))) return callers.fetch(request, env, ctx);
       const made = operators ?? (await operatorsApp(isolate, journal));
       // Simultaneous first requests share one app, with one memory and its limits.
       operators ??= made;
@@ -55,13 +55,13 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
   };
 }
 
-/** @param seen receives the trace of each request, after its answer is made */
-function callersApp(isolate: Isolate, journal: Journal, seen?: (trace: Trace) => void): Routes {
+/** @param onTrace receives the trace of each request, after its answer is made */
+function callersApp(isolate: Isolate, journal: Journal, onTrace?: (trace: Trace) => void): Routes {
   const app = rootApp(isolate);
-  if (seen !== undefined) {
+  if (onTrace !== undefined) {
     app.use(async function tellTrace(c, next) {
       await next();
-      seen(c.var.trace);
+      onTrace(c.var.trace);
     });
   }
   app.use(journalRefusals(journal));
@@ -92,8 +92,8 @@ async function operatorsApp(isolate: Isolate, journal: Journal): Promise<Routes>
 function sendsSigned(isolate: Isolate, journal: Journal): SendsSigned {
   return async (request, env, ctx) => {
     let trace: Trace | undefined;
-    const keep = (seen: Trace) => {
-      trace = seen;
+    const keep = (newTrace: Trace) => {
+      trace = newTrace;
     };
     const answer = await callersApp(isolate, journal, keep).fetch(request, env, ctx);
     return { answer, reason: trace?.reason, violations: trace?.violations };

@@ -53,8 +53,8 @@ export async function readAnswer(response: FetchedAnswer, called: string): Promi
   const requestId = headers.get("x-request-id") ?? undefined;
   if (envelope !== undefined) return { status, headers, envelope, requestId };
   const code = isGateways(status) ? "unavailable" : status === 429 ? "too_many_requests" : "unexpected";
-  const came = `HTTP ${status} with ${text === undefined ? "more than 1 MiB" : kindOf(headers)}`;
-  throw new AgentSessionError(code, unexpectedAnswer(called, came), {
+  const answerText = `HTTP ${status} with ${text === undefined ? "more than 1 MiB" : kindOf(headers)}`;
+  throw new AgentSessionError(code, unexpectedAnswer(called, answerText), {
     status,
     requestId,
     retryAfter: retryAfterOf(headers),
@@ -62,8 +62,8 @@ export async function readAnswer(response: FetchedAnswer, called: string): Promi
 }
 
 /** The message for an answer that this service never gives. */
-export const unexpectedAnswer = (called: string, came: string): string =>
-  `${called} did not get an answer of this service: ${came}`;
+export const unexpectedAnswer = (called: string, answerText: string): string =>
+  `${called} did not get an answer of this service: ${answerText}`;
 
 /**
  * The error for an envelope whose `code` is not 1. Its detail has this client's names for fields. Its message says in English what

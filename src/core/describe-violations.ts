@@ -19,7 +19,7 @@ export const detailOf = ({
 function describeViolation({ rule, field, item, key, values = [], sentAs, mayBeLeftOut, agents }: Violation): string {
   const { detail } = RULES[rule];
   const ruleText =
-    agents === undefined ? values.map(listed) : [describeLeftOut(agents, LONGEST - `${field}: ${detail}`.length)];
+    agents === undefined ? values.map(valueText) : [describeLeftOut(agents, LONGEST - `${field}: ${detail}`.length)];
   return [
     field === undefined ? "" : `${field}: `,
     item === undefined ? "" : `item ${item} `,
@@ -30,7 +30,7 @@ function describeViolation({ rule, field, item, key, values = [], sentAs, mayBeL
   ].join("");
 }
 
-const listed = (value: NonNullable<Violation["values"]>[number]) =>
+const valueText = (value: NonNullable<Violation["values"]>[number]) =>
   typeof value === "object" ? value.join(" and ") : value;
 
 /** The length of a header that every proxy accepts, in characters. */

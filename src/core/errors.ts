@@ -66,7 +66,7 @@ export interface ErrorContext {
   detail?: string;
   /** The appid of an operator's call. The Worker may have chosen it, and then the operator knows it only from this field. */
   appid?: string;
-  /** What is wrong with an operator's input, field by field. Not logged, because the name of an unknown field may be anything. */
+  /** What is wrong with an operator's input, field by field. The log leaves it out, because the name of an unknown field may be anything. */
   issues?: FieldIssue[];
   /** The caller may read the detail, because the signature was valid or the detail depends on no secret. */
   tellViolations?: true;

@@ -73,7 +73,7 @@ const VISIBLE_CHARACTER = new RegExp(`[^${INVISIBLE_RANGES}]`, "u");
 export const UNSEEN_CHARACTERS = new RegExp(`^ +|(?<! ) +$|(?! )[${INVISIBLE_RANGES}]`, "gu");
 
 /**
- * Whether a text has a visible character. Needed for stored names: names from before this rule may be invisible, and a link on them
+ * Whether a text has a visible character. Stored names need this check: names from before this rule may be invisible, and a link on them
  * could not be clicked.
  */
 export const isVisible = (text: string): boolean => VISIBLE_CHARACTER.test(text);

@@ -44,9 +44,9 @@ type ParsedJson =
  * Parses a body that must be one JSON object in strict UTF-8 without BOM. Any error of JSON.parse becomes `not_json`, also the error
  * for too deep nesting.
  *
- * @param digitsOf a top-level field whose integers are returned as strings of their digits, so that integers beyond 2^53 stay exact
+ * @param exactField a top-level field whose integers are returned as strings of their digits, so that integers beyond 2^53 stay exact
  */
-export function parseJsonObject(bytes: ArrayBuffer, digitsOf?: string): ParsedJson {
+export function parseJsonObject(bytes: ArrayBuffer, exactField?: string): ParsedJson {
   let text: string;
   try {
     text = strictUtf8.decode(bytes);
@@ -63,10 +63,10 @@ export function parseJsonObject(bytes: ArrayBuffer, digitsOf?: string): ParsedJs
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return { ok: false, reason: "not_an_object", value };
   const object = value as Record<string, unknown>;
-  // The second pass is slow. Most identifiers are strings and need none.
-  if (digitsOf !== undefined && typeof object[digitsOf] === "number") {
-    const digits = writtenNumber(text, digitsOf);
-    if (WRITTEN_INTEGER.test(digits)) object[digitsOf] = digits;
+  // The second pass is slow. Most identifiers are strings, which need no second pass.
+  if (exactField !== undefined && typeof object[exactField] === "number") {
+    const digits = writtenNumber(text, exactField);
+    if (WRITTEN_INTEGER.test(digits)) object[exactField] = digits;
   }
   return { ok: true, object };
 }

@@ -203,7 +203,7 @@ const TABLE = {
     words: "is a session without a responsible agent.",
   },
 
-  // Sentences: their violations name no field.
+  // The violations of these rules name no field. Their texts are whole sentences.
   site_open: { detail: "the site is closed for now", words: "The site is closed." },
   home_open: { detail: "The home {0} is closed." },
   home_bound: { detail: "The home {0} has no database: bind it as {1}." },

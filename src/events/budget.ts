@@ -31,7 +31,7 @@ const CALLS_OF_A_TURN = 2;
  * For how long an invocation begins attempts. The last attempt must end and its result must be recorded before Workers stops the work
  * in `waitUntil`.
  */
-const BEGINNING_MS = 8_000;
+const BEGIN_ATTEMPTS_MS = 8_000;
 
 /** What the sharing of places needs to know about a webhook. */
 export interface PlaceCandidate {
@@ -68,7 +68,7 @@ export class Budget {
   /** @param homes the number of homes that share the invocation; at most {@link MOST_HOMES} */
   constructor(runtime: Pick<Runtime, "elapsed">, homes: number) {
     this.#runtime = runtime;
-    this.#until = runtime.elapsed() + BEGINNING_MS;
+    this.#until = runtime.elapsed() + BEGIN_ATTEMPTS_MS;
     this.#places = this.#freePlaces = Math.floor(CALLS_AT_ONCE / homes);
     this.#callsLeft = Math.floor(MOST_CALLS / homes);
   }
@@ -101,37 +101,41 @@ export class Budget {
     if (this.isUsedUp) return shares;
     const suspects = all.filter(({ isSuspect }) => isSuspect);
     const otherCount = all.length - suspects.length;
-    const forSuspects = shareOfPlaces(this.#places, SUSPECT_PART);
-    const keptForSuspects = Math.min(forSuspects, suspects.length);
-    const ofSuspect = shareOfPlaces(forSuspects, 1 / suspects.length);
-    const ofOther = shareOfPlaces(this.#places - keptForSuspects, 1 / otherCount);
-    const ofOtherWhenSuspect = shareOfPlaces(forSuspects, 1 / otherCount);
+    const suspectPlaces = shareOfPlaces(this.#places, SUSPECT_PART);
+    const keptForSuspects = Math.min(suspectPlaces, suspects.length);
+    const placesPerSuspect = shareOfPlaces(suspectPlaces, 1 / suspects.length);
+    const placesPerOther = shareOfPlaces(this.#places - keptForSuspects, 1 / otherCount);
+    const placesPerOtherWhenSuspect = shareOfPlaces(suspectPlaces, 1 / otherCount);
     let free = Math.min(this.#freePlaces, Math.floor((this.#callsLeft - CALLS_OF_A_TURN) / CALLS_OF_AN_ATTEMPT));
-    let freeForSuspects = forSuspects - inFlightOf(suspects);
+    let freeForSuspects = suspectPlaces - inFlightOf(suspects);
     // With pings, suspects may have more than their part, but not the last place while others need one.
     let freeForSuspectsAndPings = this.#places - Math.min(1, otherCount) - inFlightOf(suspects);
     // The other webhooks may turn out to be suspect too. Known suspects may take all these places.
-    let freeForOthers = suspects.length > 0 ? 0 : forSuspects;
+    let freeForOthers = suspects.length > 0 ? 0 : suspectPlaces;
     const newWebhooks = all.filter(({ isNew }) => isNew);
     // Only one new webhook comes first, and only where suspects have two places. Otherwise new webhooks could keep back suspects for ever.
-    const first = forSuspects > 1 && inFlightOf(newWebhooks) === 0 ? newWebhooks[0] : undefined;
+    const first = suspectPlaces > 1 && inFlightOf(newWebhooks) === 0 ? newWebhooks[0] : undefined;
     const rankOf = (each: Each) => (each.hasPing ? 0 : each === first ? 1 : 2);
     for (const each of all.toSorted((a, b) => rankOf(a) - rankOf(b))) {
-      const fair = each.isSuspect ? Math.min(ofSuspect - each.inFlight, freeForSuspects) : ofOther - each.inFlight;
+      const fairShare = each.isSuspect
+        ? Math.min(placesPerSuspect - each.inFlight, freeForSuspects)
+        : placesPerOther - each.inFlight;
       // Suspects wait for each other when no place for suspects is free.
-      const waiting = all.filter(({ isSuspect, inFlight }) => inFlight === 0 && !(isSuspect && freeForSuspects <= 0));
-      const othersWait = waiting.some(({ siteId }) => siteId !== each.siteId);
+      const waitingWebhooks = all.filter(
+        ({ isSuspect, inFlight }) => inFlight === 0 && !(isSuspect && freeForSuspects <= 0),
+      );
+      const othersWait = waitingWebhooks.some(({ siteId }) => siteId !== each.siteId);
       const fitting = Math.min(free, othersWait ? this.#freeForSite(each.siteId, all, shares) : this.#places);
       const mostPlaces = each.isSuspect ? Math.min(fitting, freeForSuspectsAndPings) : fitting;
-      const wanted = Math.min(Math.max(fair, each.hasPing ? 1 : 0), mostPlaces);
+      const wanted = Math.min(Math.max(fairShare, each.hasPing ? 1 : 0), mostPlaces);
       if (wanted <= 0) continue;
       const whenSuspect = each.isSuspect
         ? Math.min(wanted, Math.max(0, freeForSuspects))
-        : Math.min(wanted, ofOtherWhenSuspect, Math.max(0, freeForOthers));
+        : Math.min(wanted, placesPerOtherWhenSuspect, Math.max(0, freeForOthers));
       shares.set(each, { wanted, whenSuspect });
       free -= wanted;
       if (each.isSuspect) {
-        freeForSuspects -= Math.min(wanted, Math.max(0, fair));
+        freeForSuspects -= Math.min(wanted, Math.max(0, fairShare));
         freeForSuspectsAndPings -= wanted;
       } else freeForOthers -= whenSuspect;
     }

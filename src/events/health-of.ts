@@ -11,7 +11,7 @@ export const tookLong = ({ result }: EndedAttempt): boolean => (result.durationM
  * Whether an attempt says something about its receiver. A ping is only a test, and an attempt that posted nothing, for example because of
  * a wrong MASTER_KEY, is no fault of the receiver.
  */
-export const tellsOfReceiver = ({ wasPosted, attempt }: EndedAttempt): boolean => wasPosted && attempt.type !== PING;
+export const isAboutReceiver = ({ wasPosted, attempt }: EndedAttempt): boolean => wasPosted && attempt.type !== PING;
 
 /**
  * The common result of attempts that ended together, for each webhook and URL. `knownFailingSince` says since when the webhook was known to
@@ -21,7 +21,7 @@ export function healthOf(
   ended: EndedAttempt[],
   now: number,
 ): { health: WebhookHealth; knownFailingSince: number | null }[] {
-  const attemptsByUrl = Map.groupBy(ended.filter(tellsOfReceiver), ({ attempt: { siteId, webhookId, url } }) =>
+  const attemptsByUrl = Map.groupBy(ended.filter(isAboutReceiver), ({ attempt: { siteId, webhookId, url } }) =>
     JSON.stringify([siteId, webhookId, url]),
   );
   return [...attemptsByUrl.values()].map((attempts) => {

@@ -7,7 +7,7 @@ import { rootOf, withRetries } from "../core/store/run-batch.ts";
 import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import { type EndedAttempt, makeAttempt } from "./attempt.ts";
 import type { Budget, Share } from "./budget.ts";
-import { tellsOfReceiver, tookLong } from "./health-of.ts";
+import { isAboutReceiver, tookLong } from "./health-of.ts";
 import { type DelayedNotice, notifyQueue } from "./notify-queue.ts";
 import { tryToOpenKeys } from "./open-keys.ts";
 import { type Attempt, type DueRow, LEASE_SECONDS, type LeasedRow, selectDue } from "./store/deliveries.ts";
@@ -95,9 +95,9 @@ export class HomeRun {
     // After a fault, results wait for the next result: asking at once would load a database that already fails.
     if (this.#ended.length > 0 && this.fault === undefined) return;
     const nextEnd = () => new Promise<void>((resolve) => (this.#attemptEnded = resolve));
-    const waiting = [...this.#targets].filter(({ inFlight }) => inFlight === 0);
-    const mayBegin = waiting.length > 0 && this.fault === undefined;
-    if (mayBegin && (this.#budget.isUsedUp || this.#canBegin(waiting))) return;
+    const waitingTargets = [...this.#targets].filter(({ inFlight }) => inFlight === 0);
+    const mayBegin = waitingTargets.length > 0 && this.fault === undefined;
+    if (mayBegin && (this.#budget.isUsedUp || this.#canBegin(waitingTargets))) return;
     const { runtime } = this.#tools;
     const helpIn =
       this.#targetsWithoutPlace().length > 0 ? Math.max(0, this.#aloneUntil - runtime.elapsed()) : Infinity;
@@ -107,9 +107,9 @@ export class HomeRun {
     this.#askForHelp();
   }
 
-  #canBegin(waiting: Target[]): boolean {
+  #canBegin(waitingTargets: Target[]): boolean {
     const shares = this.#budget.share([...this.#targets]);
-    return waiting.some((target) => shares.has(target));
+    return waitingTargets.some((target) => shares.has(target));
   }
 
   /** The webhooks with more due deliveries than this invocation can begin, for which no other invocation was asked to help. */
@@ -120,9 +120,9 @@ export class HomeRun {
   /** Asks other invocations to begin what this one cannot, so that a backlog soon has as many attempts in flight as it may have. */
   #askForHelp(): void {
     if (this.#tools.runtime.elapsed() < this.#aloneUntil) return;
-    const short = this.#targetsWithoutPlace();
-    for (const target of short) target.isHelped = true;
-    this.#notify(short.map((target) => noticeOf(target, 0)));
+    const targets = this.#targetsWithoutPlace();
+    for (const target of targets) target.isHelped = true;
+    this.#notify(targets.map((target) => noticeOf(target, 0)));
   }
 
   /** Reads which webhooks have something due, and removes the others, so that they take no places. */
@@ -223,17 +223,17 @@ export class HomeRun {
   /** @returns notices for the webhooks that get an event about another webhook */
   #noticesOfTold({ judged }: Turn): DelayedNotice[] {
     const disabled = new Map<string, DisabledWebhook>();
-    const tellings = judged.flatMap(({ told = [] }) => told);
+    const rowsOfEvents = judged.flatMap(({ told = [] }) => told);
     for (const row of judged.flatMap(({ disabled = [] }) => disabled)) disabled.set(row.disabled, row);
     // After a lost answer the second try disables no webhook, but it finds the event of the first try.
-    for (const row of tellings) {
+    for (const row of rowsOfEvents) {
       if (row.type === WEBHOOK_DISABLED) disabled.set(row.about, { ...row, disabled: row.about });
     }
     for (const { disabled: webhook, siteId: site, reason } of disabled.values()) {
       const warning = "a webhook was disabled: operators decide what becomes of it";
       this.#tools.telemetry.warn({ warning, home: this.#home, site, webhook, reason });
     }
-    return tellings.flatMap(({ siteId, told }) =>
+    return rowsOfEvents.flatMap(({ siteId, told }) =>
       told === null ? [] : [{ home: this.#home, site: siteId, webhook: told }],
     );
   }
@@ -262,7 +262,7 @@ export class HomeRun {
     target.unrecorded += 1;
     target.retries ||= ended.result.againAt !== null;
     // The webhook's row shows this result only after it is recorded, and places are shared before that.
-    if (tellsOfReceiver(ended)) {
+    if (isAboutReceiver(ended)) {
       target.isSuspect = ended.result.status !== "delivered" || tookLong(ended);
       target.isNew = false;
     }
@@ -272,7 +272,7 @@ export class HomeRun {
     this.#attemptEnded();
   }
 
-  /** Removes a webhook without attempts in flight and without attempts to begin here. @returns see {@link noticesOfLeaving} */
+  /** Removes a webhook that has no attempt in flight and begins none here. @returns see {@link noticesOfLeaving} */
   #leave(target: Target, nextDue: number | null, isStopped: boolean, now: number): DelayedNotice[] {
     this.#targets.delete(target);
     return noticesOfLeaving(target, nextDue, isStopped, now);

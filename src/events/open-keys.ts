@@ -13,8 +13,8 @@ import type { AskedRow } from "./store/deliveries.ts";
  */
 async function openKeys(keyring: Keyring, webhook: AskedRow, now: number): Promise<CryptoKey[]> {
   const { siteId, webhookId, version, secret, previousVersion, previousSecret, previousExpiresAt } = webhook;
-  const open = async (slot: Slot, ofVersion: string, sealed: string) =>
-    importSigningKey(await unseal(keyring, { siteId, webhookId, version: ofVersion }, slot, sealed));
+  const open = async (slot: Slot, secretVersion: string, sealed: string) =>
+    importSigningKey(await unseal(keyring, { siteId, webhookId, version: secretVersion }, slot, sealed));
   const overlaps = previousVersion !== null && previousSecret !== null && (previousExpiresAt ?? 0) > now;
   return Promise.all([
     open("current", version, secret),

@@ -85,9 +85,9 @@ async function tellOfFailing({ runtime }: DeliveryTools, db: D1Database, waiting
   if (failing.length === 0) return [];
   const now = unixSeconds(runtime);
   // The ids of events are drawn once: a second try must not write other events.
-  const telling = failing.map((webhook) => ({ webhook, eventId: newEventId(runtime) }));
+  const newEvents = failing.map((webhook) => ({ webhook, eventId: newEventId(runtime) }));
   const { failed } = await withRetries(runtime, () =>
-    inOneBatch(db, { failed: telling.map(({ webhook, eventId }) => tellFailing(db, webhook, now, eventId)) }),
+    inOneBatch(db, { failed: newEvents.map(({ webhook, eventId }) => tellFailing(db, webhook, now, eventId)) }),
   );
   return failed.flatMap(({ told }) =>
     told.flatMap(({ siteId, told: webhook }) => (webhook === null ? [] : [{ siteId, webhookId: webhook }])),

@@ -4,7 +4,7 @@ import { vi } from "vitest";
 import type { Runtime } from "../../src/core/runtime.ts";
 import { AccessKeys } from "../../src/operators/access/certs.ts";
 import { type AccessSettings, accessSettings } from "../../src/operators/access/settings.ts";
-import { type Verified, verifyAssertion } from "../../src/operators/access/verify-assertion.ts";
+import { type AssertionResult, verifyAssertion } from "../../src/operators/access/verify-assertion.ts";
 import { keptTelemetry, NOW, runtimeAt } from "./test-runtime.ts";
 
 export const AUDIENCE = "4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2";
@@ -78,7 +78,7 @@ export class AccessTeam {
   }
 
   /** Verifies one assertion, and waits for its `waitUntil` work. */
-  async verify(assertion: string, change: Partial<AccessSettings> = {}): Promise<Verified> {
+  async verify(assertion: string, change: Partial<AccessSettings> = {}): Promise<AssertionResult> {
     const context = createExecutionContext();
     const verified = await this.verifyLeaving(assertion, (work) => context.waitUntil(work), change);
     await waitOnExecutionContext(context);
@@ -90,7 +90,7 @@ export class AccessTeam {
     assertion: string,
     waitUntil: (work: Promise<unknown>) => void,
     change: Partial<AccessSettings> = {},
-  ): Promise<Verified> {
+  ): Promise<AssertionResult> {
     const tools = { runtime: this.#runtime, keys: this.#keys, waitUntil };
     return verifyAssertion(tools, { ...this.settings, ...change }, assertion);
   }

@@ -17,8 +17,8 @@ export async function firstOfKvAndD1(
   fromKv: Promise<FoundApp | undefined>,
   askD1: () => Promise<FoundApp | undefined>,
 ): Promise<FoundApp | undefined> {
-  const early = await resultWithin(runtime, KV_HEAD_START_MS, fromKv, null);
-  if (early !== null) return early ?? askD1();
+  const kvAnswer = await resultWithin(runtime, KV_HEAD_START_MS, fromKv, null);
+  if (kvAnswer !== null) return kvAnswer ?? askD1();
   const fromD1 = askD1();
   // When KV wins, D1's answer still refreshes the caches.
   waitUntil(fromD1.catch(() => {}));
@@ -29,10 +29,10 @@ export async function firstOfKvAndD1(
     foundInD1 ?? resultWithin(runtime, KV_LATE_MS, kvHit, undefined);
   const firstAnswer = Promise.any([kvHit, fromD1.then(foundOrFromKv)]).catch(() => fromD1);
   // A closed home refuses all requests, so KV's record would not help. A call without a turn at D1 has already waited for KV.
-  const ended = new Promise<never>((_, refuse) => {
+  const deadline = new Promise<never>((_, refuse) => {
     fromD1.catch((error: unknown) => isRefusedFor(error, "home_closed", "client_limit") && refuse(error));
   });
-  return resultWithin(runtime, answerBy - runtime.elapsed(), Promise.race([firstAnswer, ended]), fromD1);
+  return resultWithin(runtime, answerBy - runtime.elapsed(), Promise.race([firstAnswer, deadline]), fromD1);
 }
 
 /** The answer if it comes within `milliseconds`, otherwise `whenLate`. */

@@ -21,7 +21,7 @@ export function sameCredentials(a: Credentials, b: Credentials): boolean {
   return comparedFields(a) === comparedFields(b);
 }
 
-/** A secret in clear text. Only for use in memory: it must never reach an answer or a log. */
+/** A secret in clear text. It stays in memory, and must never reach an answer or a log. */
 export interface OpenSecret {
   slot: Slot;
   secret: string;

@@ -35,11 +35,11 @@ export function oneTimer(runtime: Runtime): OneTimer {
     const now = Math.max(ringsAt, runtime.elapsed());
     ringsAt = Number.POSITIVE_INFINITY;
     // A limit that is due in less than a millisecond ends now: so short a sleep may round to zero, and the timer would ring for ever.
-    const ended = [...limits].filter(({ due }) => due - now < 1);
-    const later = [...limits].filter((limit) => !ended.includes(limit));
-    if (later.length > 0) sleep(Math.min(...later.map(({ due }) => due)) - now);
+    const dueLimits = [...limits].filter(({ due }) => due - now < 1);
+    const laterLimits = [...limits].filter((limit) => !dueLimits.includes(limit));
+    if (laterLimits.length > 0) sleep(Math.min(...laterLimits.map(({ due }) => due)) - now);
     // A callback may cancel another limit.
-    for (const limit of ended) if (limits.delete(limit)) limit.callback();
+    for (const limit of dueLimits) if (limits.delete(limit)) limit.callback();
   }
 
   return {

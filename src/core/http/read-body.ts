@@ -45,8 +45,8 @@ export function requireJson({ headers }: Request): void {
 function notJson(contentType: string): Violation {
   const types = withoutParameters(contentType);
   if (types === "") return { rule: "json_type_missing" };
-  const isTold = /^[\x20-\x7e]{1,80}$/.test(types);
-  return isTold ? { rule: "json_type", values: [types] } : { rule: "json_type_unreadable" };
+  const isReadable = /^[\x20-\x7e]{1,80}$/.test(types);
+  return isReadable ? { rule: "json_type", values: [types] } : { rule: "json_type_unreadable" };
 }
 
 /**

@@ -6,8 +6,8 @@ export const MOST_CODE_POINTS = 120;
 
 /**
  * Finds the first sentence of a trimmed text in the simple cases of UAX #29: its end mark stands at the end of the text, or before a
- * character that always begins a sentence. Tried first, because the first Intl.Segmenter of an isolate costs 9 ms of CPU. Takes linear
- * time, because the first part of the pattern stops at the first end mark.
+ * character that always begins a sentence. This pattern is tried first, because the first Intl.Segmenter of an isolate costs 9 ms of CPU.
+ * It takes linear time, because the first part of the pattern stops at the first end mark.
  */
 const FIRST_SENTENCE =
   /^[^\p{Sentence_Terminal}.\u2024\ufe52\uff0e\r\n\u0085\u2028\u2029]*(?:[\p{Sentence_Terminal}.]*$|\.+ +(?=[A-Z\u4e00-\u9fff])|[!?\u3002\uff01\uff1f]+ *(?=[\w\u4e00-\u9fff]))/u;
@@ -36,8 +36,8 @@ export function autoTitle(content: string): string {
 }
 
 function firstSentence(text: string): string {
-  const certain = FIRST_SENTENCE.exec(text);
-  if (certain !== null) return certain[0];
+  const match = FIRST_SENTENCE.exec(text);
+  if (match !== null) return match[0];
   // The text is not empty, so it has a first sentence.
   const firstSegment = segmenter("sentence").segment(text).containing(0) as Intl.SegmentData;
   return firstSegment.segment;

@@ -55,7 +55,7 @@ export default defineOperation({
         error: broken("one_of", "kefu_id"),
       }),
     ),
-  digitsOf: "sbs",
+  exactField: "sbs",
 
   read: (fields) => ({
     customer: { externalId: fields.sbs, name: fields.sbs_mc, ip: fields.ip },

@@ -37,7 +37,7 @@ export function defineOperation<Fields, Input, Own extends OperationValues>(
     if (Object.hasOwn(definition.refusals, outcome)) throw new TypeError(`a refusal cannot be called ${outcome}`);
   }
   const { name, wireName, fields, refusals, event } = definition;
-  const claimIt = claim<Values>(definition);
+  const insertClaim = claim<Values>(definition);
   const readLeftOut = definition.leftOut && gatedReading<Values, LeftOutAgent>(definition.leftOut);
   const writeEvent = (v: Placeholders<Values>) => insertEvent<Values>(event, v);
   const [writes, eventWrite] = [
@@ -78,7 +78,7 @@ export function defineOperation<Fields, Input, Own extends OperationValues>(
     refusals,
     fieldNames: Object.keys(fields.shape),
     path: `/openapi/chat/${wireName}`,
-    digitsOf: definition.digitsOf,
+    exactField: definition.exactField,
     answer: definition.answer,
     eventType: event.type,
     leavesOut: readLeftOut !== undefined,
@@ -98,7 +98,7 @@ export function defineOperation<Fields, Input, Own extends OperationValues>(
       // The claim's values come last, so that an operation's value never replaces one of them.
       const values = { ...bound, ...request, attempt } as unknown as Values;
       return {
-        claim: claimIt(db, values),
+        claim: insertClaim(db, values),
         leftOut: readLeftOut?.(db, values),
         writes: (request.events === 1 ? writesWithEvent : writes).map((write) => write(db, values)),
         remember: request.key === null ? undefined : remember(db, values),
@@ -128,7 +128,7 @@ export function defineOperation<Fields, Input, Own extends OperationValues>(
     previewOf({ decision, leftOut }) {
       // The SELECT of the decision always gives one row.
       const { used_outcome, used_session_id, may_be_itself, ...decided } = decision[0] as PreviewRow;
-      const itsOwn = used_outcome === "key_reused" || Object.hasOwn(refusals, String(used_outcome));
+      const isOwnRefusal = used_outcome === "key_reused" || Object.hasOwn(refusals, String(used_outcome));
       return {
         outcome: outcome(decided, leftOut ?? [], []),
         used:
@@ -137,7 +137,7 @@ export function defineOperation<Fields, Input, Own extends OperationValues>(
             : {
                 outcome: used_outcome,
                 sessionId: used_session_id,
-                mayBeItself: used_session_id === null ? itsOwn : may_be_itself === 1,
+                mayBeItself: used_session_id === null ? isOwnRefusal : may_be_itself === 1,
               },
       };
     },

@@ -5,8 +5,8 @@ import type { JsonSchema } from "./operation.ts";
 /** Pairs of name and value that a caller gives to a session. An extension of the contract: docs/contract.md, "metadata". */
 
 const NAME = /^[A-Za-z0-9_.-]{1,40}$/;
-const OF_NAMES = [1, 40, "A-Za-z0-9_.-"];
-const NO_PAIRS: BrokenRule = { rule: "pairs", values: [20, 500, ...OF_NAMES] };
+const NAME_LIMITS = [1, 40, "A-Za-z0-9_.-"];
+const NO_PAIRS: BrokenRule = { rule: "pairs", values: [20, 500, ...NAME_LIMITS] };
 
 /** The rule that a value breaks, without a quote from the value; undefined when it breaks none. */
 function violationOf(value: unknown): BrokenRule | undefined {
@@ -18,7 +18,7 @@ function violationOf(value: unknown): BrokenRule | undefined {
   if (name === undefined) return undefined;
   // JSON.parse puts names that are whole numbers first, so a position would mislead the caller.
   const key = pairs.some(([each]) => /^\d+$/.test(each)) ? "one" : wrongIndex + 1;
-  if (!NAME.test(name)) return { rule: "name_of_key", key, values: OF_NAMES };
+  if (!NAME.test(name)) return { rule: "name_of_key", key, values: NAME_LIMITS };
   if (typeof sentValue === "string" && !sentValue.isWellFormed()) return { rule: "well_formed", key };
   return { rule: "value_of_key", key, values: [500], ...sentAs("value_of_key", sentValue) };
 }

@@ -3,7 +3,7 @@ import type * as z from "zod/mini";
 import type { SignedErrorCode } from "../errors.ts";
 import type { Refused, Result } from "../result.ts";
 import type { LeftOutAgent, Violation } from "../rules.ts";
-import type { Bound, Results } from "../store/batch.ts";
+import type { BoundStatement, Results } from "../store/batch.ts";
 import type { Claim, ClaimRequest, GatedWrite, OutcomeRow, PreviewRow } from "../store/claim.ts";
 import type { EventOf } from "../store/outbox.ts";
 import type { Bindable, Placeholders } from "../store/statement.ts";
@@ -46,7 +46,7 @@ export interface Definition<Fields, Input, Own extends OperationValues> {
   /** The fields that callers send, without `appid`, `timestamp` and `ranstr`. */
   fields: z.ZodMiniType<Fields> & { shape: Record<string, z.ZodMiniType> };
   /** A top-level field whose integers are read as strings of their digits, so that they are exact beyond 2^53. */
-  digitsOf?: string;
+  exactField?: string;
   /**
    * Translates the fields into the code's terms. The fingerprint is made from the result's JSON, so sort lists and leave out absent
    * optional fields. Then a new optional field does not change the fingerprints of older requests.
@@ -57,8 +57,8 @@ export interface Definition<Fields, Input, Own extends OperationValues> {
   /** The id of the session that an accepted request creates or changes. */
   sessionId: Sql<Own>;
   /**
-   * For the signature check: whether the accepted request of a `nonces` row may be this request, according to the rows that the
-   * accepted request wrote.
+   * For the signature check: whether a pasted request may be the accepted request of a `nonces` row. The rows that the accepted
+   * request wrote decide.
    */
   mayBeItself: Sql<Own>;
   refusals: Record<string, RefusalRule<Own>>;
@@ -114,15 +114,18 @@ export interface OperationInput {
 
 /** The statements of one try, in their order. */
 export type TryStatements = {
-  claim: Bound;
-  leftOut: Bound<LeftOutAgent> | undefined;
-  writes: readonly Bound[];
-  remember: Bound | undefined;
-  deliveries: Bound<{ webhook_id: string }> | undefined;
-  outcome: Bound<OutcomeRow>;
+  claim: BoundStatement;
+  leftOut: BoundStatement<LeftOutAgent> | undefined;
+  writes: readonly BoundStatement[];
+  remember: BoundStatement | undefined;
+  deliveries: BoundStatement<{ webhook_id: string }> | undefined;
+  outcome: BoundStatement<OutcomeRow>;
 };
 
-export type PreviewStatements = { decision: Bound<PreviewRow>; leftOut: Bound<LeftOutAgent> | undefined };
+export type PreviewStatements = {
+  decision: BoundStatement<PreviewRow>;
+  leftOut: BoundStatement<LeftOutAgent> | undefined;
+};
 
 /** A compiled operation. */
 export interface Operation {
@@ -132,7 +135,7 @@ export interface Operation {
   fields: z.ZodMiniType;
   /** The fields, in the order of the documentation. */
   fieldNames: readonly string[];
-  digitsOf: string | undefined;
+  exactField: string | undefined;
   refusals: Record<string, Pick<RefusalRule<OperationValues>, "code" | "violation" | "past">>;
   /** Checks the fields and translates them. A pure step of the signed path. */
   read: (fields: Record<string, unknown>) => Result<OperationInput>;

@@ -17,17 +17,17 @@ export interface KvCheck {
 /**
  * Asks KV before the caller is verified, so that KV's answer arrives while other steps run. A miss is KV's slowest answer.
  *
- * @param early false computes only the key: a client with too many failures must not cause reads of KV
+ * @param mayAskKv false computes only the key: a client with too many failures must not cause reads of KV
  */
 export function startReplayCheck(
   { runtime, config, nonces }: RequestTools,
   { appid, ranstr }: Fields,
-  early: boolean,
+  mayAskKv: boolean,
 ): KvCheck {
   const since = runtime.elapsed();
   if (typeof ranstr !== "string") return { key: undefined, answer: undefined, since };
   const key = nonceKey(appid, ranstr);
-  const askNow = early && !nonces.has(appid, ranstr);
+  const askNow = mayAskKv && !nonces.has(appid, ranstr);
   return { key, answer: askNow ? isKnownToKv(config.nonces, key) : undefined, since };
 }
 

@@ -46,7 +46,7 @@ export async function checkRequest(
   }: { app: AppRecord; body: ArrayBuffer; signature: string; idempotencyKey: string | undefined },
 ): Promise<Report> {
   const now = unixSeconds(runtime);
-  const fields = readFields(body, operation.digitsOf);
+  const fields = readFields(body, operation.exactField);
   const idempotencyKey = readIdempotencyKey(headers.idempotencyKey);
   const credentials = await openCredentials(keyring, app, now);
   const authentication = await authenticate({ credentials, source: "d1" }, { signature, body, now });

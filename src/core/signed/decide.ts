@@ -36,7 +36,7 @@ export async function decide(
   claimant: Claimant,
   caller: Caller,
   ready: ReadyRequest,
-): Promise<Result<Decided>> {
+): Promise<Result<DecidedOutcome>> {
   const { runtime, nonces, trace } = tools;
   const { appid, lifetime, signed } = claimant;
   const { ranstr, staleAt } = ready;
@@ -47,7 +47,7 @@ export async function decide(
     await sleep(runtime, IN_FLIGHT_POLL_MS);
   }
   if (nonces.has(appid, ranstr)) return replayRefusal("ranstr_seen_here");
-  const ended = nonces.begin(appid, ranstr, lifetime.answerBy);
+  const endNonce = nonces.begin(appid, ranstr, lifetime.answerBy);
   const since = runtime.elapsed();
   try {
     const decided = await decideAnywhere(tools, claimant, caller, ready, claim);
@@ -59,12 +59,12 @@ export async function decide(
     trace.d1Ms = Math.round(runtime.elapsed() - since);
     return decided;
   } finally {
-    ended();
+    endNonce();
   }
 }
 
 /** The outcome of a batch in a home that confirms the caller's record. */
-export type Decided = Exclude<Outcome, { kind: "credentials_stale" }>;
+export type DecidedOutcome = Exclude<Outcome, { kind: "credentials_stale" }>;
 
 /** The most times that a request meets the gate: with its first record, with a fresh record, and once more when that is outdated too. */
 const RUNS = 3;
@@ -82,7 +82,7 @@ async function decideAnywhere(
   caller: Caller,
   ready: ReadyRequest,
   claim: ClaimRequest,
-): Promise<Result<Decided>> {
+): Promise<Result<DecidedOutcome>> {
   const decided = await hereOrElsewhere(
     (watch) => decideAt(tools, claimant, caller, ready, claim, { before: 0, watch }),
     () => findElsewhere(tools, claimant, caller),
@@ -92,10 +92,10 @@ async function decideAnywhere(
   let [currentCaller, run] = "elsewhere" in decided ? [decided.elsewhere, 1] : [caller, 0];
   let outcome = "elsewhere" in decided ? await meetGate(currentCaller, run) : decided.answer;
   while (outcome.kind === "credentials_stale") {
-    const fresh = await verifyAgain(tools, claimant, currentCaller, "gate_refused");
-    if (!fresh.ok) return fresh;
+    const freshCaller = await verifyAgain(tools, claimant, currentCaller, "gate_refused");
+    if (!freshCaller.ok) return freshCaller;
     if (++run === RUNS) throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
-    currentCaller = fresh.value;
+    currentCaller = freshCaller.value;
     outcome = await meetGate(currentCaller, run);
   }
   return ok(outcome);

@@ -17,10 +17,10 @@ const VIOLATION_OF_MISTAKE: Record<JsonMistake, Violation> = {
  * Reads the body as one JSON object with an appid. Every caller may read the violations of these refusals, because they depend on no
  * secret.
  *
- * @param digitsOf a field whose integers are returned as strings of their digits
+ * @param exactField a field whose integers are returned as strings of their digits
  */
-export function readFields(body: ArrayBuffer, digitsOf: string | undefined): Result<Fields> {
-  const parsed = parseJsonObject(body, digitsOf);
+export function readFields(body: ArrayBuffer, exactField: string | undefined): Result<Fields> {
+  const parsed = parseJsonObject(body, exactField);
   if (!parsed.ok) {
     if (body.byteLength === 0) return unreadableBody(parsed.reason, { field: "body", rule: "required" });
     const { reason, value } = parsed;

@@ -23,7 +23,7 @@ export async function nameRefusedApp(
 ): Promise<void> {
   trace.operation = operation.name;
   try {
-    const fields = readFields(await body(), operation.digitsOf);
+    const fields = readFields(await body(), operation.exactField);
     const { directory } = stalls.guardDatabases(readDatabases(env));
     if (!fields.ok || !APPID.test(fields.value.appid)) return;
     const { appid } = fields.value;

@@ -8,7 +8,7 @@ import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
 import type { Caller, Claimant } from "./authenticate.ts";
 import { checkFreshness } from "./check-freshness.ts";
 import { checkReplay, replayRefusal, startReplayCheck } from "./check-replay.ts";
-import { type Decided, decide } from "./decide.ts";
+import { type DecidedOutcome, decide } from "./decide.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { rememberNonce } from "./kv-nonces.ts";
 import { failureKey, LIMIT_PERIOD } from "./rate-limit.ts";
@@ -43,7 +43,7 @@ const SITE_CLOSED = refused("unavailable", "site_closed", {
 });
 
 /** Whether this outcome means that this very request has used up its ranstr. */
-const USES_UP_NONCE: Record<Decided["kind"], boolean> = {
+const USES_UP_NONCE: Record<DecidedOutcome["kind"], boolean> = {
   accepted: true,
   repeated: true,
   refused: true,
@@ -82,7 +82,7 @@ export async function runRequest(
   const { runtime, telemetry, config, limits, trace, waitUntil } = tools;
   const { body, signature, client } = request;
   trace.operation = operation.name;
-  const fields = readFields(body, operation.digitsOf);
+  const fields = readFields(body, operation.exactField);
   if (!fields.ok) return fields;
   const { appid } = fields.value;
   const now = unixSeconds(runtime);
@@ -93,12 +93,12 @@ export async function runRequest(
   const malformedKey = `malformed ${appid}`;
   const readEarly = limits.isExceeded(malformedKey) ? operation.read(fields.value) : undefined;
   const tooManyMalformed = readEarly !== undefined && isMalformed(tools, readEarly, request, fields.value, now);
-  const early = !tooManyMalformed && !limits.isExceeded(failureKey("signed", client));
-  const kvCheck = startReplayCheck(tools, fields.value, early);
+  const mayAskKv = !tooManyMalformed && !limits.isExceeded(failureKey("signed", client));
+  const kvCheck = startReplayCheck(tools, fields.value, mayAskKv);
 
-  const verified = await verifyCaller(tools, claimant);
-  if (!verified.ok) return verified;
-  const caller = verified.value;
+  const verifiedCaller = await verifyCaller(tools, claimant);
+  if (!verifiedCaller.ok) return verifiedCaller;
+  const caller = verifiedCaller.value;
   const { home, source: credentialsFrom, secretVersion } = caller;
   Object.assign(trace, { appid, home, credentialsFrom, secretVersion });
   const refuse = async (why: Refused) => {
@@ -111,11 +111,11 @@ export async function runRequest(
   if (tooManyMalformed) {
     return refuse(refused("too_many_requests", "malformed_limit", { retryAfter: LIMIT_PERIOD }));
   }
-  const fresh = checkFreshness(fields.value, now, config.timestampToleranceSeconds);
-  if (!fresh.ok) return refuse(fresh);
-  const { timestamp, ranstr } = fresh.value;
+  const freshness = checkFreshness(fields.value, now, config.timestampToleranceSeconds);
+  if (!freshness.ok) return refuse(freshness);
+  const { timestamp, ranstr } = freshness.value;
   const staleAt = timestamp + MAX_TOLERANCE_SECONDS;
-  const unused = await checkReplay(tools, appid, fresh.value, staleAt, kvCheck);
+  const unused = await checkReplay(tools, appid, freshness.value, staleAt, kvCheck);
   // A replay is refused without a question to D1 about the caller, because its answer tells no more than the first answer told.
   if (!unused.ok) return unused;
   const siteKey = `site ${caller.siteId}`;

@@ -34,10 +34,10 @@ export async function verifyCaller(tools: RequestTools, claimant: Claimant): Pro
   let result = await authenticate(foundApp, signed);
   const mayBeStale = !result.ok && (result.reason === "signature_mismatch" || result.reason === "app_revoked");
   if (mayBeStale && foundApp !== undefined) {
-    const fresh = await lookAgain(tools, claimant, foundApp, "signature_failed");
-    if (fresh !== undefined && fresh !== foundApp) {
-      result = await authenticate(fresh, signed);
-      noteApp(trace, fresh.credentials);
+    const freshApp = await lookAgain(tools, claimant, foundApp, "signature_failed");
+    if (freshApp !== undefined && freshApp !== foundApp) {
+      result = await authenticate(freshApp, signed);
+      noteApp(trace, freshApp.credentials);
     }
   }
   trace.credentialsMs = Math.round(runtime.elapsed() - since);

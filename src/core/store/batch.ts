@@ -1,9 +1,9 @@
 /** A compiled statement with its values. It gives its rows as D1 does. */
-export type Bound<Row = unknown> = D1PreparedStatement & { readonly row?: Row };
+export type BoundStatement<Row = unknown> = D1PreparedStatement & { readonly row?: Row };
 
 type DrizzleQuery = { readonly _: { readonly dialect: "sqlite"; readonly result: unknown } };
 
-type WrittenStatement = DrizzleQuery | Bound | undefined;
+type WrittenStatement = DrizzleQuery | BoundStatement | undefined;
 
 /** Statements by name, in their order. Undefined statements are left out. */
 type NamedStatements = { readonly [name: string]: WrittenStatement };
@@ -58,7 +58,7 @@ function bindAll(db: D1Database, part: Batch[string] | Batch, bound: D1PreparedS
     return (results) => prepared.mapResult(results[place], true);
   }
   if ("bind" in part) {
-    const place = bound.push(part as Bound) - 1;
+    const place = bound.push(part as BoundStatement) - 1;
     return (results) => results[place]?.results ?? [];
   }
   const parts = Object.entries(part as Batch).map(([name, each]) => [name, bindAll(db, each, bound)] as const);

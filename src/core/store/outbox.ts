@@ -63,7 +63,7 @@ export const insertDeliveries = gatedStatement<Claim, { webhook_id: string }>((v
       createdAt: v.now,
     },
     {
-      // Within this batch, its own event is the newest of the site.
+      // The batch has just written its event, so the site's newest event is that one.
       join: sql`CROSS JOIN ${events} ON ${events.siteId} = ${v.siteId}
           AND ${events.seq} = (SELECT max(seq) FROM ${events} AS newest WHERE newest.site_id = ${v.siteId})
         CROSS JOIN ${webhooks} ON ${webhooks.siteId} = ${v.siteId} AND ${webhooks.status} = 'enabled'

@@ -1,6 +1,6 @@
 import { ServiceError } from "../errors.ts";
 import { type Runtime, sleep, withinTime } from "../runtime.ts";
-import { type Batch, type Bound, IncompleteAnswer, inOneBatch, type Results } from "./batch.ts";
+import { type Batch, type BoundStatement, IncompleteAnswer, inOneBatch, type Results } from "./batch.ts";
 
 /** The most tries of a database call, and the timeouts of each try and of all tries together in milliseconds. */
 export const TRIES = 3;
@@ -8,8 +8,8 @@ export const TRY_LIMIT_MS = 3_000;
 export const WHOLE_LIMIT_MS = 8_000;
 
 /**
- * The faults that D1's documentation says to retry, and the reset of a database whose storage did not answer: reports say that D1 then
- * serves the next call at once.
+ * The faults that D1's documentation says to retry. Also the reset of a database whose storage did not answer, because reports say that
+ * D1 serves the next call at once.
  */
 const TRANSIENT =
   /network connection lost|client disconnected|caused object to be reset|reset because its code was updated|transient issue/i;
@@ -174,7 +174,7 @@ export interface TryLimits {
  * @returns the rows of each statement
  * @throws as {@link withRetries} does; ServiceError `unavailable` also when `outcome` gave no row
  */
-export async function runBatch<T extends Batch & { outcome: Bound }>(
+export async function runBatch<T extends Batch & { outcome: BoundStatement }>(
   runtime: Runtime,
   db: D1Database,
   batch: (attempt: number) => T,

@@ -1,12 +1,12 @@
 import { Column, getTableName, Name, Placeholder, SQL, StringChunk, sql, Table } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
-import type { Bound } from "./batch.ts";
+import type { BoundStatement } from "./batch.ts";
 
 /** The types that D1 binds unchanged. Undefined, BigInt and booleans throw, or D1 stores another value. */
 export type Bindable = string | number | null;
 
 /** A compiled statement: a request only binds its values. `Row` is what it reads. */
-export type Statement<Values, Row = unknown> = (db: D1Database, values: Values) => Bound<Row>;
+export type Statement<Values, Row = unknown> = (db: D1Database, values: Values) => BoundStatement<Row>;
 
 /** A placeholder for each value, by its name. In the text it is a numbered parameter, such as `?3`. */
 export type Placeholders<Values> = { readonly [K in keyof Values]: SQL };
@@ -25,7 +25,7 @@ export function statement<Values extends Record<string, Bindable>, Row = unknown
     get: (_, name) => sql`${sql.placeholder(String(name))}`,
   });
   const names: string[] = [];
-  const text = shortened(textOf(write(placeholders), names));
+  const text = shortenSql(textOf(write(placeholders), names));
   return (db, values) => db.prepare(text).bind(...names.map((name) => values[name]));
 }
 
@@ -47,11 +47,11 @@ function textOf(part: unknown, names: string[]): string {
   throw new TypeError(`a value in a statement is not a placeholder: ${typeof part}`);
 }
 
-/** A string, blanks around a sign that needs none, or other blanks. No statement has a quoted name or a comment. */
+/** A string, a sign with the blanks around it, or other blanks. No statement has a quoted name or a comment. */
 const TOKEN = /'[^']*'|\s*([(),=<>])\s*|\s+/g;
 
 /** The same SQL in fewer characters: D1 gets the text with each call. */
-const shortened = (text: string): string =>
+const shortenSql = (text: string): string =>
   text.replace(TOKEN, (token, sign?: string) => sign ?? (token.startsWith("'") ? token : " ")).trim();
 
 /** `(a, b, c)`: bare column names, because INSERT refuses drizzle's `table.column`. */

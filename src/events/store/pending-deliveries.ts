@@ -25,14 +25,14 @@ export const IS_PENDING = sql`${deliveries.status} = 'pending'`;
 
 /** Makes the deliveries in flight count as sent again. @param where condition on the webhook */
 export function renewInFlight(db: D1Database, key: WebhookKey, now: number, where: SQL | undefined) {
-  const isOf = exists(drizzle(db).select({ one: sql`1` }).from(webhooks).where(where));
+  const isOfWebhook = exists(drizzle(db).select({ one: sql`1` }).from(webhooks).where(where));
   const { nextAttemptAt, lease } = deliveries;
   // Another holder's clock may be ahead.
-  const inFlight = and(gt(nextAttemptAt, now), lte(nextAttemptAt, now + 2 * LEASE_SECONDS), isNotNull(lease));
+  const isInFlight = and(gt(nextAttemptAt, now), lte(nextAttemptAt, now + 2 * LEASE_SECONDS), isNotNull(lease));
   return drizzle(db)
     .update(deliveries)
     .set({ attempts: 0 })
-    .where(and(isOf, isDeliveryOf(key), IS_PENDING, inFlight));
+    .where(and(isOfWebhook, isDeliveryOf(key), IS_PENDING, isInFlight));
 }
 
 /** {@link makeDue} as a query. @param where condition on the webhook */
@@ -71,8 +71,8 @@ export async function makeDue(
 /** Ends the pending deliveries of a disabled webhook, up to {@link MOST_ENDED}. A delivery that failed before keeps its last error. */
 export function endPending(db: D1Database, key: WebhookKey) {
   const store = drizzle(db);
-  const pending = and(isDeliveryOf(key), IS_PENDING);
-  const pendingSeqs = store.select({ seq: deliveries.seq }).from(deliveries).where(pending).limit(MOST_ENDED);
+  const isPendingDelivery = and(isDeliveryOf(key), IS_PENDING);
+  const pendingSeqs = store.select({ seq: deliveries.seq }).from(deliveries).where(isPendingDelivery).limit(MOST_ENDED);
   const disabled = store
     .select({ one: sql`1` })
     .from(webhooks)

@@ -55,15 +55,15 @@ export function eventPart<Values extends Record<string, Bindable> & { siteId: nu
   data: (v: Placeholders<Values>) => Record<string, SQL | Column>,
   where: (v: Placeholders<Values>) => SQL = () => sql`changes() > 0`,
 ) {
-  const typed = (v: Placeholders<Values>) => ({
+  const eventValues = (v: Placeholders<Values>) => ({
     siteId: v.siteId,
     eventId: v.eventId,
     now: v.now,
     type: literal(type),
   });
-  const event = statement<Values>((v) => ownEvent(typed(v), data(v), where(v)));
+  const event = statement<Values>((v) => ownEvent(eventValues(v), data(v), where(v)));
   const recipients = statement<Values, { webhook: string }>(
-    (v) => sql`${ownDeliveries(typed(v))} RETURNING webhook_id AS webhook`,
+    (v) => sql`${ownDeliveries(eventValues(v))} RETURNING webhook_id AS webhook`,
   );
   return (db: D1Database, values: Values) => ({ event: event(db, values), recipients: recipients(db, values) });
 }

@@ -45,8 +45,7 @@ const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
 export function accessSettings(env: AccessVars): SignInSettings {
   const signInSetting = env.CONSOLE_SIGN_IN?.trim() || "token";
   const signIn = SIGN_INS.find((each) => each === signInSetting);
-  if (signIn === undefined)
-    return shutConsole("access", `CONSOLE_SIGN_IN must be ${SIGN_INS.map(quoted).join(" or ")}`);
+  if (signIn === undefined) return shutConsole("access", `CONSOLE_SIGN_IN must be ${SIGN_INS.map(quote).join(" or ")}`);
   // An operator who mistyped "access" thinks that tokens are refused. So the console must not accept them.
   if (signIn === "token") return { signIn, access: undefined, accessFault: undefined };
   const domainSetting = env.ACCESS_TEAM_DOMAIN?.trim() ?? "";
@@ -81,7 +80,7 @@ const shutConsole = (signIn: SignIn, accessFault: string): SignInSettings => ({
   accessFault,
 });
 
-const quoted = (word: string) => `"${word}"`;
+const quote = (word: string) => `"${word}"`;
 
 /** Reads the domain in each form that people copy: as a URL, or as the team's name alone. */
 function teamDomainOf(domainText: string): string | undefined {

@@ -24,7 +24,7 @@ export interface Person {
   expiresAt: number;
 }
 
-export type Verified = { ok: true; person: Person } | { ok: false; reason: AssertionReason };
+export type AssertionResult = { ok: true; person: Person } | { ok: false; reason: AssertionReason };
 
 export interface VerifyTools {
   runtime: Runtime;
@@ -40,7 +40,7 @@ export async function verifyAssertion(
   { runtime, keys, waitUntil }: VerifyTools,
   { issuer, audience, certsUrl }: AccessSettings,
   assertion: string,
-): Promise<Verified> {
+): Promise<AssertionResult> {
   if (assertion.length > MOST_CHARACTERS) return refusedAssertion("assertion_malformed");
   try {
     const { payload } = await jwtVerify(assertion, keys.keyFinder(certsUrl, waitUntil), {
@@ -55,10 +55,10 @@ export async function verifyAssertion(
   }
 }
 
-const refusedAssertion = (reason: AssertionReason): Verified => ({ ok: false, reason });
+const refusedAssertion = (reason: AssertionReason): AssertionResult => ({ ok: false, reason });
 
 /** An assertion of a service token names no person. */
-function personOf({ email, exp, iat }: JWTPayload): Verified {
+function personOf({ email, exp, iat }: JWTPayload): AssertionResult {
   // jose checks these two only when they are present, so it would accept an assertion that never expires.
   if (exp === undefined || iat === undefined) return refusedAssertion("assertion_malformed");
   const plain = typeof email === "string" ? plainEmail(email) : undefined;

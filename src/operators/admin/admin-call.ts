@@ -12,7 +12,7 @@ type AdminDeclaration<Id, Body, Query, Answer> = Declaration & {
   /** An absent body means `{}`. */
   bodyOptional?: true;
   /** The name of a text field of the body that callers may also send as an integer. */
-  digitsOf?: string;
+  exactField?: string;
   query?: z.ZodMiniType<Query>;
   /** The answer of a success. Without it, the answer is 204. */
   response?: Answer;
@@ -49,11 +49,11 @@ export function adminCall<
     given: CallInput<Scope, Body, Query>,
   ) => Promise<ShownAnswer<z.output<Answer>> | Awaited<HandlerResult>>,
 ): AdminCall<Id> {
-  const { body, bodyOptional, digitsOf, query, response, status } = declared;
+  const { body, bodyOptional, exactField, query, response, status } = declared;
   const readAndHandle = async (c: AdminContext, site: Site | undefined) => {
     const result = await handler(c, {
       site,
-      body: body && (await readInput(c, body, { whenEmpty: bodyOptional && {}, digitsOf })),
+      body: body && (await readInput(c, body, { whenEmpty: bodyOptional && {}, exactField })),
       query: query && readQuery(c, query),
     } as CallInput<Scope, Body, Query>);
     if (result instanceof Response) return result;

@@ -8,13 +8,13 @@ import type { AdminContext } from "./env.ts";
 /**
  * Reads the JSON body of an admin call.
  *
- * @param options `whenEmpty`: the input for an absent body. By default a body is required. `digitsOf`: see {@link parseJsonObject}
+ * @param options `whenEmpty`: the input for an absent body. By default a body is required. `exactField`: see {@link parseJsonObject}
  * @throws ServiceError `invalid_input`, which names each bad field; and as {@link readBody} does
  */
 export async function readInput<Output>(
   c: AdminContext,
   schema: z.ZodMiniType<Output>,
-  { whenEmpty, digitsOf }: { whenEmpty?: Record<string, unknown> | undefined; digitsOf?: string | undefined } = {},
+  { whenEmpty, exactField }: { whenEmpty?: Record<string, unknown> | undefined; exactField?: string | undefined } = {},
 ): Promise<Output> {
   // A call with a body refuses a query. Otherwise `rotate?overlap_seconds=0` would rotate with the default overlap.
   const [stray] = Object.keys(c.req.query());
@@ -29,7 +29,7 @@ export async function readInput<Output>(
     if (bytes.byteLength === 0) return check(schema, whenEmpty);
     requireJson(raw);
   }
-  const parsed = parseJsonObject(bytes, digitsOf);
+  const parsed = parseJsonObject(bytes, exactField);
   if (!parsed.ok) throw invalidInput([{ field: "", message: "the body must be a JSON object in UTF-8" }]);
   return check(schema, parsed.object);
 }

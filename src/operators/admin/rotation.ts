@@ -25,10 +25,10 @@ export const version = (): JsonSchema => ({
   examples: [VERSION],
 });
 
-/** The fields of a rotation's body. @param goesOn the words for what the previous secret does during the overlap */
-export const rotation = (goesOn: string): SchemaWords => ({
+/** The fields of a rotation's body. @param overlapText the words for what the previous secret does during the overlap */
+export const rotation = (overlapText: string): SchemaWords => ({
   overlap_seconds: {
-    description: `How long the previous secret ${goesOn}. With 0, every old secret ends at once, also one of a running overlap.`,
+    description: `How long the previous secret ${overlapText}. With 0, every old secret ends at once, also one of a running overlap.`,
     examples: [3600],
   },
   expected_version: {
@@ -53,7 +53,7 @@ export const overlapEnd = (): DescribedSchema => ({
 });
 
 /** The fields of the answer to a rotation. @param does the words for what the previous secret does during the overlap */
-export const rotated = (secret: JsonSchema, does: string): SchemaWords => ({
+export const rotatedFields = (secret: JsonSchema, does: string): SchemaWords => ({
   secret,
   version: version(),
   previous_expires_at: time(`Until when the previous secret ${does} too; null when none does.`),

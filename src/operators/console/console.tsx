@@ -12,7 +12,7 @@ import { browserOf } from "./browser.ts";
 import { CONSOLE_CALLS } from "./calls.ts";
 import { languageCookie, readCookie, SESSION_COOKIE } from "./cookies.ts";
 import type { ConsoleEnv, ConsoleRoutes, PageContext } from "./env.ts";
-import { mayBy } from "./may-by-role.ts";
+import { mayByRole } from "./may-by-role.ts";
 import { showError } from "./on-error.tsx";
 import { askToSignIn } from "./sign-in/sign-in-pages.tsx";
 import { askedLanguage, viewOf } from "./view.ts";
@@ -33,7 +33,7 @@ const HEADERS = [
   ["permissions-policy", "camera=(), geolocation=(), microphone=()"],
 ] as const;
 
-const mayOf = mayBy(CONSOLE_CALLS);
+const mayOf = mayByRole(CONSOLE_CALLS);
 
 /**
  * Whether a request that may change something comes from a page of the console. It reads headers that the browser sets, and that

@@ -9,8 +9,8 @@ type DeclaredCall = Pick<Declaration, "method" | "path" | "role">;
  *
  * @returns a function that gives the {@link View.may} of a role. The role is undefined when nobody is signed in
  */
-export function mayBy(calls: readonly DeclaredCall[]): (role: Role | undefined) => View["may"] {
-  const doors = calls.map(({ method, path, role }) => ({
+export function mayByRole(calls: readonly DeclaredCall[]): (role: Role | undefined) => View["may"] {
+  const callRoles = calls.map(({ method, path, role }) => ({
     method: method.toUpperCase(),
     path: new RegExp(`^/console${path === "/" ? "" : path.replaceAll(/:\w+/g, "[^/]+")}$`),
     needed: role,
@@ -18,7 +18,9 @@ export function mayBy(calls: readonly DeclaredCall[]): (role: Role | undefined) 
   return (role) =>
     (path, method = "POST") => {
       const pathname = path.replace(/[?#].*/s, "");
-      const neededRole = doors.find((door) => door.method === method && door.path.test(pathname))?.needed;
+      const neededRole = callRoles.find(
+        (callRole) => callRole.method === method && callRole.path.test(pathname),
+      )?.needed;
       return neededRole === "anyone" || (neededRole !== undefined && role !== undefined && isAtLeast(role, neededRole));
     };
 }

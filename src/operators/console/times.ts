@@ -4,7 +4,7 @@ const LAST_DATE = 8.64e12;
 /** The formats of a page's times. Making a format takes longer than using it, and a list has hundreds of times: so each is made once. */
 export function timesOf(locale: string, timeZone: string, now: number) {
   const format = (options: Intl.DateTimeFormatOptions) =>
-    memoized(() => new Intl.DateTimeFormat(locale, { timeZone, ...options }));
+    memoize(() => new Intl.DateTimeFormat(locale, { timeZone, ...options }));
   const short = { day: "numeric", month: "short" } as const;
   const whole = format({ dateStyle: "medium", timeStyle: "short" });
   const exact = format({ dateStyle: "medium", timeStyle: "medium" });
@@ -13,7 +13,7 @@ export function timesOf(locale: string, timeZone: string, now: number) {
   const recent = format({ ...short, ...minutes });
   const clock = format(minutes);
   const old = format({ ...short, year: "numeric" });
-  const relative = memoized(() => new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" }));
+  const relative = memoize(() => new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" }));
   return {
     // Old rows of the audit log may hold any number that a caller sent as a time.
     time: (at: number) => (Math.abs(at) > LAST_DATE ? String(at) : whole().format(at * 1000)),
@@ -36,7 +36,7 @@ export function timesOf(locale: string, timeZone: string, now: number) {
   };
 }
 
-function memoized<Made>(make: () => Made): () => Made {
+function memoize<Made>(make: () => Made): () => Made {
   let made: Made | undefined;
   return () => (made ??= make());
 }

@@ -4,7 +4,7 @@ import type { View } from "./view.ts";
 export type Translator = Pick<View, "t">;
 
 /** Quotes a text that has no translation here. */
-export const quoted = (text: string): string => `“${text}”`;
+export const quote = (text: string): string => `“${text}”`;
 
 /** Each violation of a refused call as a text in the reader's language. */
 export const violationTexts = (reader: Translator, violations: readonly Violation[]): string[] =>
@@ -35,15 +35,15 @@ export function violationText(reader: Translator, violation: Violation): string 
   if (agents !== undefined)
     return t("{0}: {1}", field, joinedSentences(t, [words && t(words), leftOutText(reader, agents)]));
   const valueTexts = values.map((value) => (typeof value === "object" ? value.join(t(", ")) : value));
-  const said = joinedSentences(t, [
+  const saidTexts = joinedSentences(t, [
     t(words, ...valueTexts),
     sentAs && t(SENT_AS[sentAs].words),
     mayBeLeftOut && t("Leave it out when there is none."),
   ]);
-  if (field === undefined) return said;
-  if (item !== undefined) return t("{0}, item {1}, {2}", field, item, said);
-  if (key === "one") return t("{0}, one of its keys, {1}", field, said);
-  return key === undefined ? t("{0} {1}", field, said) : t("{0}, key {1}, {2}", field, key, said);
+  if (field === undefined) return saidTexts;
+  if (item !== undefined) return t("{0}, item {1}, {2}", field, item, saidTexts);
+  if (key === "one") return t("{0}, one of its keys, {1}", field, saidTexts);
+  return key === undefined ? t("{0} {1}", field, saidTexts) : t("{0}, key {1}, {2}", field, key, saidTexts);
 }
 
 /** Why agents are left out, in the reader's language. Each reason stands once, with its agents. */

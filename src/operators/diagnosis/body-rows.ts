@@ -106,7 +106,7 @@ export const BODY_ROWS: readonly BodyRow[] = [
     name: "html_entities",
     words:
       "The signature is over the body with &quot; in place of quotes: a filter for HTML changed it. Sign the body as it is sent.",
-    // The second way is PHP's.
+    // PHP escapes the second way.
     makes: [({ text }) => htmlEscaped(text), ({ text }) => htmlEscaped(text).replaceAll("'", "&#039;")],
   },
   {

@@ -20,14 +20,14 @@ import type { Finding, TextValue } from "./words.ts";
 export interface CheckedOperation {
   wireName: string;
   path: string;
-  digitsOf: string | undefined;
+  exactField: string | undefined;
   fieldNames: readonly string[];
   read: (fields: Record<string, unknown>) => Result<unknown>;
 }
 
 /** A request as its caller knows it. */
 export interface CallersRequest {
-  /** Without it, the fields are not checked. */
+  /** Without an operation, the fields are not checked. */
   operation?: CheckedOperation | undefined;
   /** All operations. Their field names are in the order of the documentation. */
   operations?: readonly CheckedOperation[];
@@ -89,7 +89,7 @@ const WORDS = {
 export const CALLER_TEXTS: readonly string[] = Object.values(WORDS).filter((words) => words !== "{0}");
 
 type Name = keyof typeof WORDS;
-const says = (step: StepName, name: Name, ...values: TextValue[]): CheckStep => ({
+const checkStep = (step: StepName, name: Name, ...values: TextValue[]): CheckStep => ({
   step,
   name,
   words: WORDS[name],
@@ -98,7 +98,7 @@ const says = (step: StepName, name: Name, ...values: TextValue[]): CheckStep => 
 
 /** A step that the server refuses with violations. */
 const refusedFor = (step: StepName, name: Name, refused: Refused): CheckStep =>
-  refusingStep({ ...says(step, name, String(detailOf(refused))), violations: refused.violations }, refused.code);
+  refusingStep({ ...checkStep(step, name, String(detailOf(refused))), violations: refused.violations }, refused.code);
 
 const ACCEPTED: Answer = { status: 200, message: "ok" };
 
@@ -108,12 +108,12 @@ const ACCEPTED: Answer = { status: 200, message: "ok" };
  */
 export async function checkAsCaller(request: CallersRequest): Promise<CallersCheck> {
   const { operation, body, contentType, contentEncoding } = request;
-  const form = checkForm({ body, contentType, contentEncoding, digitsOf: operation?.digitsOf });
+  const form = checkForm({ body, contentType, contentEncoding, exactField: operation?.exactField });
   const { step: signature, conditions } = await signatureStep(request);
   const steps = [...form.steps, signature];
   if (form.fields !== undefined) {
     const { fields } = form;
-    steps.push(appidStep(fields, request.appid?.trim()), timestampStep(fields, request), says("server", "server"));
+    steps.push(appidStep(fields, request.appid?.trim()), timestampStep(fields, request), checkStep("server", "server"));
     steps.push(fieldsStep(fields, request), checkIdempotencyKey(request.idempotencyKey));
   }
   steps.sort((a, b) => STEPS.indexOf(a.step) - STEPS.indexOf(b.step));
@@ -159,13 +159,13 @@ async function signatureStep(request: CallersRequest): Promise<{ step: CheckStep
   const [first, ...more] = findings.map(
     (finding): Finding => (finding.name === "no_match" ? { name: "no_match", words: WORDS.no_match } : finding),
   );
-  const step: CheckStep = { ...says("signature", "no_match"), ...first, more };
+  const step: CheckStep = { ...checkStep("signature", "no_match"), ...first, more };
   return { step: valid ? step : refusingStep(step, "token_invalid"), conditions };
 }
 
 function appidStep({ appid }: Fields, givenAppid: string | undefined): CheckStep {
-  if (givenAppid === undefined || givenAppid === "") return says("appid", "appid_in_body", JSON.stringify(appid));
-  if (appid === givenAppid) return says("appid", "appid_right", appid);
+  if (givenAppid === undefined || givenAppid === "") return checkStep("appid", "appid_in_body", JSON.stringify(appid));
+  if (appid === givenAppid) return checkStep("appid", "appid_right", appid);
   const withoutUnseen = (text: string) => text.replace(/[\s\u00ad\u200b-\u200f\u2060\ufeff]/g, "");
   const sameBut = (change: (text: string) => string) => change(appid) === change(givenAppid);
   const name = sameBut(withoutUnseen)
@@ -173,7 +173,7 @@ function appidStep({ appid }: Fields, givenAppid: string | undefined): CheckStep
     : sameBut((text) => withoutUnseen(text).toLowerCase())
       ? "appid_case"
       : "appid_other";
-  return refusingStep(says("appid", name, JSON.stringify(appid), JSON.stringify(givenAppid)), "token_invalid");
+  return refusingStep(checkStep("appid", name, JSON.stringify(appid), JSON.stringify(givenAppid)), "token_invalid");
 }
 
 function timestampStep(fields: Fields, { now, tolerance }: CallersRequest): CheckStep {
@@ -184,7 +184,7 @@ function timestampStep(fields: Fields, { now, tolerance }: CallersRequest): Chec
 }
 
 function fieldsStep(fields: Fields, { operation, operations = [] }: CallersRequest): CheckStep {
-  if (operation === undefined) return says("fields", "fields_unknown");
+  if (operation === undefined) return checkStep("fields", "fields_unknown");
   const countKnownFields = ({ fieldNames }: CheckedOperation) =>
     fieldNames.filter((name) => Object.hasOwn(fields, name)).length;
   const betterFit = operations.find((each) => countKnownFields(each) > countKnownFields(operation));
@@ -192,6 +192,6 @@ function fieldsStep(fields: Fields, { operation, operations = [] }: CallersReque
     ? [{ name: "fields_of_other", words: WORDS.fields_of_other, values: [betterFit.wireName, operation.wireName] }]
     : [];
   const operationInput = operation.read(fields);
-  if (operationInput.ok) return { ...says("fields", "fields_right"), more: wrongOperation };
+  if (operationInput.ok) return { ...checkStep("fields", "fields_right"), more: wrongOperation };
   return { ...refusedFor("fields", "fields_wrong", operationInput), more: wrongOperation };
 }

@@ -40,7 +40,7 @@ export interface RequestForm {
   contentType?: string | null | undefined;
   contentEncoding?: string | null | undefined;
   /** The field of the operation in which an integer is read as its digits. */
-  digitsOf?: string | undefined;
+  exactField?: string | undefined;
 }
 
 const WORDS = {
@@ -77,7 +77,7 @@ const WORDS = {
 export const FORM_TEXTS: readonly string[] = Object.values(WORDS);
 
 type Name = keyof typeof WORDS;
-const says = (step: StepName, name: Name, ...values: TextValue[]): CheckStep => ({
+const checkStep = (step: StepName, name: Name, ...values: TextValue[]): CheckStep => ({
   step,
   name,
   words: WORDS[name],
@@ -96,14 +96,14 @@ export const refusingStep = (step: CheckStep, code: SignedErrorCode): CheckStep 
  *
  * @returns the steps in the route's order, and the fields when the body has them
  */
-export function checkForm({ body, contentType, contentEncoding, digitsOf }: RequestForm): {
+export function checkForm({ body, contentType, contentEncoding, exactField }: RequestForm): {
   steps: CheckStep[];
   fields?: Fields;
 } {
   const steps = [typeStep(body, contentType), encodingStep(contentEncoding), sizeStep(body)];
   if (body.length > MAX_BODY_BYTES) return { steps };
-  const fields = readFields(Uint8Array.from(body).buffer, digitsOf);
-  if (fields.ok) return { steps: [...steps, says("body", "body_right")], fields: fields.value };
+  const fields = readFields(Uint8Array.from(body).buffer, exactField);
+  if (fields.ok) return { steps: [...steps, checkStep("body", "body_right")], fields: fields.value };
   return { steps: [...steps, refusingStep(bodyStep(body, fields.reason), fields.code)] };
 }
 
@@ -111,7 +111,7 @@ export function checkForm({ body, contentType, contentEncoding, digitsOf }: Requ
 export function checkIdempotencyKey(header: string | null | undefined): CheckStep {
   const key = asHeader(header ?? "");
   const readKey = readIdempotencyKey(header === null || header === undefined ? undefined : key);
-  if (readKey.ok) return says("idempotency_key", readKey.value === null ? "key_absent" : "key_right");
+  if (readKey.ok) return checkStep("idempotency_key", readKey.value === null ? "key_absent" : "key_right");
   const name =
     key === ""
       ? "key_empty"
@@ -120,19 +120,22 @@ export function checkIdempotencyKey(header: string | null | undefined): CheckSte
         : key.includes(" ")
           ? "key_blank"
           : "key_too_long";
-  return refusingStep(says("idempotency_key", name, key.length), readKey.code);
+  return refusingStep(checkStep("idempotency_key", name, key.length), readKey.code);
 }
 
 function typeStep(body: Uint8Array, contentType: string | null | undefined): CheckStep {
   if (contentType === undefined) {
     const form = formOfText(decode(body));
     const isForm = form?.name === "url_encoded" || form?.name === "multipart";
-    if (!isForm) return says("content_type", "type_unknown");
-    return refusingStep({ ...says("content_type", "type_assumed", form), name: form.name }, "media_type_unsupported");
+    if (!isForm) return checkStep("content_type", "type_unknown");
+    return refusingStep(
+      { ...checkStep("content_type", "type_assumed", form), name: form.name },
+      "media_type_unsupported",
+    );
   }
   const type = asHeader(contentType ?? "");
-  if (isJsonMediaType(type)) return says("content_type", "type_right");
-  return refusingStep(says("content_type", contentTypeMistake(type), type), "media_type_unsupported");
+  if (isJsonMediaType(type)) return checkStep("content_type", "type_right");
+  return refusingStep(checkStep("content_type", contentTypeMistake(type), type), "media_type_unsupported");
 }
 
 function contentTypeMistake(contentType: string): Name {
@@ -144,18 +147,18 @@ function contentTypeMistake(contentType: string): Name {
 
 const encodingStep = (contentEncoding: string | null | undefined): CheckStep =>
   contentEncoding === undefined || contentEncoding === null
-    ? says("content_encoding", "encoding_absent")
-    : refusingStep(says("content_encoding", "encoding_present", contentEncoding), "media_type_unsupported");
+    ? checkStep("content_encoding", "encoding_absent")
+    : refusingStep(checkStep("content_encoding", "encoding_present", contentEncoding), "media_type_unsupported");
 
 function sizeStep({ length }: Uint8Array): CheckStep {
-  if (length <= MAX_BODY_BYTES) return says("size", "size_right", length, MAX_BODY_BYTES);
-  return refusingStep(says("size", "size_too_large", length, MAX_BODY_BYTES), "body_too_large");
+  if (length <= MAX_BODY_BYTES) return checkStep("size", "size_right", length, MAX_BODY_BYTES);
+  return refusingStep(checkStep("size", "size_too_large", length, MAX_BODY_BYTES), "body_too_large");
 }
 
 /** @param reason why readFields refused the body */
 function bodyStep(body: Uint8Array, reason: string): CheckStep {
   const text = decode(body);
-  if (reason === "body_byte_order_mark") return says("body", "bom");
+  if (reason === "body_byte_order_mark") return checkStep("body", "bom");
   if (reason === "body_appid_missing") return appidMistake(JSON.parse(text) as Record<string, unknown>);
   const cause =
     reason === "body_not_utf8"
@@ -163,18 +166,18 @@ function bodyStep(body: Uint8Array, reason: string): CheckStep {
       : reason === "body_not_an_object"
         ? causeOfValue(text)
         : causeOfText(text);
-  return { ...says("body", "body_right"), ...cause };
+  return { ...checkStep("body", "body_right"), ...cause };
 }
 
 function appidMistake(fields: Record<string, unknown>): CheckStep {
   const { appid } = fields;
-  if (typeof appid === "string") return says("body", appid === "" ? "appid_empty" : "appid_too_long");
-  if (typeof appid === "number") return says("body", "appid_number");
-  if (appid !== undefined) return says("body", "appid_not_text");
+  if (typeof appid === "string") return checkStep("body", appid === "" ? "appid_empty" : "appid_too_long");
+  if (typeof appid === "number") return checkStep("body", "appid_number");
+  if (appid !== undefined) return checkStep("body", "appid_not_text");
   const other = Object.keys(fields).find((name) => /^app[-_ ]?id$/i.test(name.trim()));
   return other === undefined
-    ? says("body", "appid_missing")
-    : says("body", "appid_named_otherwise", JSON.stringify(other));
+    ? checkStep("body", "appid_missing")
+    : checkStep("body", "appid_named_otherwise", JSON.stringify(other));
 }
 
 /** Whether bytes are a text in UTF-8. */

@@ -37,23 +37,23 @@ const ODD_ZONES = [3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75].map((hours)
  * @param tolerance seconds
  */
 export function checkTimestamp(timestamp: number, now: number, tolerance: number): Finding {
-  const say = (name: keyof typeof WORDS, ...values: NonNullable<Words["values"]>): Finding => ({
+  const finding = (name: keyof typeof WORDS, ...values: NonNullable<Words["values"]>): Finding => ({
     name,
     words: WORDS[name],
     values,
   });
   const ahead = timestamp - now;
-  if (Math.abs(ahead) <= tolerance) return say("fresh");
+  if (Math.abs(ahead) <= tolerance) return finding("fresh");
   const unit = unitOf(timestamp);
-  if (unit === "date_in_digits") return say("timestamp_date", now);
-  if (unit === "microseconds") return say("timestamp_microseconds", Math.floor(timestamp / 1e6));
-  if (unit === "milliseconds") return say("timestamp_milliseconds", Math.floor(timestamp / 1e3));
+  if (unit === "date_in_digits") return finding("timestamp_date", now);
+  if (unit === "microseconds") return finding("timestamp_microseconds", Math.floor(timestamp / 1e6));
+  if (unit === "milliseconds") return finding("timestamp_milliseconds", Math.floor(timestamp / 1e3));
   // No clock shows such a value: as seconds it is before 2001.
-  if (timestamp < 1e9) return say("timestamp_too_small", now);
+  if (timestamp < 1e9) return finding("timestamp_too_small", now);
   const hours = zoneOffset(Math.abs(ahead));
   const span = spanWords(hours ?? Math.abs(ahead));
-  if (ahead > 0) return say(hours === undefined ? "timestamp_ahead" : "timestamp_local_time", span, tolerance);
-  return say(hours === undefined ? "timestamp_old" : "timestamp_old_local_time", span, tolerance);
+  if (ahead > 0) return finding(hours === undefined ? "timestamp_ahead" : "timestamp_local_time", span, tolerance);
+  return finding(hours === undefined ? "timestamp_old" : "timestamp_old_local_time", span, tolerance);
 }
 
 /**

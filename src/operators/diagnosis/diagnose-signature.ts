@@ -62,7 +62,7 @@ export interface SignatureDiagnosis {
   exact: boolean;
   /** Whether the server accepts the signature now. */
   valid: boolean;
-  /** All of this in words, the cause first. */
+  /** The whole diagnosis in words, the cause first. */
   findings: Finding[];
 }
 

@@ -33,7 +33,7 @@ export type JsonTreeMistake =
 
 export type ReadTree = { ok: true; tree: Tree } | { ok: false; mistake: JsonTreeMistake; at: number };
 
-/** Real bodies have 2 levels by the contract. */
+/** How many levels are read. A body by the contract has 2. */
 export const MOST_LEVELS = 32;
 
 class UnreadableJson {

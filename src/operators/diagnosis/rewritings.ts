@@ -118,7 +118,7 @@ const ESCAPES: RewritingWay<(json: string) => string>[] = [
 ];
 
 const MOST_CHARACTERS = 64 * 1024;
-/** A text longer than this gets one change less, but at least one: more would take too long. */
+/** A longer text gets one change less, but at least one. More changes would take too long. */
 const MANY_CHARACTERS = 4 * 1024;
 
 /** How many characters are written for one body, the usual ways first. More would take seconds of CPU for a body of 64 KiB. */

@@ -24,14 +24,14 @@ export interface Voice {
 export const LIST_WORDS = [", "];
 
 /** A text with its values, in the language of a surface. */
-export function say(voice: Voice, { words, values = [] }: Words): string {
+export function sentenceOf(voice: Voice, { words, values = [] }: Words): string {
   return voice.t(words, ...values.map((value) => valueText(voice, value)));
 }
 
 function valueText(voice: Voice, value: TextValue): string | number {
   if (typeof value !== "object") return value;
-  if ("words" in value) return say(voice, value);
-  if ("list" in value) return value.list.map((each) => say(voice, each)).join(voice.t(", "));
+  if ("words" in value) return sentenceOf(voice, value);
+  if ("list" in value) return value.list.map((each) => sentenceOf(voice, each)).join(voice.t(", "));
   return voice.time(value.at);
 }
 

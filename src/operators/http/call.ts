@@ -127,7 +127,7 @@ async function admit(c: OperatorContext, { role, scope, endedToo }: Declaration)
   if (onlySite !== undefined) {
     if (site !== undefined && site.id !== onlySite) throw siteUnknown();
     if (scope === "app" && siteOfApp(c) !== onlySite) throw appUnknown();
-    if (scope === "deployment") throw ofOneSite();
+    if (scope === "deployment") throw siteTokenRefused();
   }
   if (isTooLow) throw roleTooLow(role, ownRole);
   if (site !== undefined) c.set("site", site);
@@ -141,7 +141,7 @@ function siteOfApp({ var: { foundByDirectory } }: OperatorContext): number | nul
   return foundByDirectory.siteOfApp;
 }
 
-const ofOneSite = () =>
+const siteTokenRefused = () =>
   new ServiceError("forbidden", {
     reason: "token_of_one_site",
     detail: "This call is about the whole deployment, and the token is of one site.",

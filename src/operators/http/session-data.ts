@@ -10,7 +10,7 @@ export const sessionShape = Object.fromEntries(SESSION_FIELDS.map(([, name]) => 
   z.ZodMiniUnknown
 >;
 
-/** The values of these fields, for show(). */
+/** The values of a session's fields, for `show`. */
 export const sessionFields = (session: StoredFields) =>
   Object.fromEntries(SESSION_FIELDS.map(([column, name]) => [camelCase(name), session[column]])) as Record<
     CamelCase<SessionField>,

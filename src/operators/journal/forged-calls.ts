@@ -13,8 +13,8 @@ interface ForgedMinute {
   minute: number;
   /** How many calls have a row. */
   rows: number;
-  /** Of the calls without a row: the last one of each operation and reason, with the number of calls before it. */
-  over: Map<string, Refusal>;
+  /** For each operation and reason, the last call without a row. It holds the number of calls before it. */
+  withoutRow: Map<string, Refusal>;
 }
 
 /** The consumer's memory of forged calls, by site, appid and minute. There is one consumer at a time. */
@@ -33,7 +33,7 @@ const isForged = (row: Partial<Refusal>): row is Refusal =>
 export function takeRows(knownCalls: ForgedCalls, home: string, refusals: readonly Partial<Refusal>[], now: number) {
   const ended = new Map([...knownCalls].filter(([, each]) => each.home === home && (each.minute + 2) * 60 <= now));
   const changed: ForgedCalls = new Map();
-  const rows: Partial<Refusal>[] = [...ended.values()].flatMap(({ over }) => [...over.values()]);
+  const rows: Partial<Refusal>[] = [...ended.values()].flatMap(({ withoutRow }) => [...withoutRow.values()]);
   for (const row of refusals.toSorted((a, b) => (String(a.requestId) < String(b.requestId) ? -1 : 1))) {
     if (!isForged(row)) {
       rows.push(row);
@@ -42,12 +42,12 @@ export function takeRows(knownCalls: ForgedCalls, home: string, refusals: readon
     const minute = Math.floor(row.at / 60);
     const key = `${row.siteId} ${row.appid} ${minute}`;
     const before = ended.has(key) ? undefined : knownCalls.get(key);
-    const each = changed.get(key) ?? { home, minute, rows: before?.rows ?? 0, over: new Map(before?.over) };
+    const each = changed.get(key) ?? { home, minute, rows: before?.rows ?? 0, withoutRow: new Map(before?.withoutRow) };
     changed.set(key, each);
     if (each.rows < MOST_ROWS) {
       each.rows++;
       rows.push(row);
-    } else addWaitingCall(each.over, row);
+    } else addWaitingCall(each.withoutRow, row);
   }
   const keep = () => {
     for (const key of ended.keys()) knownCalls.delete(key);

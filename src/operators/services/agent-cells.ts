@@ -18,13 +18,13 @@ export function cellsOf(line: string): string[] | undefined {
   let separator = /[,，;；\t]/;
   for (let rest = line; ; ) {
     const [whole = "", quoted] = QUOTED.exec(rest) ?? [];
-    const behind = rest.slice(whole.length);
-    const end = behind.search(separator);
-    const bare = (end === -1 ? behind : behind.slice(0, end)).replace(EMPTY_ENDS, "");
-    if (quoted === undefined ? bare.startsWith('"') : bare !== "") return undefined;
-    cells.push(quoted?.replaceAll('""', '"').trim() ?? bare);
+    const afterQuote = rest.slice(whole.length);
+    const end = afterQuote.search(separator);
+    const unquotedCell = (end === -1 ? afterQuote : afterQuote.slice(0, end)).replace(EMPTY_ENDS, "");
+    if (quoted === undefined ? unquotedCell.startsWith('"') : unquotedCell !== "") return undefined;
+    cells.push(quoted?.replaceAll('""', '"').trim() ?? unquotedCell);
     if (end === -1) return cells;
-    separator = SEPARATORS.find((each) => each.test(behind.charAt(end))) ?? separator;
-    rest = behind.slice(end + 1);
+    separator = SEPARATORS.find((each) => each.test(afterQuote.charAt(end))) ?? separator;
+    rest = afterQuote.slice(end + 1);
   }
 }

@@ -38,7 +38,7 @@ const ownerOf = (ctx: ServiceContext, appid: string): SecretOwnerOf<"apps", AppR
     return requireActive(app !== null && seesSite(ctx, app.siteId) ? app : undefined);
   },
   db: ({ home }) => homeDatabase(ctx.config, home),
-  sealedFor: ({ siteId }) => ({ siteId, appid }),
+  sealPlaceOf: ({ siteId }) => ({ siteId, appid }),
   newSecret,
   changed: (app) => publishApp(ctx, app),
   ended: requireActive,

@@ -83,27 +83,27 @@ export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<Is
   const secret = input.secret ?? newSecret(runtime);
   const version = newVersion(runtime);
   const sealed = await seal(runtime, await keyringOf(ctx), { siteId, appid, version }, "current", secret);
-  const imported = (["appid", "secret"] as const).filter((field) => input[field] !== undefined);
-  const app = { siteId, home, appid, name, version, secret: sealed, imported };
+  const importedFields = (["appid", "secret"] as const).filter((field) => input[field] !== undefined);
+  const app = { siteId, home, appid, name, version, secret: sealed, imported: importedFields };
   for (let attempt = 1; attempt <= TRIES; attempt++) {
     const isKept = attempt > 1;
     const homeSite = await withRetries(runtime, () => selectHomeSite(db, siteId), answerBy).catch((error: unknown) =>
-      isKept ? sayKept(error, appid) : sayNothingKept(error),
+      isKept ? throwKept(error, appid) : throwNothingKept(error),
     );
     if (homeSite === undefined) throw siteUnknown();
     // Each round needs a new reservation: a release that read an earlier one can then not delete this route.
     const route = { appid, siteId, reservation: runtime.uuid(), name };
     const routed = await reserveRoute(runtime, config.directory, route, authorOf(ctx), answerBy).catch(
-      (error: unknown) => sayKept(error, appid, "may be"),
+      (error: unknown) => throwKept(error, appid, "may be"),
     );
     if (routed !== siteId) throw appidTaken();
     const outcome = await insertApp(runtime, db, app, homeSite.revision, authorOf(ctx), answerBy).catch(
-      (error: unknown) => sayKept(error, appid),
+      (error: unknown) => throwKept(error, appid),
     );
     if (outcome === "taken") throw appidTaken();
     if (outcome === "stale") {
       const find = () => selectDeletion(db, site);
-      const end = await withRetries(runtime, find, answerBy).catch((error: unknown) => sayKept(error, appid));
+      const end = await withRetries(runtime, find, answerBy).catch((error: unknown) => throwKept(error, appid));
       if (end !== undefined) throw siteUnknown();
       continue;
     }
@@ -122,14 +122,14 @@ const isUnanswered = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.code === "unavailable" && detailOf(error.context) === undefined;
 
 /** Throws the error for a database that did not answer after the directory was asked to reserve the route. */
-function sayKept(error: unknown, appid: string, is?: "may be"): never {
+function throwKept(error: unknown, appid: string, is?: "may be"): never {
   if (!isUnanswered(error)) throw error;
   const { cause = error, retryAfter = 1 } = error.context;
   const detail = keptWords(appid, is);
   throw new ServiceError("unavailable", { reason: "app_unfinished", detail, appid, retryAfter, cause });
 }
 
-function sayNothingKept(error: unknown): never {
+function throwNothingKept(error: unknown): never {
   if (!isUnanswered(error)) throw error;
   throw new ServiceError("unavailable", { ...error.context, detail: "Nothing was changed." });
 }

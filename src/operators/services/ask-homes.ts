@@ -12,11 +12,11 @@ const ALL_LIMIT_MS = 6_000;
 /** The answers by the names of the homes, and the names of the homes that did not answer. */
 interface HomeAnswers<T> {
   answers: Map<string, T>;
-  down: string[];
+  silentHomes: string[];
 }
 
 /**
- * Asks several homes, five at a time. A home is `down` when it fails, takes longer than 3 s, or has no turn before `answerBy`; the
+ * Asks several homes, five at a time. A home counts as silent when it fails, takes longer than 3 s, or has no turn before `answerBy`; the
  * others still answer.
  *
  * @param homes    by default all that are bound
@@ -30,7 +30,7 @@ export async function askHomes<T>(
   answerBy = runtime.elapsed() + ALL_LIMIT_MS,
 ): Promise<HomeAnswers<T>> {
   const answers = new Map<string, T>();
-  const down: string[] = [];
+  const silentHomes: string[] = [];
   const throwLate = () => {
     throw new ServiceError("unavailable", { reason: "d1_unavailable" });
   };
@@ -44,9 +44,9 @@ export async function askHomes<T>(
   });
   for (const { home, ...answer } of answersOrSilence) {
     if ("answer" in answer) answers.set(home, answer.answer as T);
-    else down.push(home);
+    else silentHomes.push(home);
   }
-  return { answers, down };
+  return { answers, silentHomes };
 }
 
 /** Does the work for five items at a time. @returns the results in the order of the items */

@@ -52,7 +52,7 @@ export async function readAttention(
   const answerBy = runtime.elapsed() + LIMIT_MS;
   const askKnownHomes = <T>(askedHomes: typeof homes, read: (db: D1Database, ids: number[]) => Promise<T>) =>
     askHomes(ctx, (db, home) => read(db, byHome.get(home) ?? []), askedHomes, answerBy);
-  const { answers, down } = await askKnownHomes(
+  const { answers, silentHomes } = await askKnownHomes(
     homes,
     async (db, ids) =>
       [
@@ -60,7 +60,7 @@ export async function readAttention(
         await selectRunningOverlaps(db, ids, now),
       ] as const,
   );
-  for (const home of down) if (!troubles.has(home)) troubles.set(home, "silent");
+  for (const home of silentHomes) if (!troubles.has(home)) troubles.set(home, "silent");
   // Reading usage takes long and must not hold back the rest.
   const risen = await askKnownHomes(
     homes.filter(([home]) => answers.has(home)),
@@ -77,7 +77,7 @@ export async function readAttention(
       .sort((a, b) => a.endsAt - b.endsAt),
     risen: [...risen.answers.values()].flat().sort((a, b) => b.count - a.count),
     homes: troubles,
-    notCompared: risen.down,
+    notCompared: risen.silentHomes,
   };
 }
 

@@ -79,8 +79,8 @@ export async function listAuditLog(
   const mostRead = Math.max(1, Math.floor((MOST_ROWS_READ - searches * MOST_SEARCHED) / 2 / homes.length));
   const list = (db: D1Database, home: string) =>
     selectAuditEntries(db, { ...filter, siteId }, before.get(home), limit + 1, mostRead);
-  const { answers, down } = await askHomes(ctx, list, homes);
-  const homesDown = only !== undefined && !ctx.config.homes.has(only) ? [...down, only] : down;
+  const { answers, silentHomes } = await askHomes(ctx, list, homes);
+  const homesDown = only !== undefined && !ctx.config.homes.has(only) ? [...silentHomes, only] : silentHomes;
   const items: AuditLogEntry[] = [];
   for (const [home, row] of mergeParts(answers)) {
     const isFull = items.length === limit;
@@ -144,7 +144,7 @@ interface AuditFile {
  */
 export async function readAuditFile(ctx: ServiceContext, filter: AuditFilter): Promise<AuditFile> {
   const items: AuditLogEntry[] = [];
-  const down = new Set<string>();
+  const silentHomes = new Set<string>();
   let cursor: string | null = null;
   let searchedTo: number | null = null;
   let pages = 0;
@@ -152,7 +152,7 @@ export async function readAuditFile(ctx: ServiceContext, filter: AuditFilter): P
     const limit = Math.min(READ_AT_ONCE, MOST_IN_FILE - items.length);
     const page: AuditPage = await listAuditLog(ctx, { ...filter, limit, cursor: cursor ?? undefined });
     items.push(...page.items);
-    for (const home of page.homesDown) down.add(home);
+    for (const home of page.homesDown) silentHomes.add(home);
     cursor = page.nextCursor;
     searchedTo = page.searchedTo;
     if (filter.until === undefined || (searchedTo ?? 0) < filter.until) pages++;
@@ -162,7 +162,7 @@ export async function readAuditFile(ctx: ServiceContext, filter: AuditFilter): P
     pages < MOST_PAGES &&
     ctx.runtime.elapsed() < ctx.answerBy - SPARED_MS
   );
-  return { items, sites: await sitesOfEntries(ctx, items), searchedTo, homesDown: [...down] };
+  return { items, sites: await sitesOfEntries(ctx, items), searchedTo, homesDown: [...silentHomes] };
 }
 
 type AuditPart = Awaited<ReturnType<typeof selectAuditEntries>>;

@@ -27,7 +27,7 @@ export { checkTimestamp } from "../diagnosis/check-timestamp.ts";
 export { lineEndsOf, type SignatureDiagnosis, type SignatureMatch } from "../diagnosis/diagnose-signature.ts";
 export { asHeader } from "../diagnosis/encodings.ts";
 export type { SignatureMistake } from "../diagnosis/read-signature.ts";
-export { say } from "../diagnosis/words.ts";
+export { sentenceOf } from "../diagnosis/words.ts";
 export type { AppidPart, SimilarApp } from "./similar-apps.ts";
 
 /** A request as an operator pasted it. */
@@ -78,11 +78,11 @@ export interface CheckedRequest {
  */
 export async function checkPastedRequest(ctx: ServiceContext, pasted: PastedRequest): Promise<CheckedRequest> {
   const { operation, contentType, contentEncoding, idempotencyKey } = pasted;
-  const { digitsOf } = operation;
+  const { exactField } = operation;
   const bytes = bytesOf(pasted.body);
-  const { steps: form } = checkForm({ body: new Uint8Array(bytes), contentType, contentEncoding, digitsOf });
+  const { steps: form } = checkForm({ body: new Uint8Array(bytes), contentType, contentEncoding, exactField });
   const key = checkIdempotencyKey(idempotencyKey);
-  const fields = readFields(bytes, digitsOf);
+  const fields = readFields(bytes, exactField);
   const appid = fields.ok ? fields.value.appid : pasted.appid.trim();
   const looksLike = fields.ok ? otherOperation(operation, fields.value) : undefined;
   const checked: CheckedRequest = { form, key, fields, appid, looksLike };
@@ -103,10 +103,10 @@ export async function checkPastedRequest(ctx: ServiceContext, pasted: PastedRequ
   if (signature.match === undefined && signature.signature.bytes !== undefined) {
     const othersOfSite = await otherApps(ctx, app);
     const secrets = await Promise.all(othersOfSite.map((other) => secretsOf(keyring, other)));
-    const byOther = await diagnose(secrets.flat());
-    if (byOther.match !== undefined) {
-      signature = byOther;
-      checked.otherApp = othersOfSite.find(({ appid }) => appid === byOther.match?.appid);
+    const otherDiagnosis = await diagnose(secrets.flat());
+    if (otherDiagnosis.match !== undefined) {
+      signature = otherDiagnosis;
+      checked.otherApp = othersOfSite.find(({ appid }) => appid === otherDiagnosis.match?.appid);
     } else if (signature.instead === undefined) Object.assign(checked, await lastRotation(ctx, app));
   }
   // A browser's form turns every line end into CRLF. So the variant that fits the signature is checked, not the pasted text.

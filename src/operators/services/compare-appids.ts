@@ -8,12 +8,12 @@ export interface AppidPart {
 export interface AppidDifference {
   givenParts: AppidPart[];
   existing: AppidPart[];
-  /** The given one has blanks or other characters that no appid has. */
-  foreign: boolean;
+  /** The given appid has blanks or other characters that no appid has. */
+  hasForeignCharacters: boolean;
   /** A letter is a capital in one appid and small in the other. */
-  letterCase: boolean;
+  differsInCase: boolean;
   /** Characters that look alike were taken for one another: 0 and O, or 1, l and I. */
-  lookalikes: boolean;
+  hasLookalikes: boolean;
   /** How many characters are missing, added, changed, or swapped with the next. */
   slips: number;
 }
@@ -88,9 +88,9 @@ function differenceOf(a: string[], b: string[], steps: EditStep[]): AppidDiffere
   const difference: AppidDifference = {
     givenParts: [],
     existing: [],
-    foreign: false,
-    letterCase: false,
-    lookalikes: false,
+    hasForeignCharacters: false,
+    differsInCase: false,
+    hasLookalikes: false,
     slips: 0,
   };
   const takePart = (from: string[], to: AppidPart[], at: number, count: number, differs: boolean) => {
@@ -104,9 +104,9 @@ function differenceOf(a: string[], b: string[], steps: EditStep[]): AppidDiffere
   for (const step of steps) {
     const [ownCharacter = "", otherCharacter = ""] = [a[i], b[j]];
     if (step === "folded") {
-      if (ownCharacter.toLowerCase() === otherCharacter.toLowerCase()) difference.letterCase = true;
-      else difference.lookalikes = true;
-    } else if (step === "added" && isForeign(ownCharacter)) difference.foreign = true;
+      if (ownCharacter.toLowerCase() === otherCharacter.toLowerCase()) difference.differsInCase = true;
+      else difference.hasLookalikes = true;
+    } else if (step === "added" && isForeign(ownCharacter)) difference.hasForeignCharacters = true;
     else if (step !== "same") difference.slips++;
     const wide = step === "swapped" ? 2 : 1;
     i = takePart(a, difference.givenParts, i, step === "missing" ? 0 : wide, step !== "same");

@@ -35,7 +35,7 @@ export type KeptDeletion = z.infer<typeof keptDeletionSchema>;
 type KnownDeletion = Omit<SiteDeletion, "keptAt">;
 
 /** The result for the deleted sites of a restored home. */
-interface DeletedAgain {
+interface RepeatedDeletions {
   /** The ids of all deleted sites, brought back or not. */
   ended: Set<number>;
   /** How many were brought back, and are deleted once more. */
@@ -54,18 +54,18 @@ export async function deleteAgain(
   ctx: ServiceContext,
   { home, db }: { home: string; db: D1Database },
   keptDeletions: readonly KeptDeletion[],
-): Promise<DeletedAgain> {
+): Promise<RepeatedDeletions> {
   const { runtime, config, now, answerBy } = ctx;
-  const { believed, unchecked } = await listedInKv(ctx, home);
+  const { trustedDeletions, unchecked } = await listedInKv(ctx, home);
   const allDeletions = [
     ...(await keptBy(ctx, { home, db }, keptDeletions)),
-    ...believed,
+    ...trustedDeletions,
     ...(await selectDeletionsOf(config.directory, home)),
   ];
-  const known = new Map(allDeletions.map((each) => [each.siteId, each]));
-  if (known.size + unchecked.size === 0) return { ended: new Set(), deletedAgain: 0, uncheckedBack: 0 };
-  const back = await selectBack(db, home, [...known.keys(), ...unchecked]);
-  const goneSites = [...known.values()].filter((each) => each.home === home && !back.has(each.siteId));
+  const deletionsBySite = new Map(allDeletions.map((each) => [each.siteId, each]));
+  if (deletionsBySite.size + unchecked.size === 0) return { ended: new Set(), deletedAgain: 0, uncheckedBack: 0 };
+  const back = await selectBack(db, home, [...deletionsBySite.keys(), ...unchecked]);
+  const goneSites = [...deletionsBySite.values()].filter((each) => each.home === home && !back.has(each.siteId));
   if (goneSites.length > 0)
     await rememberDeletions(
       db,
@@ -73,7 +73,7 @@ export async function deleteAgain(
     );
   const hasher = back.size === 0 ? undefined : await knownHasher(ctx);
   let deletedAgain = 0;
-  for (const deletion of known.values()) {
+  for (const deletion of deletionsBySite.values()) {
     const isBack = deletion.home === home && back.has(deletion.siteId);
     if (isBack && hasher !== undefined) {
       const hash = await hasher(deletion.siteId, deletionText(deletion));
@@ -88,13 +88,13 @@ export async function deleteAgain(
       await keepDeletion(runtime, config.directory, { ...deletion, doneAt: null }, now, answerBy);
     }
   }
-  const uncheckedBack = [...unchecked].filter((siteId) => !known.has(siteId) && back.has(siteId)).length;
-  return { ended: new Set(known.keys()), deletedAgain, uncheckedBack };
+  const uncheckedBack = [...unchecked].filter((siteId) => !deletionsBySite.has(siteId) && back.has(siteId)).length;
+  return { ended: new Set(deletionsBySite.keys()), deletedAgain, uncheckedBack };
 }
 
 /**
  * The deletions that an operator sends, each for the home that its hash names. When the key of the hash is unknown, the directory names the
- * home. When the directory does not know the site, it is the restored home, if that has the site.
+ * home. When the directory does not know the site, but the restored home has it, the home is the restored one.
  */
 async function keptBy(
   ctx: ServiceContext,
@@ -124,22 +124,22 @@ async function keptBy(
 async function listedInKv(
   ctx: ServiceContext,
   home: string,
-): Promise<{ believed: KnownDeletion[]; unchecked: Set<number> }> {
+): Promise<{ trustedDeletions: KnownDeletion[]; unchecked: Set<number> }> {
   const listed = await listSiteDeletions(ctx.config.credentials, home, fromKv(ctx));
-  const believed: KnownDeletion[] = [];
+  const trustedDeletions: KnownDeletion[] = [];
   const unchecked = new Set<number>();
-  if (listed.length === 0) return { believed, unchecked };
+  if (listed.length === 0) return { trustedDeletions, unchecked };
   const check = await hashCheck(ctx);
   for (const { siteId, id, begunAt, hash } of listed) {
     const isOurs = ID.test(id) ? await check(hash, siteId, deletionText({ home, id })) : false;
-    if (isOurs === true) believed.push({ siteId, id, home, begunAt, doneAt: null });
+    if (isOurs === true) trustedDeletions.push({ siteId, id, home, begunAt, doneAt: null });
     else {
       if (isOurs === undefined && HASH.test(hash)) unchecked.add(siteId);
       const warning = "the end of a site in KV cannot be believed: nothing was deleted for it";
       ctx.telemetry.warn({ warning, home, site: siteId });
     }
   }
-  return { believed, unchecked };
+  return { trustedDeletions, unchecked };
 }
 
 /** Copies the deletions of another home to a restored directory. */

@@ -74,7 +74,7 @@ export interface DeletionProgress {
   deletion: SiteDeletion;
   /** The rows that remain in its home, by table; each table is counted up to `LEFT_LIMIT`. */
   remaining: Record<string, number>;
-  /** The receipt, which the operator keeps. Only without KV, and only while the key of its hash is known. */
+  /** The receipt, which the operator keeps. It exists only without KV, and only while the key of its hash is known. */
   receipt: { deletion_id: string; site_id: number; hash: string } | undefined;
 }
 

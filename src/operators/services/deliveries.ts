@@ -53,7 +53,7 @@ export async function pageOfDeliveries(
 /** An event and how it was delivered to a webhook. */
 export interface ReadDelivery {
   seq: number;
-  /** These fields are null when the event is pruned; the body also when it is erased. */
+  /** The fields of the event are null when it is pruned. The body is null also when it is erased. */
   eventId: string | null;
   type: string | null;
   chatId: number | null;

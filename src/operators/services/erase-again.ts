@@ -32,7 +32,7 @@ export type KeptReceipt = z.infer<typeof keptReceiptSchema>;
 type ReceiptPart = ListedReceipt & { isTrusted: boolean };
 
 /** How far the repeated erasures are. */
-export interface ErasedAgain {
+export interface RepeatedErasures {
   /** How many erasures were carried out again, because their customer was brought back. */
   done: number;
   /** How many are not finished: the same call sent again continues. The home must stay closed until this is 0. */
@@ -57,11 +57,11 @@ export async function eraseAgain(
   { home, db, siteIds }: RestoredHome & { siteIds: Set<number> },
   keptReceipts: readonly KeptReceipt[],
   answerBy: number,
-): Promise<ErasedAgain> {
+): Promise<RepeatedErasures> {
   await keepInDirectory(ctx, home, keptReceipts, answerBy);
   const due = await dueErasures(ctx, { home, db, siteIds }, keptReceipts);
   const check = due.length === 0 ? undefined : await hashCheck(ctx);
-  const erasedAgain: ErasedAgain = { done: 0, left: 0 };
+  const erasedAgain: RepeatedErasures = { done: 0, left: 0 };
   let isOver = false;
   for (const parts of due) {
     isOver ||= ctx.runtime.elapsed() >= answerBy;
@@ -207,9 +207,9 @@ async function namedBy(
     if (ids === undefined) return undefined;
     for (const id of ids) chatIds.add(id);
   }
-  const believed = isTrusted ? storedReceipts : parts;
-  const [hash] = new Set(believed.map((part) => part.hash));
-  const isReadable = believed.every((part) => part.hash === hash) && HASH.test(hash ?? "") && ID.test(erasureId);
+  const trustedParts = isTrusted ? storedReceipts : parts;
+  const [hash] = new Set(trustedParts.map((part) => part.hash));
+  const isReadable = trustedParts.every((part) => part.hash === hash) && HASH.test(hash ?? "") && ID.test(erasureId);
   if (!isReadable || hash === undefined) return undefined;
   // When an erasure was begun again, a later part covers newer sessions, and a restored directory may lack that part.
   const until = Math.max(...parts.flatMap((part) => (part.hash === hash ? (part.until ?? []) : [])));

@@ -40,7 +40,7 @@ const LEAST_LEFT_MS = 3_000;
 /** How many chat ids one part of a receipt names: D1 takes 2 MB in one value. */
 export const CHAT_IDS_PER_PART = 10_000;
 
-/** How many chat ids a receipt for the operator names: it is sent back in a body of at most 64 KiB. */
+/** How many chat ids a receipt for the operator names. The operator sends the receipt back in a body of at most 64 KiB. */
 export const CHAT_IDS_PER_RECEIPT = 1_000;
 
 /**
@@ -79,7 +79,7 @@ export interface CustomerErasure {
   timeTravelUntil: number;
   /** Unix seconds: by then the last Idempotency-Key of the customer's calls is forgotten. */
   keysUntil: number;
-  /** The receipts that the operator keeps. Only without KV. */
+  /** The receipts that the operator keeps. They exist only without KV. */
   receipts: Receipt[] | undefined;
 }
 
@@ -175,20 +175,20 @@ export async function continueStep(
   hasReceipts = false,
 ): Promise<ErasureProgress> {
   const { runtime } = ctx;
-  const lasts = () => runtime.elapsed() + LEAST_LEFT_MS <= answerBy;
+  const hasTimeLeft = () => runtime.elapsed() + LEAST_LEFT_MS <= answerBy;
   let erasure = begunErasure;
   const takeStored = (storedErasure: Erasure | undefined) => {
     if (storedErasure === undefined) throw new ServiceError("unavailable", { reason: "erasure_lost", retryAfter: 1 });
     erasure = storedErasure;
   };
   let parts = 0;
-  while (isOpen(erasure) && erasure.listedTo < erasure.until && parts < PARTS_PER_CALL && lasts()) {
+  while (isOpen(erasure) && erasure.listedTo < erasure.until && parts < PARTS_PER_CALL && hasTimeLeft()) {
     takeStored(await listSome(ctx, site, db, erasure, answerBy));
     parts++;
   }
   // The operator must get the receipts before anything is deleted.
   const mustWait = parts === PARTS_PER_CALL || (parts > 0 && !hasReceipts && areKeptByOperator(ctx));
-  if (!isOpen(erasure) || erasure.listedTo < erasure.until || mustWait || !lasts()) {
+  if (!isOpen(erasure) || erasure.listedTo < erasure.until || mustWait || !hasTimeLeft()) {
     return { erasure, erased: NOTHING_ERASED, toldWebhooks: [] };
   }
   const nextStep = await findStep(runtime, db, erasure, SESSION_EVENT_TYPES, answerBy);
@@ -266,7 +266,7 @@ async function answerOf(
   const endedAt = doneAt ?? ctx.now;
   const { home, id: siteId } = site;
   const receipts = areKeptByOperator(ctx)
-    ? (await selectReceipts(ctx.config.directory, { home, siteId, erasureId })).flatMap(inReceipts)
+    ? (await selectReceipts(ctx.config.directory, { home, siteId, erasureId })).flatMap(splitReceipt)
     : undefined;
   return {
     id: erasureId,
@@ -281,7 +281,7 @@ async function answerOf(
 }
 
 /** Divides a part of a list into receipts that the operator can send back. */
-function inReceipts(part: Receipt): Receipt[] {
+function splitReceipt(part: Receipt): Receipt[] {
   const receipts: Receipt[] = [];
   for (let at = 0; at === 0 || at < part.chatIds.length; at += CHAT_IDS_PER_RECEIPT) {
     receipts.push({ ...part, chatIds: part.chatIds.slice(at, at + CHAT_IDS_PER_RECEIPT) });

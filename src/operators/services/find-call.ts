@@ -122,11 +122,11 @@ export async function findRefusal(ctx: ServiceContext, requestId: string): Promi
   const id = checkRequestId(requestId);
   const siteId = ctx.identity?.onlySite;
   const site = siteId === undefined ? undefined : await findSite(ctx, { siteId });
-  const { answers, down } = await askJournals(ctx, site, async (db) => (await selectRefusal(db, id)) ?? null);
+  const { answers, silentHomes } = await askJournals(ctx, site, async (db) => (await selectRefusal(db, id)) ?? null);
   const foundRefusal = answers.find((refusal) => refusal !== null);
   if (foundRefusal !== undefined && foundRefusal !== null && (site === undefined || foundRefusal.siteId === site.id))
     return foundRefusal;
-  const homesDown = await withUnbound(ctx, site, down);
+  const homesDown = await withUnbound(ctx, site, silentHomes);
   if (homesDown.length === 0) throw callUnknown();
   const detail = `The homes that answer have no such refused call. These do not answer: ${homesDown.join(", ")}.`;
   throw new ServiceError("unavailable", { reason: "homes_down", detail, homesDown, retryAfter: 1 });
@@ -135,15 +135,15 @@ export async function findRefusal(ctx: ServiceContext, requestId: string): Promi
 /** Asks the home of a site, or all homes. @returns the answers, and the homes that did not answer */
 async function askJournals<T>(ctx: ServiceContext, site: Site | undefined, readAround: (db: D1Database) => Promise<T>) {
   const homes = [...ctx.config.homes].filter(([home]) => site === undefined || home === site.home);
-  const { answers, down } = await askHomes(ctx, readAround, homes);
-  return { answers: [...answers.values()], down };
+  const { answers, silentHomes } = await askHomes(ctx, readAround, homes);
+  return { answers: [...answers.values()], silentHomes };
 }
 
 /** The homes that did not answer, and the homes of sites that are not bound. */
-async function withUnbound(ctx: ServiceContext, site: Site | undefined, down: string[]): Promise<string[]> {
-  if (site !== undefined) return ctx.config.homes.has(site.home) ? down : [site.home];
+async function withUnbound(ctx: ServiceContext, site: Site | undefined, silentHomes: string[]): Promise<string[]> {
+  if (site !== undefined) return ctx.config.homes.has(site.home) ? silentHomes : [site.home];
   // A silent directory cannot name the unbound homes; it is itself among the homes that are down.
-  return down.includes(MAIN_HOME) ? down : [...down, ...(await unboundHomes(ctx))];
+  return silentHomes.includes(MAIN_HOME) ? silentHomes : [...silentHomes, ...(await unboundHomes(ctx))];
 }
 
 /** What is known of a call that is not found: its id contains its time. */
@@ -180,7 +180,7 @@ export async function callsAround(
   const siteId = site?.id ?? ctx.identity?.onlySite;
   const only = siteId === undefined ? undefined : (site ?? (await findSite(ctx, { siteId })));
   const read = (db: D1Database) => selectRefusalsAround(db, { requestId: id, siteId, limit: MOST_AROUND });
-  const { answers: callsOfHomes, down } = await askJournals(ctx, only, read);
+  const { answers: callsOfHomes, silentHomes } = await askJournals(ctx, only, read);
   const byId = (a: Refusal, b: Refusal) => (a.requestId < b.requestId ? 1 : -1);
   const after = callsOfHomes.flatMap((each) => each.after).toSorted(byId);
   const before = callsOfHomes.flatMap((each) => each.before).toSorted(byId);
@@ -189,7 +189,7 @@ export async function callsAround(
     time: "kept",
     around: [...after.slice(-MOST_AROUND), ...before.slice(0, MOST_AROUND)],
     leftOut: callsOfHomes.reduce((sum, each) => sum + each.leftOut, 0),
-    homesDown: await withUnbound(ctx, only, down),
+    homesDown: await withUnbound(ctx, only, silentHomes),
   };
 }
 
@@ -206,9 +206,9 @@ export async function locateCall(
 ): Promise<{ requestId: string; siteId: number | undefined; homesDown: string[] }> {
   const id = checkRequestId(requestId);
   if (site !== undefined && (await isCallOf(ctx, site, id))) return { requestId: id, siteId: site.id, homesDown: [] };
-  const { answers, down } = await askHomes(ctx, async (db) => (await selectSiteOfCall(db, id)) ?? null);
+  const { answers, silentHomes } = await askHomes(ctx, async (db) => (await selectSiteOfCall(db, id)) ?? null);
   const siteId = [...answers.values()].find((siteOfCall) => siteOfCall !== null);
-  return { requestId: id, siteId: siteId ?? undefined, homesDown: down };
+  return { requestId: id, siteId: siteId ?? undefined, homesDown: silentHomes };
 }
 
 /** Whether a site has a call. False while its home is silent. */

@@ -27,10 +27,10 @@ export async function findCustomer(
   { site, sbs, after = 0 }: { site: Site; sbs: string; after?: number | undefined },
 ): Promise<FoundCustomer> {
   const db = homeOf(ctx, site);
-  const sessionsOfCustomer = { siteId: site.id, externalId: sbs, until: Number.MAX_SAFE_INTEGER, listedTo: after };
+  const sessionChoice = { siteId: site.id, externalId: sbs, until: Number.MAX_SAFE_INTEGER, listedTo: after };
   const [storedCustomer, chatIds] = await Promise.all([
     selectCustomerRow(db, site.id, sbs),
-    selectUnlisted(db, sessionsOfCustomer, MOST_CHAT_IDS),
+    selectUnlisted(db, sessionChoice, MOST_CHAT_IDS),
   ]);
   if (storedCustomer === undefined) throw customerUnknown();
   return { sbs, name: storedCustomer.name, chatIds };

@@ -54,7 +54,7 @@ interface Answer {
  */
 export async function readHealth(ctx: HealthTools, allMs: number, only?: string): Promise<Health> {
   const { homes: bound, closedHomes } = ctx.config;
-  const ofHomes = [...bound]
+  const homeProbes = [...bound]
     .filter(([home]) => home === MAIN_HOME || ((home === only || only === undefined) && !closedHomes.has(home)))
     .map(([home, database]) => ({ name: `home ${home}`, call: async () => asOk(await probeHome(database)) }));
   let unbound: string[] = [];
@@ -62,7 +62,12 @@ export async function readHealth(ctx: HealthTools, allMs: number, only?: string)
     unbound = only === undefined ? await unboundHomes(ctx) : [];
     return "ok" as const;
   };
-  const probes = [...ofHomes.slice(0, 1), ...probesOf(ctx), { name: "sites", call: findUnbound }, ...ofHomes.slice(1)];
+  const probes = [
+    ...homeProbes.slice(0, 1),
+    ...probesOf(ctx),
+    { name: "sites", call: findUnbound },
+    ...homeProbes.slice(1),
+  ];
   const answerOf = await askAll(ctx, probes, allMs);
   const stateOf = (home: string) => {
     if (!bound.has(home)) return "unbound";
@@ -92,7 +97,7 @@ export async function readParts(ctx: HealthTools): Promise<PartStates> {
 
 function probesOf(ctx: HealthTools): Probe[] {
   const { nonces, credentials, events, journal } = ctx.config;
-  const whenBound = <Binding>(
+  const checkIfBound = <Binding>(
     name: (typeof BINDINGS)[number],
     binding: Binding | undefined,
     ask: (bound: Binding) => Promise<unknown>,
@@ -105,10 +110,10 @@ function probesOf(ctx: HealthTools): Probe[] {
   const queue = async (bound: Pick<Queue, "metrics">) => bound.metrics?.();
   return [
     { name: "master_key", call: (answerBy) => masterKeyState(ctx, answerBy) },
-    whenBound("nonces", nonces, namespace),
-    whenBound("credentials", credentials, namespace),
-    whenBound("events", events, queue),
-    whenBound("journal", journal, queue),
+    checkIfBound("nonces", nonces, namespace),
+    checkIfBound("credentials", credentials, namespace),
+    checkIfBound("events", events, queue),
+    checkIfBound("journal", journal, queue),
   ];
 }
 

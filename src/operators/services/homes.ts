@@ -24,7 +24,7 @@ import {
 } from "../store/reconciliations.ts";
 import { askHomes } from "./ask-homes.ts";
 import { deleteAgain, type KeptDeletion, keepDeletionsOf, keptDeletionsSchema } from "./delete-again.ts";
-import { type ErasedAgain, eraseAgain, type KeptReceipt, keptReceiptsSchema } from "./erase-again.ts";
+import { eraseAgain, type KeptReceipt, keptReceiptsSchema, type RepeatedErasures } from "./erase-again.ts";
 import { homeUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
@@ -45,7 +45,7 @@ export interface Home {
  */
 export async function listHomes(ctx: ServiceContext): Promise<Home[]> {
   const { config } = ctx;
-  const { answers, down } = await askHomes(ctx, async (db, home) => {
+  const { answers, silentHomes } = await askHomes(ctx, async (db, home) => {
     const [, counts] = await Promise.all([probeHome(db), home === MAIN_HOME ? countSitesByHome(db) : undefined]);
     return counts;
   });
@@ -56,7 +56,7 @@ export async function listHomes(ctx: ServiceContext): Promise<Home[]> {
   }
   const statusOf = (name: string): Home["status"] => {
     if (config.closedHomes.has(name)) return "closed";
-    return config.homes.has(name) && !down.includes(name) ? "open" : "down";
+    return config.homes.has(name) && !silentHomes.includes(name) ? "open" : "down";
   };
   const names = new Set([...config.homes.keys(), ...sites.keys()]);
   return [...names].map((name) => ({ name, sites: sites.get(name) ?? 0, status: statusOf(name) }));
@@ -105,7 +105,7 @@ export interface ReconciledHome {
   /** Unix seconds. By then every request from before the restore is too old to be accepted a second time. */
   reopenAfter: number;
   /** What the home has erased again. The home must stay closed until `left` is 0, which also counts sites that are back: call again. */
-  erasures: ErasedAgain;
+  erasures: RepeatedErasures;
   /** How many deleted sites the restore brought back: they are deleted once more. */
   sitesDeletedAgain: number;
   /** For a restored directory: homes that did not answer, so their sites and routes are missing. Keep `main` closed and call again. */
@@ -178,7 +178,7 @@ export async function reconcileHome(
     return copying;
   };
   const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
-  const { down } = await askHomes(ctx, copyAndGoOn, homesNotCopied, answerBy);
+  const { silentHomes } = await askHomes(ctx, copyAndGoOn, homesNotCopied, answerBy);
   const {
     ended,
     deletedAgain: sitesDeletedAgain,
@@ -190,10 +190,19 @@ export async function reconcileHome(
   erasures.left += sitesLeft;
   const skippedBy = skipped ? skip : 0;
   const reopenAfter = at + NONCE_SECONDS;
-  return { reconciliationId, sites, skippedBy, reopenAfter, erasures, sitesDeletedAgain, homesDown: down, tokens };
+  return {
+    reconciliationId,
+    sites,
+    skippedBy,
+    reopenAfter,
+    erasures,
+    sitesDeletedAgain,
+    homesDown: silentHomes,
+    tokens,
+  };
 }
 
-/** The floors for a reconciliation that skipped ids before: it had read KV's floors then, and the home has them. */
+/** The floors for a reconciliation that skipped ids in an earlier call. That call read KV's floors, and the home has them since. */
 const NO_FLOORS: RememberedFloors = { floors: [], highestSite: 0 };
 
 /**

@@ -68,9 +68,9 @@ export async function tallyRefusals(
 function rangeOf(ctx: ServiceContext, input: Pick<ListRefusals, "operation" | "since" | "until">) {
   const { since, until } = input;
   const keptSince = ctx.now - ctx.config.journalDays * 86_400;
-  const tooOld = `must be within the last ${ctx.config.journalDays} days: older calls are kept no more`;
-  if (since !== undefined && since < keptSince) throw invalidInput([{ field: "since", message: tooOld }]);
-  if (until !== undefined && until < keptSince) throw invalidInput([{ field: "until", message: tooOld }]);
+  const keptDaysRule = `must be within the last ${ctx.config.journalDays} days: older calls are kept no more`;
+  if (since !== undefined && since < keptSince) throw invalidInput([{ field: "since", message: keptDaysRule }]);
+  if (until !== undefined && until < keptSince) throw invalidInput([{ field: "until", message: keptDaysRule }]);
   checkOrder(input);
   const operation = OPERATIONS.find(({ wireName }) => wireName === input.operation)?.name;
   return { operation, since: since ?? keptSince, until: until ?? ctx.now + CLOCKS_DIFFER };

@@ -47,7 +47,7 @@ export async function readMetricFamilies(
     unboundHomes(ctx),
   ]);
   const whole = homes.flatMap(({ counters }) => counters);
-  const ofSites = [...sites].flatMap(([siteId, counters]) => counters.map((each) => ({ ...each, siteId })));
+  const countersBySite = [...sites].flatMap(([siteId, counters]) => counters.map((each) => ({ ...each, siteId })));
   const knownHomes = new Map(homes.map((each) => [each.home, each]));
   const homeMetrics = [...bound.keys()].map((home) => ({
     home,
@@ -55,7 +55,7 @@ export async function readMetricFamilies(
     ...knownHomes.get(home),
   }));
   // Homes that are no longer bound have no gauges, because nothing new is known of them. Their counters still count.
-  const shown = by === "site" ? { of: ofSites, known: undefined } : { of: whole, known: KNOWN_LABELS };
+  const shown = by === "site" ? { of: countersBySite, known: undefined } : { of: whole, known: KNOWN_LABELS };
   return [...counterFamilies(whole, shown), ...gaugeFamilies(homeMetrics, unbound, ctx.now), partFamily(parts)];
 }
 
@@ -71,12 +71,12 @@ const partFamily = (parts: PartStates): MetricFamily => ({
 
 function counterFamilies(
   whole: readonly SiteCounter[],
-  { of: ofSites, known }: { of: readonly SiteCounter[]; known: typeof KNOWN_LABELS | undefined },
+  { of: countersBySite, known }: { of: readonly SiteCounter[]; known: typeof KNOWN_LABELS | undefined },
 ): MetricFamily[] {
-  const calls = ofSites
+  const calls = countersBySite
     .filter(({ name }) => name === "calls")
     .map((each) => ({ ...each, outcome: outcomeName(each.outcome) }));
-  const events = ofSites.filter(({ name }) => name === "events");
+  const events = countersBySite.filter(({ name }) => name === "events");
   const attempts = whole.filter(({ name }) => name === "attempts");
   const isDone = ({ outcome }: SiteCounter) => ACCEPTED_OUTCOMES.includes(outcome);
   return [
@@ -87,7 +87,7 @@ function counterFamilies(
       samples: sumsByLabels(
         calls,
         (call) => ({
-          ...ofSite(call),
+          ...siteLabels(call),
           operation: wireNameOf(call.kind),
           outcome: isDone(call) ? call.outcome : "refused",
         }),
@@ -100,7 +100,7 @@ function counterFamilies(
       help: "Refused calls of known apps, by reason. Half an hour behind.",
       samples: sumsByLabels(
         calls.filter((call) => !isDone(call)),
-        (call) => ({ ...ofSite(call), reason: call.outcome }),
+        (call) => ({ ...siteLabels(call), reason: call.outcome }),
         known?.refusals,
       ),
     },
@@ -126,7 +126,8 @@ function counterFamilies(
   ];
 }
 
-const ofSite = ({ siteId, appid }: SiteCounter) => (siteId === undefined ? {} : { site: String(siteId), app: appid });
+const siteLabels = ({ siteId, appid }: SiteCounter) =>
+  siteId === undefined ? {} : { site: String(siteId), app: appid };
 
 /** Adds up the counters that have the same labels. Sorts them, so that two scrapes are easy to compare. */
 function sumsByLabels(

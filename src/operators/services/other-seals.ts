@@ -15,7 +15,7 @@ export async function haveOtherSeals(
   answerBy: number,
 ): Promise<boolean | undefined> {
   const marks = sealMarks(await keyringOf(ctx));
-  const { answers, down } = await askHomes(ctx, (db) => hasOtherSeal(db, marks), ctx.config.homes, answerBy);
+  const { answers, silentHomes } = await askHomes(ctx, (db) => hasOtherSeal(db, marks), ctx.config.homes, answerBy);
   if ([...answers.values()].includes(true)) return true;
-  return down.length === 0 ? false : undefined;
+  return silentHomes.length === 0 ? false : undefined;
 }

@@ -37,7 +37,7 @@ const ALL_LIMIT_MS = 7_000;
 const MOST_NAMED = 20;
 
 /** Counts of secrets. An app or a webhook has two during the overlap of a rotation. */
-export type Resealed = {
+export type ResealCounts = {
   resealed: number;
   /** How many secrets another call can re-seal. */
   remaining: number;
@@ -58,7 +58,7 @@ type Fault = { owners: Owners; name: string; message: string };
  * no home is down: then no secret needs an older key. A closed home is left out, because it may be under restore. A call makes no more
  * queries than the Workers plan allows. Caches do not change: a cached record that no longer opens is read from D1 again.
  */
-export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
+export async function resealSecrets(ctx: ServiceContext): Promise<ResealCounts> {
   const keyring = await keyringOf(ctx);
   const { directory, homes, closedHomes } = ctx.config;
   const began = ctx.runtime.elapsed();
@@ -66,9 +66,9 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const openHomes = [...homes].filter(([home]) => !closedHomes.has(home));
   const count = (db: D1Database) => countSealedOtherwise(db, sealMark(keyring));
   const counted = await askHomes(ctx, count, openHomes, began + COUNT_LIMIT_MS);
-  const ofDirectory = openHomes.filter(([home, db]) => db === directory && counted.answers.has(home));
-  const keys = await askHomes(ctx, () => toItsEnd(ctx, resealHashKeys(ctx)), ofDirectory, began + ALL_LIMIT_MS);
-  const down = new Set([...counted.down, ...keys.down]);
+  const directoryHomes = openHomes.filter(([home, db]) => db === directory && counted.answers.has(home));
+  const keys = await askHomes(ctx, () => keepRunning(ctx, resealHashKeys(ctx)), directoryHomes, began + ALL_LIMIT_MS);
+  const silentHomes = new Set([...counted.silentHomes, ...keys.silentHomes]);
   const faults: Fault[] = [];
   let [ownersLeft, resealed, remaining] = [OWNERS_PER_CALL, keys.answers.get(MAIN_HOME) ?? 0, 0];
   const allowed = homes.size > FREE_DATABASES ? QUERIES_PER_CALL_PAID : QUERIES_PER_CALL;
@@ -84,11 +84,11 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
       continue;
     }
     resealedHomes++;
-    const reseal = (db: D1Database) => toItsEnd(ctx, resealHome(ctx, db, keyring, ownersLeft));
+    const reseal = (db: D1Database) => keepRunning(ctx, resealHome(ctx, db, keyring, ownersLeft));
     const answer = (await askHomes(ctx, reseal, [openHome], began + ALL_LIMIT_MS)).answers.get(home);
     queries += answer?.queries ?? QUERIES_PER_HOME;
     if (answer === undefined) {
-      down.add(home);
+      silentHomes.add(home);
       continue;
     }
     ownersLeft -= answer.done;
@@ -106,12 +106,12 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
     const secrets = faults.length;
     ctx.telemetry.warn({ warning, secrets, apps: unopenedApps, webhooks: unopenedWebhooks, first: faults[0]?.message });
   }
-  const homesDown = [...homes.keys()].filter((home) => closedHomes.has(home) || down.has(home));
+  const homesDown = [...homes.keys()].filter((home) => closedHomes.has(home) || silentHomes.has(home));
   return { resealed, remaining, unopened: faults.length, unopenedApps, unopenedWebhooks, homesDown };
 }
 
 /** Lets work continue after the answer, when its home is too slow for the answer. */
-function toItsEnd<T>({ waitUntil }: ServiceContext, work: Promise<T>): Promise<T> {
+function keepRunning<T>({ waitUntil }: ServiceContext, work: Promise<T>): Promise<T> {
   waitUntil(work.catch(() => {}));
   return work;
 }

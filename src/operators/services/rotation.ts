@@ -65,7 +65,7 @@ export interface SecretOwnerOf<Of extends Owners, Stored extends StoredSecrets> 
   read: () => Promise<Stored>;
   db: (stored: Stored) => D1Database;
   /** What its secrets are sealed for, without the version. */
-  sealedFor: (stored: Stored) => { siteId: number } & ({ appid: string } | { webhookId: string });
+  sealPlaceOf: (stored: Stored) => { siteId: number } & ({ appid: string } | { webhookId: string });
   newSecret: (runtime: Runtime) => string;
   /** Called after a change, with the owner as it is stored now. */
   changed: (now: Stored) => void;
@@ -74,7 +74,7 @@ export interface SecretOwnerOf<Of extends Owners, Stored extends StoredSecrets> 
 }
 
 /** The new secret, which no later answer shows. */
-export interface Rotated {
+export interface RotationResult {
   secret: string;
   version: string;
   /** Unix seconds; null when no old secret is valid. */
@@ -95,7 +95,7 @@ export async function rotateOwnerSecret<Of extends Owners, Stored extends Stored
   ctx: ServiceContext,
   owner: SecretOwnerOf<Of, Stored>,
   input: RotationInput,
-): Promise<Rotated> {
+): Promise<RotationResult> {
   requireSense(input);
   let ownRotation: { change: SecretChange; secret: string } | undefined;
   for (let attempt = 0; attempt < TRIES; attempt++) {
@@ -104,7 +104,7 @@ export async function rotateOwnerSecret<Of extends Owners, Stored extends Stored
     if (ownRotation !== undefined && storedSecrets.version === ownRotation.change.version)
       return rotationAnswer(owner, storedSecrets, ownRotation.secret);
     const secret = owner.newSecret(ctx.runtime);
-    const change = await nextSecret(ctx, owner.sealedFor(storedSecrets), storedSecrets, input, secret);
+    const change = await nextSecret(ctx, owner.sealPlaceOf(storedSecrets), storedSecrets, input, secret);
     ownRotation = { change, secret };
     const db = owner.db(storedSecrets);
     const before = { ...storedSecrets, name: owner.name };
@@ -119,7 +119,7 @@ function rotationAnswer<Of extends Owners, Stored extends StoredSecrets>(
   owner: SecretOwnerOf<Of, Stored>,
   now: Stored,
   secret: string,
-): Rotated {
+): RotationResult {
   owner.changed(now);
   return { secret, version: now.version, previousExpiresAt: now.previousExpiresAt };
 }
@@ -201,7 +201,7 @@ async function nextSecret(
   const keptSecret = keptBy(input, storedSecrets.previousExpiresAt, ctx.now);
   const keyring = await keyringOf(ctx);
   const version = newVersion(ctx.runtime);
-  const ownerOfVersion = (ofVersion: string): SecretOwner => ({ ...owner, version: ofVersion });
+  const ownerOfVersion = (secretVersion: string): SecretOwner => ({ ...owner, version: secretVersion });
   // The secret is opened even when it is not stored again: a wrong MASTER_KEY must not seal a secret that no other isolate opens.
   const current = await openSecret(ctx, ownerOfVersion(storedSecrets.version), "current", storedSecrets.secret);
   const next = { version, secret: await seal(ctx.runtime, keyring, ownerOfVersion(version), "current", newSecret) };

@@ -33,11 +33,11 @@ const LEAST_OF_APPID = 6;
 const NAMED_NUMBER =
   /^\s*["']?(?:x-request-id|request_id|webhook-id|webhook_id|event_id|chat_id|appid|sbs|kefu_id|fzr_uid)["']?\s*[:=]\s*(.*)$/is;
 
-const unquoted = (text: string) => text.replace(/^["'\s]+|["',;\s]+$/g, "");
+const unquote = (text: string) => text.replace(/^["'\s]+|["',;\s]+$/g, "");
 
 export function readSearchText(typed: string): SearchText {
   const [, namedNumber] = NAMED_NUMBER.exec(typed) ?? [];
-  const text = namedNumber === undefined ? typed.trim() : unquoted(namedNumber);
+  const text = namedNumber === undefined ? typed.trim() : unquote(namedNumber);
   const compact = text.replace(/[\s",]+/g, "").toLowerCase();
   const requestId = REQUEST_ID.test(compact) ? compact : undefined;
   const webhookId = /^wh_[0-9a-f]{32}$/.test(compact) ? compact : undefined;

@@ -107,7 +107,7 @@ export async function search(
     namedSites: sites.filter((site) => isNamed(site, searchText)).slice(0, MOST_FOUND),
     sites: new Map(sitesOpenFirst.map((site) => [site.id, site])),
     kindsWithMore,
-    homesDown: [...new Set([...homes.down, ...unbound, ...call.homesDown])],
+    homesDown: [...new Set([...homes.silentHomes, ...unbound, ...call.homesDown])],
     left: {
       ids: sitesBeyond(MOST_SITES),
       words: sitesBeyond(MOST_SITES_FOR_WORDS),

@@ -8,7 +8,7 @@ import { keyringOf, type ServiceContext } from "./service-context.ts";
 
 export type { AppidPart } from "./compare-appids.ts";
 
-/** An existing app whose appid is nearly the given one. */
+/** An existing app whose appid is nearly the given appid. */
 export interface SimilarApp extends AppidDifference {
   appid: string;
   siteId: number;
@@ -40,7 +40,7 @@ export async function findSimilarApps(
   const nearest = routes
     .map((route) => ({ ...route, ...compareAppids(appid, route.appid) }))
     .filter((route) => route.slips <= slips)
-    .sort((a, b) => a.slips - b.slips || kinds(a) - kinds(b))
+    .sort((a, b) => a.slips - b.slips || countDifferences(a) - countDifferences(b))
     .slice(0, MOST_SHOWN);
   const similarApps: SimilarApp[] = [];
   for (const route of nearest) similarApps.push({ ...route, signs: await signs(await secretsOf(ctx, route.appid)) });
@@ -51,8 +51,8 @@ export async function findSimilarApps(
   return similarApps.sort((a, b) => Number(b.signs) - Number(a.signs));
 }
 
-const kinds = ({ foreign, letterCase, lookalikes }: AppidDifference) =>
-  Number(foreign) + Number(letterCase) + Number(lookalikes);
+const countDifferences = ({ hasForeignCharacters, differsInCase, hasLookalikes }: AppidDifference) =>
+  Number(hasForeignCharacters) + Number(differsInCase) + Number(hasLookalikes);
 
 /** The secrets of an app; none when its home does not answer, has no such app, or MASTER_KEY does not open them. */
 async function secretsOf(ctx: ServiceContext, appid: string) {

@@ -249,8 +249,8 @@ export async function changeSite(
   // Every copy holds the next chat id: an older copy that arrives late is dropped, and its chat id must not be lost.
   const copied = { name: now.name, status: now.status, revision: now.revision, retentionDays: now.retentionDays };
   const copy = { ...copied, firstChatId: now.chatIdFloor + 1 };
-  await updateSiteCopy(runtime, config.directory, site.id, copy).catch(sayNotCopied);
-  if (firstChatId !== undefined) await rememberFloors(ctx, site, now.chatIdFloor).catch(sayNotRemembered);
+  await updateSiteCopy(runtime, config.directory, site.id, copy).catch(throwNotCopied);
+  if (firstChatId !== undefined) await rememberFloors(ctx, site, now.chatIdFloor).catch(throwNotRemembered);
   return { ...site, ...copy, events: now.events };
 }
 
@@ -270,13 +270,13 @@ const knownOf = ({ id: siteId, home, name, status, firstChatId, revision, retent
   retentionDays,
 });
 
-function sayNotRemembered(cause: unknown): never {
+function throwNotRemembered(cause: unknown): never {
   const detail =
     "The site is changed, but KV, which keeps first_chat_id for a restore, does not answer: send the same change again.";
   throw new ServiceError("unavailable", { reason: "site_not_remembered", detail, retryAfter: 1, cause });
 }
 
-function sayNotCopied(cause: unknown): never {
+function throwNotCopied(cause: unknown): never {
   if (!(cause instanceof ServiceError) || cause.code !== "unavailable") throw cause;
   const detail = "The site is changed, but the directory does not know it: send the same change again.";
   throw new ServiceError("unavailable", { reason: "site_not_copied", detail, retryAfter: 1, cause });

@@ -97,7 +97,7 @@ export async function readLastUses(
 }
 
 /**
- * The calls of a site, of all apps together, by days of UTC, operation and outcome. Only days whose hours are stored.
+ * The calls of a site, of all apps together, by days of UTC, operation and outcome. It covers only days whose hours are stored.
  *
  * @param range the first and the last hour, Unix seconds
  */

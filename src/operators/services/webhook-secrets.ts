@@ -34,7 +34,7 @@ const ownerOf = (ctx: ServiceContext, { site, webhookId }: WebhookOf): SecretOwn
   read: async () =>
     knownWebhook(await selectSealedWebhook(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id: webhookId })),
   db: () => homeOf(ctx, site),
-  sealedFor: () => ({ siteId: site.id, webhookId }),
+  sealPlaceOf: () => ({ siteId: site.id, webhookId }),
   newSecret: newWebhookSecret,
   changed: () => {},
   ended: knownWebhook,

@@ -89,7 +89,7 @@ const loggedFields = ({ url, events }: Pick<Webhook, "url" | "events">) => ({
 const webhookDetails = (webhook: Pick<Webhook, "url" | "events">): string => JSON.stringify(loggedFields(webhook));
 
 /** The details of a change for the audit log: the webhook as it is now, and `from` and `to` of the changes. */
-function changeDetails(before: WebhookState, next: WebhookState): { ofChange: string; ofStatusSwitch: string } {
+function changeDetails(before: WebhookState, next: WebhookState): { change: string; statusSwitch: string } {
   const isMoved = before.url !== next.url;
   const isRetyped = JSON.stringify(before.events) !== JSON.stringify(next.events);
   const changedFields = (webhook: WebhookState) => {
@@ -105,8 +105,8 @@ function changeDetails(before: WebhookState, next: WebhookState): { ofChange: st
     to: changedFields(next),
   };
   return {
-    ofChange: JSON.stringify(changed),
-    ofStatusSwitch: JSON.stringify({ ...now, from: before.status, to: next.status }),
+    change: JSON.stringify(changed),
+    statusSwitch: JSON.stringify({ ...now, from: before.status, to: next.status }),
   };
 }
 

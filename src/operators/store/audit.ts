@@ -80,7 +80,7 @@ export function auditOf(
     );
 }
 
-/** Inserts one row that belongs to no other change. Not retried: a second try could insert a second row. */
+/** Inserts one row that belongs to no other change. It is tried once, because a second try could insert a second row. */
 export async function insertAudit(
   db: D1Database,
   author: Author,

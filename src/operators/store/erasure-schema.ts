@@ -16,13 +16,13 @@ export const erasures = sqliteTable(
       .references(() => homeSites.siteId),
     /** The keyed hash of the customer's external id: operators/services/customer-hash.ts. */
     hash: text().notNull(),
-    /** Its order is the order of time. */
+    /** Ids sort by the time at which their erasures began. */
     id: text().notNull(),
     /** The customer's id; null once the erasure is done. */
     externalId: text("external_id"),
     /** The site's highest session id at the first call that erased. Later sessions are not erased. */
     until: integer().notNull(),
-    /** The receipts name the customer's sessions up to this id. Nothing is deleted before it is `until`. */
+    /** The receipts name the customer's sessions up to this id. Nothing is deleted before this id is `until`. */
     listedTo: integer("listed_to").notNull(),
     /** When its receipts were begun, in Unix seconds. */
     listedAt: integer("listed_at").notNull(),

@@ -18,7 +18,8 @@ export interface MetricFamily {
   samples: Sample[];
 }
 
-const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+const escapeLabel = (text: string): string =>
+  text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 
 const numberOf = (value: number): string => {
   if (Number.isFinite(value)) return String(value);
@@ -26,7 +27,7 @@ const numberOf = (value: number): string => {
 };
 
 function sampleLine(name: string, { labels = {}, value }: Sample): string {
-  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
   return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${numberOf(value)}`;
 }
 
@@ -35,7 +36,7 @@ export function openMetrics(families: readonly MetricFamily[]): string {
   const lines = families.flatMap(({ name, type, unit, help, samples }) => [
     `# TYPE ${name} ${type}`,
     ...(unit === undefined ? [] : [`# UNIT ${name} ${unit}`]),
-    `# HELP ${name} ${escaped(help)}`,
+    `# HELP ${name} ${escapeLabel(help)}`,
     ...samples.map((sample) => sampleLine(type === "counter" ? `${name}_total` : name, sample)),
   ]);
   return `${[...lines, "# EOF"].join("\n")}\n`;

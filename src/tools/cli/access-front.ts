@@ -18,7 +18,7 @@ const LOGOUT_PATH = "/cdn-cgi/access/logout";
 /** The paths that Access guards, as docs/operating.md tells operators to set it up. */
 const GUARDED = /^\/console(?:\/|$)/;
 /** Headers that are about one connection. The front has two connections, so it does not hand them on. */
-const OF_CONNECTION = ["connection", "keep-alive"];
+const CONNECTION_HEADERS = ["connection", "keep-alive"];
 
 const SESSION_SECONDS = 86_400;
 /** How many seconds before its end an assertion is replaced by a new one. */
@@ -103,7 +103,7 @@ export class AccessFront {
     }
     const { [HEADER]: _, ...headers } = incoming.headers;
     if (GUARDED.test(url.pathname)) headers[HEADER] = await this.#currentAssertion();
-    this.#forwardRequest(incoming, response, { path: url.pathname + url.search, headers: ofMessage(headers) });
+    this.#forwardRequest(incoming, response, { path: url.pathname + url.search, headers: messageHeaders(headers) });
   }
 
   #forwardRequest(
@@ -114,7 +114,7 @@ export class AccessFront {
     const { method } = incoming;
     const outgoing = request({ ...reachableAddress(this.#worker), method, agent: false, ...changed });
     outgoing.on("response", (answer: IncomingMessage) => {
-      response.writeHead(answer.statusCode ?? 502, ofMessage(answer.headers));
+      response.writeHead(answer.statusCode ?? 502, messageHeaders(answer.headers));
       answer.on("error", () => response.destroy()).pipe(response);
     });
     outgoing.on("error", () => {
@@ -152,15 +152,15 @@ export class AccessFront {
       identity_nonce: randomBytes(12).toString("base64url"),
       sub: this.#userId,
     };
-    const signed = [{ alg: "RS256", kid: this.#kid, typ: "JWT" }, claims].map(encoded).join(".");
+    const signed = [{ alg: "RS256", kid: this.#kid, typ: "JWT" }, claims].map(encodePart).join(".");
     return `${signed}.${sign("RSA-SHA256", Buffer.from(signed), this.#keys.privateKey).toString("base64url")}`;
   }
 }
 
 const unixSeconds = () => Math.floor(Date.now() / 1000);
 
-const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
+const encodePart = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
 
 /** The headers of a message without those of its connection. */
-const ofMessage = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_CONNECTION.includes(name)));
+const messageHeaders = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !CONNECTION_HEADERS.includes(name)));

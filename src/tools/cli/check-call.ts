@@ -1,7 +1,7 @@
 import { OPERATIONS } from "../../core/operations/index.ts";
 import { type Answer, type CallersCheck, checkAsCaller } from "../../operators/diagnosis/check-as-caller.ts";
 import type { CheckStep } from "../../operators/diagnosis/check-form.ts";
-import { english, say } from "../../operators/diagnosis/words.ts";
+import { english, sentenceOf } from "../../operators/diagnosis/words.ts";
 import { SCRIPT_TEXTS } from "../docs/check-texts.ts";
 import type { Io } from "./io.ts";
 import { readOptions, UsageError } from "./known-options.ts";
@@ -98,10 +98,11 @@ function linesOf({ answer, fresh, conditions, steps }: CallersCheck): string[] {
     status === 200 ? accepted : english.t(refused, status, message);
   const lines = [verdict(TEXTS.accepted, TEXTS.refused, answer)];
   if (fresh !== undefined) lines.push(verdict(TEXTS.freshAccepted, TEXTS.freshRefused, fresh));
-  lines.push(...conditions.map((finding) => say(english, finding)));
+  lines.push(...conditions.map((finding) => sentenceOf(english, finding)));
   const refused = steps.filter(({ refusal }) => refusal !== undefined);
   const labelOf = (step: CheckStep) => (step === refused[0] ? TEXTS.cause : refused.includes(step) ? TEXTS.also : "");
   return [...lines, ...steps.map((step) => `${labelOf(step)}${TEXTS.steps[step.step]}: ${sentences(step)}`)];
 }
 
-const sentences = (step: CheckStep) => [step, ...(step.more ?? [])].map((finding) => say(english, finding)).join(" ");
+const sentences = (step: CheckStep) =>
+  [step, ...(step.more ?? [])].map((finding) => sentenceOf(english, finding)).join(" ");

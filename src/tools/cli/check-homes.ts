@@ -17,7 +17,7 @@ export async function requireSameHomes(
 ): Promise<void> {
   for (const [home, id] of databases) {
     const bound = ownDatabases.find(({ binding }) => homeOfBinding(binding) === home);
-    if (bound === undefined && !dropped.includes(home)) throw new NotDeployed(lacking(live.name, home));
+    if (bound === undefined && !dropped.includes(home)) throw new NotDeployed(missingHomeText(live.name, home));
     // A closed home may get another database, because a copy is restored in this way.
     if (bound === undefined || bound.database_id === id || closed.includes(home)) continue;
     const nameInAccount = await live.nameOfDatabase(id);
@@ -28,6 +28,6 @@ first: npm run deploy -- --close ${home}`);
   }
 }
 
-const lacking = (worker: string, home: string) =>
+const missingHomeText = (worker: string, home: string) =>
   `Nothing was deployed: Worker ${worker} serves home ${home}, and the configuration has no ${bindingOfHome(home)}. All calls of its sites would be
 answered 503. Bring the checkout up to date. Or, to take the home away on purpose: npm run deploy -- --drop-home ${home}`;

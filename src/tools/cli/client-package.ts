@@ -36,12 +36,12 @@ export function clientPackage(): { name: string; version: string; tarball: Buffe
     "package.json": `${JSON.stringify(manifest, null, 2)}\n`,
     LICENSE: readText("LICENSE"),
     "README.md": readText("src/client/README.md"),
-    ...compiled(),
+    ...compileClient(),
   };
   return { name, version, tarball: tarball(files) };
 }
 
-function compiled(): Record<string, string> {
+function compileClient(): Record<string, string> {
   const folder = mkdtempSync(join(tmpdir(), "client-"));
   try {
     const compiler = [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "src/client", "--outDir", folder];

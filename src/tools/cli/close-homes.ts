@@ -36,9 +36,9 @@ export async function closeHomes(live: LiveWorker, closing: Closing, homes: read
   for (const home of closed) tellClosed(home, before.closed.includes(home), io);
 }
 
-export function tellClosed(home: string, asItWas: boolean, io: Io): void {
+export function tellClosed(home: string, wasClosed: boolean, io: Io): void {
   io.out(
-    `Home ${home} is closed${asItWas ? ", as it was" : ""}: its sites answer 503 until npm run deploy -- --open ${home}.`,
+    `Home ${home} is closed${wasClosed ? ", as it was" : ""}: its sites answer 503 until npm run deploy -- --open ${home}.`,
   );
 }
 

@@ -2,12 +2,12 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { transform } from "esbuild";
 import { asFiles, hashedFile } from "./hashed-file.ts";
-import { CONSOLE_STYLES, layered, minifiedStyle, ROOT, readText } from "./layered-styles.ts";
+import { CONSOLE_STYLES, joinLayers, minifiedStyle, ROOT, readText } from "./layered-styles.ts";
 
 /** The console's style and script, and the list of their names. */
 export async function consoleFiles(): Promise<Record<string, string>> {
   const pages = readdirSync(join(ROOT, CONSOLE_STYLES, "pages")).sort();
-  const css = layered({
+  const css = joinLayers({
     tokens: [`${CONSOLE_STYLES}/tokens.css`],
     base: [`${CONSOLE_STYLES}/base.css`],
     parts: ["bar.css", "parts.css", "tables.css"].map((file) => `${CONSOLE_STYLES}/${file}`),

@@ -36,20 +36,20 @@ export async function createDatabases(
 ): Promise<void> {
   const { exitCode, stdout, output } = await io.wrangler(["d1", "list", "--json", ...shared]);
   if (exitCode !== 0) throw new NotDeployed(`The account could not be asked for its databases:\n${output}`);
-  const there = new Set((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name));
+  const existingNames = new Set((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name));
   for (const { binding, database_name: name, database_id: id } of databases) {
     if (id !== undefined) continue;
     if (name === undefined) throw new NotDeployed(`Binding ${binding} has no database_name in the configuration.`);
-    if (there.has(name)) {
-      const [placeOption] = isSaidOf(binding, askedPlace) ? placeOptions(askedPlace) : [];
+    if (existingNames.has(name)) {
+      const [placeOption] = isPlaceOf(binding, askedPlace) ? placeOptions(askedPlace) : [];
       if (placeOption !== undefined) io.out(`Database ${name} is there already: ${placeOption} has no effect on it.`);
       continue;
     }
     const place = placeOf(binding, askedPlace);
     const created = await io.wrangler(["d1", "create", name, ...placeOptions(place), ...shared]);
     if (created.exitCode !== 0) throw new NotDeployed(`Database ${name} could not be created:\n${created.output}`);
-    there.add(name);
-    io.out(`Created database ${name}${inWords(place)}.`);
+    existingNames.add(name);
+    io.out(`Created database ${name}${placeText(place)}.`);
   }
 }
 
@@ -57,7 +57,7 @@ export async function createDatabases(
 function placeOf(binding: string, askedPlace: DatabasePlace): DatabasePlace {
   const home = homeOfBinding(binding);
   const locationOfHome = home !== undefined && LOCATIONS.includes(home) ? { location: home } : undefined;
-  if (isSaidOf(binding, askedPlace)) {
+  if (isPlaceOf(binding, askedPlace)) {
     if (askedPlace.jurisdiction !== undefined) return askedPlace;
     // A --location for all databases does not apply to a home like `apac`, whose name is a place.
     if (askedPlace.home === undefined && locationOfHome !== undefined) return locationOfHome;
@@ -69,7 +69,7 @@ function placeOf(binding: string, askedPlace: DatabasePlace): DatabasePlace {
   );
 }
 
-const isSaidOf = (binding: string, askedPlace: DatabasePlace) =>
+const isPlaceOf = (binding: string, askedPlace: DatabasePlace) =>
   askedPlace.home === undefined || askedPlace.home === homeOfBinding(binding);
 
 /** The options for a place. wrangler would ignore a location beside a jurisdiction. */
@@ -78,7 +78,7 @@ function placeOptions({ location, jurisdiction }: DatabasePlace): string[] {
   return location === undefined ? [] : ["--location", location];
 }
 
-function inWords({ location, jurisdiction }: DatabasePlace): string {
+function placeText({ location, jurisdiction }: DatabasePlace): string {
   if (jurisdiction !== undefined) return ` in the jurisdiction ${jurisdiction}`;
   return location === undefined ? ", placed by Cloudflare since there was no --location" : ` near ${location}`;
 }

@@ -31,14 +31,16 @@ export async function createQueues(
 ): Promise<void> {
   const names = new Set([...producers, ...consumers].flatMap(({ queue }) => queue ?? []));
   for (const queue of names) {
-    const there = await consumersOf(queue, shared, io);
-    if (there === undefined) {
+    const currentConsumers = await consumersOf(queue, shared, io);
+    if (currentConsumers === undefined) {
       await create(queue, shared, io);
       continue;
     }
-    const other = there.find(({ type, script, service }) => type !== "worker" || (script ?? service) !== worker);
-    if (other !== undefined && consumers.some((each) => each.queue === queue))
-      throw queueHasReader(queue, other, worker);
+    const foreignConsumer = currentConsumers.find(
+      ({ type, script, service }) => type !== "worker" || (script ?? service) !== worker,
+    );
+    if (foreignConsumer !== undefined && consumers.some((each) => each.queue === queue))
+      throw queueHasReader(queue, foreignConsumer, worker);
   }
 }
 
@@ -48,17 +50,18 @@ async function consumersOf(queue: string, shared: readonly string[], io: Io): Pr
   if (listed.exitCode === 0) return JSON.parse(listed.stdout) as Consumer[];
   if (listed.output.includes(`Queue "${queue}" does not exist`)) return undefined;
   throw new NotDeployed(
-    `The account could not be asked for its queues:\n${listed.output}${howToBeAllowed(listed.output)}`,
+    `The account could not be asked for its queues:\n${listed.output}${permissionAdvice(listed.output)}`,
   );
 }
 
 async function create(queue: string, shared: readonly string[], io: Io): Promise<void> {
   const { exitCode, output } = await io.wrangler(["queues", "create", queue, ...shared]);
-  if (exitCode !== 0) throw new NotDeployed(`Queue ${queue} could not be created:\n${output}${howToBeAllowed(output)}`);
+  if (exitCode !== 0)
+    throw new NotDeployed(`Queue ${queue} could not be created:\n${output}${permissionAdvice(output)}`);
   io.out(`Created queue ${queue}.`);
 }
 
-function howToBeAllowed(output: string): string {
+function permissionAdvice(output: string): string {
   if (NOT_ALLOWED.test(output)) {
     return "Nothing was deployed. Webhooks need Cloudflare Queues, which this account may not use: switch them on in the dashboard (Workers, Queues), or choose a plan that has them.";
   }

@@ -41,7 +41,7 @@ async function deliverOne(
   const { path, headers, body } = await receiver.next();
   report.step("What arrived at the receiver");
   report.request(path, body, Object.fromEntries(SIGNED_HEADERS.map((name) => [name, String(headers[name])])));
-  const accepts = (text: string) => {
+  const isAccepted = (text: string) => {
     try {
       new Webhook(secret).verify(text, headers as Record<string, string>);
       return true;
@@ -49,8 +49,8 @@ async function deliverOne(
       return false;
     }
   };
-  report.check("the public package standardwebhooks accepts its signature", accepts(body), true);
-  report.check("and refuses it with one letter changed", accepts(body.replace("Wang Wei", "Wang Wai")), false);
+  report.check("the public package standardwebhooks accepts its signature", isAccepted(body), true);
+  report.check("and refuses it with one letter changed", isAccepted(body.replace("Wang Wei", "Wang Wai")), false);
   const session = await world.admin<object>("GET", `/admin/sites/${site.id}/sessions/${chatId}`);
   const { type, data } = JSON.parse(body);
   const expected = { type: "session.created", data: { seq: 1, appid: site.app.appid, ...session } };

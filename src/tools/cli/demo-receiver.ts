@@ -16,7 +16,7 @@ export interface EventReceiver {
   close: () => void;
 }
 
-const PATIENCE = 15_000;
+const PATIENCE_MS = 15_000;
 
 export async function startEventReceiver(): Promise<EventReceiver> {
   const arrived: ReceivedEvent[] = [];
@@ -36,7 +36,7 @@ export async function startEventReceiver(): Promise<EventReceiver> {
         resolveNext = resolve;
       });
       const timeout = new Promise<void>((_, reject) => {
-        setTimeout(reject, PATIENCE, new Error(`no event arrived within ${PATIENCE / 1000} s`)).unref();
+        setTimeout(reject, PATIENCE_MS, new Error(`no event arrived within ${PATIENCE_MS / 1000} s`)).unref();
       });
       if (arrived.length === 0) await Promise.race([arrival, timeout]);
       return arrived.shift() as ReceivedEvent;

@@ -69,6 +69,6 @@ export class DemoReport {
 }
 
 // styleText adds no colours when the output is not a terminal.
-const styled = (style: Parameters<typeof styleText>[0]) => (text: string) =>
+const styler = (style: Parameters<typeof styleText>[0]) => (text: string) =>
   styleText(style, text, { stream: process.stdout });
-const [bold, green, red] = [styled("bold"), styled("green"), styled("red")];
+const [bold, green, red] = [styler("bold"), styler("green"), styler("red")];

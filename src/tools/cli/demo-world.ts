@@ -124,9 +124,9 @@ export class DemoWorld {
     const path = `/admin/sites/${site.id}/sessions?limit=100`;
     this.#report.step(`GET ${path}`);
     const { items } = await this.admin<{ items: { chat_id: number }[] }>("GET", path);
-    const there = items.map(({ chat_id }) => chat_id);
-    this.#report.fields({ chat_ids: there });
-    this.#report.check("the sessions opened above, newest first, and no others", there, chatIds.toReversed());
+    const listedIds = items.map(({ chat_id }) => chat_id);
+    this.#report.fields({ chat_ids: listedIds });
+    this.#report.check("the sessions opened above, newest first, and no others", listedIds, chatIds.toReversed());
   }
 
   async #send(title: string, request: DemoRequest): Promise<SignedAnswer> {

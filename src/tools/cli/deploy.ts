@@ -227,7 +227,7 @@ async function migrateHome(
   }
   const home = homeOfBinding(binding);
   const homeAndBinding = home === undefined ? `Binding ${binding}` : `Home ${home} (${binding})`;
-  const why = migration.result === "failed" ? migration.output : howToReplace(database, migration.foreign);
+  const why = migration.result === "failed" ? migration.output : replacementAdvice(database, migration.foreign);
   if (home !== undefined && home !== MAIN_HOME && closed.includes(home)) {
     io.err(`${homeAndBinding} could not be migrated. It is closed, so the others are deployed without it:\n${why}`);
     return home;
@@ -235,7 +235,7 @@ async function migrateHome(
   throw new NotDeployed(`${homeAndBinding} could not be migrated, so nothing was deployed:\n${why}`);
 }
 
-function howToReplace({ binding, database_name: name }: Database, foreign: readonly string[]): string {
+function replacementAdvice({ binding, database_name: name }: Database, foreign: readonly string[]): string {
   return `Database ${name} was made by another version, which cannot be migrated to this one: it has ${foreign.join(", ")}.
 Give ${binding} another database_name in wrangler.toml to begin with a new one. Or, when nobody needs what is in it, delete it
 (npx wrangler d1 delete ${name}), and run this again.`;

@@ -8,7 +8,7 @@ import { framedPages, sitePages } from "../docs/site.tsx";
 import { LANGUAGES, type Language } from "../docs/texts.ts";
 import { chineseTexts, consoleTexts } from "./chinese-texts.ts";
 import { asFiles, hashedFile } from "./hashed-file.ts";
-import { CONSOLE_STYLES, layered, minifiedStyle, ROOT, readText } from "./layered-styles.ts";
+import { CONSOLE_STYLES, joinLayers, minifiedStyle, ROOT, readText } from "./layered-styles.ts";
 
 const SITE = "src/tools/docs";
 const BROWSER = `${SITE}/browser`;
@@ -49,7 +49,7 @@ export async function docsFiles(openApi: string): Promise<Record<string, string>
 }
 
 const style = () =>
-  layered({
+  joinLayers({
     tokens: [`${CONSOLE_STYLES}/tokens.css`],
     base: [`${CONSOLE_STYLES}/base.css`],
     bar: [`${CONSOLE_STYLES}/bar.css`],

@@ -26,9 +26,9 @@ export async function prepareDatabase({ file, env }: ConfigPart, block: D1Block)
   const before = await parsedConfig(basename(file), text);
   const oldStage: Stage = env === "" ? (before as Stage) : (before.env?.[env] ?? {});
   const stage = { ...oldStage, d1_databases: [...(oldStage.d1_databases ?? []), { ...block }] };
-  const expected = env === "" ? stage : { ...before, env: { ...before.env, [env]: stage } };
+  const expectedConfig = env === "" ? stage : { ...before, env: { ...before.env, [env]: stage } };
   const after = await parsedConfig(basename(file), changed).catch(() => undefined);
-  if (!file.endsWith(".toml") || !isDeepStrictEqual(after, plainCopy(expected))) {
+  if (!file.endsWith(".toml") || !isDeepStrictEqual(after, plainCopy(expectedConfig))) {
     throw new NotEditable(
       `${file} has a form that is not changed here. Write into it by hand, then run this again: a D1 binding ${block.binding} with database_name "${block.database_name}" and migrations_dir "${block.migrations_dir}"`,
     );

@@ -10,7 +10,7 @@ process.channel?.unref();
 
 subscribe("child_process", (message) => {
   const { process: child } = message as { process: ChildProcess };
-  const tell = (event: string) => process.connected && process.send?.(JSON.stringify({ event, pid: child.pid }));
-  child.once("spawn", () => tell("CHILD_STARTED"));
-  child.once("exit", () => tell("CHILD_ENDED"));
+  const sendEvent = (event: string) => process.connected && process.send?.(JSON.stringify({ event, pid: child.pid }));
+  child.once("spawn", () => sendEvent("CHILD_STARTED"));
+  child.once("exit", () => sendEvent("CHILD_ENDED"));
 });

@@ -7,12 +7,12 @@ import { UsageError } from "./known-options.ts";
  * @throws UsageError when the text is not one JSON object
  */
 export function fillFields(text: string, fields: Readonly<Record<string, string | number>>): string {
-  const own = parseObject(text);
-  const lacking = Object.entries(fields).filter(([name]) => !Object.hasOwn(own, name));
+  const typedFields = parseObject(text);
+  const missingFields = Object.entries(fields).filter(([name]) => !Object.hasOwn(typedFields, name));
   const body = text.trim();
-  if (lacking.length === 0) return body;
-  const addedText = lacking.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(",");
-  return `{${addedText}${Object.keys(own).length === 0 ? "" : ","}${body.slice(1)}`;
+  if (missingFields.length === 0) return body;
+  const addedText = missingFields.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(",");
+  return `{${addedText}${Object.keys(typedFields).length === 0 ? "" : ","}${body.slice(1)}`;
 }
 
 /** @throws UsageError */

@@ -34,7 +34,7 @@ export function readOptions<Options extends ParseArgsOptionsConfig>(
   const names = Object.keys(options);
   const optionsOfNpm = keptByNpm([...names, ...mistaken], env);
   if (optionsOfNpm.length > 0) {
-    throw new UsageError(`npm kept ${listed(optionsOfNpm)} for itself. Options stand after "--": ${example}`);
+    throw new UsageError(`npm kept ${optionList(optionsOfNpm)} for itself. Options stand after "--": ${example}`);
   }
   const parsedArguments = parse(args, options, allowPositionals);
   const givenNames = parsedArguments.tokens.flatMap((token) => (token.kind === "option" ? [token.name] : []));
@@ -53,7 +53,7 @@ function parse<Options extends ParseArgsOptionsConfig>(args: string[], options: 
   } catch (error) {
     // Only the first sentence of node's message is shown. The advice after it is wrong for these commands.
     const [what] = (error as Error).message.split(/\. |\n/);
-    throw new UsageError(`${what}. The options are ${listed(Object.keys(options))}.`);
+    throw new UsageError(`${what}. The options are ${optionList(Object.keys(options))}.`);
   }
 }
 
@@ -71,4 +71,4 @@ function keptByNpm(names: readonly string[], env: Io["env"]): string[] {
   );
 }
 
-const listed = (names: readonly string[]) => names.map((name) => `--${name}`).join(", ");
+const optionList = (names: readonly string[]) => names.map((name) => `--${name}`).join(", ");

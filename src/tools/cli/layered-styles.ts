@@ -10,7 +10,7 @@ export const CONSOLE_STYLES = "src/operators/console/styles";
 export const readText = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
 /** Joins files into one style of layers. A later layer wins over an earlier one, whatever the selectors are. Paths are from the project. */
-export function layered(layers: Record<string, string[]>): string {
+export function joinLayers(layers: Record<string, string[]>): string {
   const parts = Object.entries(layers).map(([name, files]) => `@layer ${name} {\n${files.map(readText).join("")}}\n`);
   return `@layer ${Object.keys(layers).join(", ")};\n${parts.join("")}`;
 }

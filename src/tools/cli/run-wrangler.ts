@@ -87,15 +87,15 @@ export function runWranglerDev(
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
   stop.addEventListener("abort", () => child.kill("SIGTERM"));
-  const ofWrangler = new Set<number>();
+  const wranglerPids = new Set<number>();
   child.on("message", (message) => {
     const { event, pid } = JSON.parse(String(message)) as { event: string; pid: number };
     if (event === "DEV_SERVER_READY") serving();
-    if (event === "CHILD_STARTED") ofWrangler.add(pid);
-    if (event === "CHILD_ENDED") ofWrangler.delete(pid);
+    if (event === "CHILD_STARTED") wranglerPids.add(pid);
+    if (event === "CHILD_ENDED") wranglerPids.delete(pid);
   });
   return handedOver(child).finally(() => {
-    for (const pid of ofWrangler) killProcess(pid);
+    for (const pid of wranglerPids) killProcess(pid);
   });
 }
 

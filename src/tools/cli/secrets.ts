@@ -70,7 +70,7 @@ async function makeSecrets(args: string[], io: Io): Promise<number> {
   if (made.length > 0) {
     // The file is on disk before anything is sealed with its key. "wx" fails when another process made the file meanwhile.
     const lines = linesOf(made);
-    if (existsSync(file)) writeFileSync(file, ownLines(file) + lines, { flag: "a", flush: true });
+    if (existsSync(file)) writeFileSync(file, missingLineEnd(file) + lines, { flag: "a", flush: true });
     else writeFileSync(file, lines, { flag: "wx", mode: 0o600, flush: true });
     io.out(`Wrote ${made.join(" and ")} into ${file}.`);
   }
@@ -109,8 +109,8 @@ function valuesIn(file: string): Map<SecretName, string> {
   return new Map(SECRET_NAMES.map((name) => [name, lastValue(text, name)]));
 }
 
-/** The line end that the file needs before lines are appended, if it needs one. */
-function ownLines(file: string): string {
+/** The line end that a file lacks at its end; empty when the file has one. */
+function missingLineEnd(file: string): string {
   return /(^|\n)$/.test(readFileSync(file, "utf8")) ? "" : "\n";
 }
 
@@ -135,19 +135,21 @@ async function refuseDatabases(
   const { exitCode, stdout, output } = await io.wrangler(["d1", "list", "--json", ...shared]);
   if (exitCode !== 0) throw new NotDeployed(`The account could not be asked for its databases:\n${output}`);
   const names = (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name);
-  const there = databases.flatMap(({ database_name: name }) =>
+  const databaseNames = databases.flatMap(({ database_name: name }) =>
     name !== undefined && names.includes(name) ? name : [],
   );
-  if (there.length === 0) return;
-  throw new NotDeployed(`Nothing was changed: Worker ${worker} has no MASTER_KEY, but its database is there: ${there.join(", ")}.
+  if (databaseNames.length === 0) return;
+  throw new NotDeployed(`Nothing was changed: Worker ${worker} has no MASTER_KEY, but its database is there: ${databaseNames.join(", ")}.
 What is in it may be sealed with a key that somebody keeps, and a new one would not open it. Put that key into ${file},
 as the line MASTER_KEY=…, and run this again. If there is none and nobody needs what is in the database, delete it first:
 
-${there.map((name) => `  npx wrangler d1 delete ${name}`).join("\n")}`);
+${databaseNames.map((name) => `  npx wrangler d1 delete ${name}`).join("\n")}`);
 }
 
 function nothingToMake(worker: string, file: string): string {
-  const there = existsSync(file) ? `, and ${file} is as it was. Keep that file somewhere safe, and remove it here` : "";
-  return `Nothing was changed: Worker ${worker} has ${SECRET_NAMES.join(" and ")} already${there}.
+  const fileText = existsSync(file)
+    ? `, and ${file} is as it was. Keep that file somewhere safe, and remove it here`
+    : "";
+  return `Nothing was changed: Worker ${worker} has ${SECRET_NAMES.join(" and ")} already${fileText}.
 To change one on purpose: docs/operating.md, "Rotating the master key"; for the token, npx wrangler secret put ADMIN_TOKEN`;
 }

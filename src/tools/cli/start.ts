@@ -100,8 +100,8 @@ async function start(args: string[], io: Io): Promise<number> {
   const [written] = Object.keys(vars).filter(closesHomes);
   if (written !== undefined) throw new Misconfigured(`${basename(configFile)} sets ${written}. ${CLOSE_INSTEAD}`);
   // wrangler reads .dev.vars only when the environment has no file of its own.
-  const ofEnvironment = `.dev.vars.${env}`;
-  const file = env !== "" && existsSync(join(io.root, ofEnvironment)) ? ofEnvironment : ".dev.vars";
+  const environmentFile = `.dev.vars.${env}`;
+  const file = env !== "" && existsSync(join(io.root, environmentFile)) ? environmentFile : ".dev.vars";
   const ownSecrets = options["env-file"] !== undefined;
   for (const each of options["env-file"] ?? [join(io.root, file)])
     refuseClosing(resolve(io.root, cwd, each), CLOSE_INSTEAD);
@@ -139,9 +139,9 @@ The admin API's token is ADMIN_TOKEN in ${file}. Issue an app and an agent with 
     io.out(`The cron ${cron} does not run here: npm start runs those of every few minutes only.`);
   const host = options.ip ?? dev.ip;
   const address = { protocol, host, port: port === 0 ? await freePort(host) : port } as const;
-  const forWrangler = (vars: readonly string[]) =>
+  const wranglerOptions = (vars: readonly string[]) =>
     asArguments({ env, ...others, var: [...givenVars, ...loopback, ...closed, ...vars] });
-  if (person === undefined) return serveLocally(address, crons, forWrangler([]));
+  if (person === undefined) return serveLocally(address, crons, wranglerOptions([]));
   const worker = { protocol, host: "127.0.0.1", port: await freePort("127.0.0.1") } as const;
   const front = await AccessFront.start(person, address, worker);
   const url = `http://${reachableAddress(address).host}:${address.port}`;
@@ -151,7 +151,7 @@ The console, with ${person} signed in by Access: ${url}/console
 Use ${url} for all calls. The address that Wrangler names goes past Access.
 `);
   try {
-    return await serveLocally(worker, crons, forWrangler(front.varsBeside(givenVars)), ready);
+    return await serveLocally(worker, crons, wranglerOptions(front.varsBeside(givenVars)), ready);
   } finally {
     front.close();
   }

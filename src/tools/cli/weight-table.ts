@@ -84,19 +84,18 @@ export function raisedLeasts(older: WeightRow[], rows: WeightRow[]): string[] {
 export function tableOf(rows: WeightRow[]): string {
   const sums = ["src", "test"].map((top) => {
     const rowsOfFolder = rows.filter(({ folder }) => folder.split("/")[0] === top);
-    const sum = (key: keyof Weight) => groupedDigits(rowsOfFolder.reduce((total, row) => total + row[key], 0));
+    const sum = (key: keyof Weight) => groupDigits(rowsOfFolder.reduce((total, row) => total + row[key], 0));
     return `| **all of ${top}** | ${sum("tokens")} | ${sum("lines")} | | | |\n`;
   });
   const folders = rows.map(({ folder, tokens, lines, least, why }) => {
-    const reasonText =
-      why && ` +${groupedDigits(tokens - least.tokens)}, +${groupedDigits(lines - least.lines)}: ${why}`;
-    const numbers = [tokens, lines, least.tokens, least.lines].map(groupedDigits).join(" | ");
+    const reasonText = why && ` +${groupDigits(tokens - least.tokens)}, +${groupDigits(lines - least.lines)}: ${why}`;
+    const numbers = [tokens, lines, least.tokens, least.lines].map(groupDigits).join(" | ");
     return `| ${folder} | ${numbers} |${reasonText} |\n`;
   });
   return [HEAD, ...sums, ...folders].join("");
 }
 
-const groupedDigits = (n: number) => n.toLocaleString("en");
+const groupDigits = (n: number) => n.toLocaleString("en");
 
 /** Replaces the table between the page's markers by the table of these rows. */
 export const withTable = (page: string, rows: WeightRow[]) => page.replace(COUNTED_PART, () => tableOf(rows));

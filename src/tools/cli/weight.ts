@@ -35,10 +35,10 @@ async function weigh(args: string[], io: Io): Promise<number> {
   const counted = countWeight(io.root);
   const { rows, faults } = settleWeights(committedRows(page), counted, reasonsOf(why, counted));
   faults.push(...raisedLeasts(committedRows(pageBefore(io.root, page)), rows));
-  const settled = withTable(page, rows);
-  if (write && faults.length === 0) writeFileSync(file, settled);
+  const newPage = withTable(page, rows);
+  if (write && faults.length === 0) writeFileSync(file, newPage);
   else io.out(tableOf(rows));
-  if (!write && faults.length === 0 && settled !== page) {
+  if (!write && faults.length === 0 && newPage !== page) {
     faults.push("WEIGHT.md has other numbers than counted: run npm run weight -- --write.");
   }
   for (const fault of faults) io.err(fault);

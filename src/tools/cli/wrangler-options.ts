@@ -40,7 +40,7 @@ export function secretOptions(env: string, accountOptions: AccountOptions & { na
     : [...sharedOptions("", accountOptions), "--name", name];
 }
 
-/** The same options as a user types them for one of our commands. Unset ones are left out. */
+/** The options of the account as a user types them for one of our commands. Unset options are left out. */
 export function typedOptions(env: string, accountOptions: AccountOptions & { name?: string | undefined }): string[] {
   const { name, config, cwd, profile, "env-file": envFile = [] } = accountOptions;
   const optionsByName = { env: env === "" ? undefined : env, name, config, cwd, profile, "env-file": envFile };

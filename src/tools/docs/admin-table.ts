@@ -4,7 +4,7 @@ import { markdownTable } from "./markdown-table.ts";
 import type { OpenApi } from "./reference/openapi.ts";
 
 /** What a token of one site gets, by the scope of a call. docs/operating.md explains these words above the table. */
-const OF_ONE_SITE: Record<AdminCall["scope"], string> = {
+const SCOPE_TEXTS: Record<AdminCall["scope"], string> = {
   site: "its site",
   app: "its site",
   sites: "its site's part",
@@ -27,7 +27,7 @@ export function adminTable({ components }: OpenApi): string {
     return [
       code(`${method.toUpperCase()} /admin${path}`) + (body ? ` ${code(`{${fields.join(", ")}}`)}` : ""),
       code(role),
-      OF_ONE_SITE[scope],
+      SCOPE_TEXTS[scope],
       row,
       audit.map(code).join(", ") || "nothing",
     ];

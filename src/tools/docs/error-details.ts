@@ -124,8 +124,8 @@ const CHOSEN_EXAMPLES: ExampleGroup[] = [
   },
 ];
 
-/** What each operation refuses by a rule of its own, and what its documentation gives as a wrong value of a field. */
-const ofOperations = (): Violation[] =>
+/** The violations of each operation's own rules, and those of the wrong values that its documentation shows. */
+const operationViolations = (): Violation[] =>
   DOCUMENTED.flatMap(({ operation, documentation: { probes } }) => [
     ...Object.values(operation.refusals).map(({ violation }) =>
       violation({ named: UNFIT_AGENTS, leftOut: LEFT_OUT_AGENTS }),
@@ -139,7 +139,7 @@ const ofOperations = (): Violation[] =>
  * Violations as callers get them, grouped by subject: those of CHOSEN_EXAMPLES, and one for each further rule of an operation.
  * test/tools/docs/glossary.test.ts names a rule of src/core/rules.ts that has none.
  */
-export const VIOLATION_EXAMPLES: ExampleGroup[] = withFurtherRules(CHOSEN_EXAMPLES, ofOperations());
+export const VIOLATION_EXAMPLES: ExampleGroup[] = withFurtherRules(CHOSEN_EXAMPLES, operationViolations());
 
 function withFurtherRules(groups: ExampleGroup[], violations: Violation[]): ExampleGroup[] {
   const shown = new Set(groups.flatMap((group) => group.violations.map(({ rule }) => rule)));

@@ -69,7 +69,7 @@ const MENU_GROUPS: { label: string; entries: MenuEntry[]; onlyEnglish?: boolean 
 ];
 
 /** A whole page: the console's header, the side bar, the text, and the link to the other language. */
-export function framed(page: Page, texts: Texts, assets: Assets): string {
+export function pageInFrame(page: Page, texts: Texts, assets: Assets): string {
   return `<!doctype html>${String(<Document page={page} texts={texts} assets={assets} />)}`;
 }
 
@@ -142,7 +142,7 @@ function sectionOf(path: string): string {
 
 function Header({ page, texts, section }: { page: Page; texts: Texts; section: string }) {
   const { t, language, link } = texts;
-  const other = language === "en" ? "zh" : "en";
+  const otherLanguage = language === "en" ? "zh" : "en";
   return (
     <header class="bar">
       <a class="brand" href={link("")}>
@@ -179,12 +179,12 @@ function Header({ page, texts, section }: { page: Page; texts: Texts; section: s
       <div class="tools">
         <a
           class="button quiet"
-          href={linkTo(other, page.path)}
-          lang={LANGUAGES[other].tag}
-          hreflang={LANGUAGES[other].tag}
+          href={linkTo(otherLanguage, page.path)}
+          lang={LANGUAGES[otherLanguage].tag}
+          hreflang={LANGUAGES[otherLanguage].tag}
           data-language
         >
-          {LANGUAGES[other].name}
+          {LANGUAGES[otherLanguage].name}
         </a>
         <a class="button quiet" href="/console">
           {t("Console")}

@@ -14,11 +14,11 @@ const inline = new Marked({
 /** A sentence of the code as HTML. It may have code in backquotes, emphasis and links. */
 export const Inline = ({ text }: { text: string }) => raw(inline.parseInline(text, { async: false }));
 
-/** The same for a text with several paragraphs or a list. */
+/** A text with several paragraphs or a list, as HTML. */
 const Paragraphs = ({ text }: { text: string }) => raw(inline.parse(text, { async: false }));
 
 /** A description from openapi.json. Without a Chinese translation it is in English, and marked as English for screen readers. */
-export function Described({ texts, text }: { texts: Texts; text: string | undefined }) {
+export function Description({ texts, text }: { texts: Texts; text: string | undefined }) {
   if (text === undefined) return null;
   const chineseText = texts.find(text);
   if (chineseText !== undefined) return <Paragraphs text={chineseText} />;

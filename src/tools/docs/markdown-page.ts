@@ -33,7 +33,7 @@ export const SOURCES: readonly MarkdownSource[] = [
 ];
 
 /** The READMEs, which are no pages of their own. The front page has their headings. */
-const FRONT = ["README.md", "README.zh-CN.md"];
+const README_FILES = ["README.md", "README.zh-CN.md"];
 
 export interface Files {
   /** The text of a file of the repository, by its path from the project's folder. */
@@ -118,7 +118,7 @@ function addressOf(href: string, file: string, language: Language, files: Files)
     const to = source.chinese === target ? "zh" : language;
     return linkTo(to, anchor === "" ? source.page : `${source.page}#${idOfAnchor(target, anchor, files)}`);
   }
-  if (FRONT.includes(target)) return linkTo(language, anchor === "" ? "" : "#own-machine");
+  if (README_FILES.includes(target)) return linkTo(language, anchor === "" ? "" : "#own-machine");
   const [, program] = /^src\/client\/examples\/(.+)$/.exec(target) ?? [];
   if (program !== undefined) return `/docs/examples/${program}`;
   if (target === "src/client/examples/") return linkTo(language, "integrating#programs-in-six-languages");

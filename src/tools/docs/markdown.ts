@@ -11,7 +11,7 @@ function slugger(): (title: string) => string {
       .replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, "")
       .replaceAll(" ", "-");
     let slug = name;
-    for (let double = 1; usedSlugs.has(slug); double++) slug = `${name}-${double}`;
+    for (let number = 1; usedSlugs.has(slug); number++) slug = `${name}-${number}`;
     usedSlugs.add(slug);
     return slug;
   };

@@ -27,7 +27,7 @@ const RESERVE = 4;
 const DOLLARS_BESIDES = 0.3;
 
 const NAMES = Object.keys(NUMBERS) as NumberName[];
-const groupedDigits = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 0 });
+const groupDigits = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 0 });
 const dollars = (value: number) => `$${value.toFixed(2)}`;
 const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
 
@@ -77,9 +77,9 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
   const eventDollars = sum(eventParts.map(([, cost]) => cost));
 
   const months = RATES.map((rate) => dollarsAMonth(used, rate));
-  const dollarsTogether = (month: ReturnType<typeof dollarsAMonth>) => groupedDigits(sum(Object.values(month)));
+  const sumOfDollars = (month: ReturnType<typeof dollarsAMonth>) => groupDigits(sum(Object.values(month)));
   const storage = (gigabytes: number) =>
-    `${groupedDigits(gigabytes)} GB, ${groupedDigits(Math.ceil(gigabytes / GIGABYTES))}, $${groupedDigits(Math.max(0, gigabytes - INCLUDED_GB) * DOLLARS_PER_GB)} a month`;
+    `${groupDigits(gigabytes)} GB, ${groupDigits(Math.ceil(gigabytes / GIGABYTES))}, $${groupDigits(Math.max(0, gigabytes - INCLUDED_GB) * DOLLARS_PER_GB)} a month`;
 
   return {
     ...Object.fromEntries(NAMES.map((name) => [name, numberText(name, value(name))])),
@@ -92,7 +92,7 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
     "million-events": dollars(eventDollars),
     "queue-price": dollars(QUEUE_OPERATIONS_PER_MILLION),
     "log-price": dollars(DOLLARS_PER_MILLION_LINES),
-    "free-creates": groupedDigits(100_000 / used.rowsWritten),
+    "free-creates": groupDigits(100_000 / used.rowsWritten),
     numbers: markdownTable(
       ["part", "measurement", "goal", "result"],
       NAMES.map((name) => [
@@ -110,12 +110,12 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
       ],
     ),
     month: markdownTable(
-      ["$ a month, by creates a second", ...RATES.map(groupedDigits)],
+      ["$ a month, by creates a second", ...RATES.map(groupDigits)],
       [
-        ["Workers Paid", ...months.map(({ subscription }) => groupedDigits(subscription))],
-        ...KINDS.map((kind) => [PRICES[kind].name, ...months.map((month) => groupedDigits(month[kind]))]),
-        ["**together**", ...months.map((month) => `**${dollarsTogether(month)}**`)],
-        ["with `NONCES` not bound", ...RATES.map((rate) => dollarsTogether(dollarsAMonth(withoutNonces, rate)))],
+        ["Workers Paid", ...months.map(({ subscription }) => groupDigits(subscription))],
+        ...KINDS.map((kind) => [PRICES[kind].name, ...months.map((month) => groupDigits(month[kind]))]),
+        ["**together**", ...months.map((month) => `**${sumOfDollars(month)}**`)],
+        ["with `NONCES` not bound", ...RATES.map((rate) => sumOfDollars(dollarsAMonth(withoutNonces, rate)))],
       ],
     ),
     prices: markdownTable(
@@ -124,7 +124,7 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
         ...Object.values(PRICES).map(({ name, perMillion, included }) => [
           `a million ${name}`,
           perMillion < 0.01 ? String(perMillion) : perMillion.toFixed(2),
-          `${groupedDigits(included / 1e6)} million`,
+          `${groupDigits(included / 1e6)} million`,
         ]),
         ["a GB of D1, a month", DOLLARS_PER_GB.toFixed(2), `${INCLUDED_GB} GB`],
       ],
@@ -132,8 +132,8 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
     storage: markdownTable(
       ["creates/s", "homes for the creates", ...KEPT_DAYS.map((days) => `${days} days kept: GB, homes, storage`)],
       RATES.map((rate) => [
-        groupedDigits(rate),
-        groupedDigits(Math.ceil(rate / PLANNED_CALLS)),
+        groupDigits(rate),
+        groupDigits(Math.ceil(rate / PLANNED_CALLS)),
         ...KEPT_DAYS.map((days) => storage((rate * days * DAY_S * bytes) / 1e9)),
       ]),
     ),

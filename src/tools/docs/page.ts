@@ -1,6 +1,6 @@
 /** A page of the docs without its frame. */
 export interface Page {
-  /** Its address after `/docs/` or `/docs/zh/`: `reference/create_gd`. Empty for the front page. */
+  /** The page's address after `/docs/` or `/docs/zh/`: `reference/create_gd`. Empty for the front page. */
   path: string;
   title: string;
   /** One sentence, for search engines. */

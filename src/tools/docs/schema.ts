@@ -38,7 +38,7 @@ export function typeText(t: Translate, schemaOrRef: JsonSchema, components: Comp
   return schema.const === undefined ? "" : t(typeof schema.const === "number" ? "integer" : typeof schema.const);
 }
 
-const groupedDigits = (number: number) => (number > 9_999 ? number.toLocaleString("en") : String(number));
+const groupDigits = (number: number) => (number > 9_999 ? number.toLocaleString("en") : String(number));
 
 /** The rules of a schema in words, one text each: `1 to 64 characters`. */
 export function ruleTexts(t: Translate, schemaOrRef: JsonSchema, components: Components): string[] {
@@ -46,9 +46,7 @@ export function ruleTexts(t: Translate, schemaOrRef: JsonSchema, components: Com
   const numberOf = (name: string) => (typeof schema[name] === "number" ? Number(schema[name]) : undefined);
   const range = (least: number | undefined, most: number | undefined, what: string) => {
     if (most === undefined) return least ? [t(`at least {0} ${what}`, least)] : [];
-    return [
-      least ? t(`{0} to {1} ${what}`, least, groupedDigits(most)) : t(`at most {0} ${what}`, groupedDigits(most)),
-    ];
+    return [least ? t(`{0} to {1} ${what}`, least, groupDigits(most)) : t(`at most {0} ${what}`, groupDigits(most))];
   };
   const [least, most] = [numberOf("minimum"), numberOf("maximum")];
   const rules = [
@@ -60,12 +58,12 @@ export function ruleTexts(t: Translate, schemaOrRef: JsonSchema, components: Com
     ...range(numberOf("minItems"), numberOf("maxItems"), "items"),
     ...range(numberOf("minProperties"), numberOf("maxProperties"), "pairs"),
     ...(least !== undefined && most !== undefined && most < Number.MAX_SAFE_INTEGER
-      ? [t("{0} to {1}", groupedDigits(least), groupedDigits(most))]
+      ? [t("{0} to {1}", groupDigits(least), groupDigits(most))]
       : []),
     // No text says that a count or an id is not negative, because readers know it.
     ...(isReadable(schema.pattern) ? [t("like {0}", code(schema.pattern))] : []),
-    ...ofItems(t, schema, components),
-    ...ofPairs(t, schema),
+    ...itemRules(t, schema, components),
+    ...pairRules(t, schema),
     ...(schema.default === undefined ? [] : [t("{0} when left out", code(schema.default))]),
   ];
   if (rules.length > 0) return rules;
@@ -77,13 +75,13 @@ export function ruleTexts(t: Translate, schemaOrRef: JsonSchema, components: Com
 const isReadable = (pattern: unknown) => typeof pattern === "string" && pattern.length <= 50;
 
 /** The values that the items of a list may have. */
-function ofItems(t: Translate, { items }: JsonSchema, components: Components): string[] {
+function itemRules(t: Translate, { items }: JsonSchema, components: Components): string[] {
   const values = items === undefined ? undefined : resolve(items as JsonSchema, components).enum;
   return Array.isArray(values) ? [t("each one of {0}", values.map(code).join(t(", ")))] : [];
 }
 
 /** The rules of an object whose names the caller chooses. */
-function ofPairs(t: Translate, { propertyNames, additionalProperties }: JsonSchema): string[] {
+function pairRules(t: Translate, { propertyNames, additionalProperties }: JsonSchema): string[] {
   const { pattern } = (propertyNames ?? {}) as JsonSchema;
   const { maxLength } = (additionalProperties ?? {}) as JsonSchema;
   return [
@@ -182,7 +180,7 @@ const ENGLISH = textsOf("en", {});
 export function rulesBeside(texts: Texts, { schema }: Field, components: Components): string[] {
   const { t } = texts;
   const english = String(schema.description ?? "").toLowerCase();
-  const isSaid = (rule: string) => english.includes(rule.replace(/ (?:characters|items|pairs)$/, ""));
+  const isMentioned = (rule: string) => english.includes(rule.replace(/ (?:characters|items|pairs)$/, ""));
   const inEnglish = ruleTexts(ENGLISH.t, schema, components);
-  return ruleTexts(t, schema, components).filter((_, index) => !isSaid(inEnglish[index] ?? ""));
+  return ruleTexts(t, schema, components).filter((_, index) => !isMentioned(inEnglish[index] ?? ""));
 }

@@ -1,6 +1,6 @@
 import { checkPage } from "./check-page.tsx";
 import { errorsPage } from "./errors-page.tsx";
-import { type Assets, framed } from "./frame.tsx";
+import { type Assets, pageInFrame } from "./frame.tsx";
 import { frontPage } from "./front-page.tsx";
 import { type Files, markdownPage, SOURCES } from "./markdown-page.ts";
 import { notFoundPage } from "./not-found-page.tsx";
@@ -64,7 +64,7 @@ export function sitePages(language: Language, input: SiteInput, assets: Omit<Sit
 export function framedPages(pages: Page[], texts: Texts, assets: Assets): Record<string, string> {
   const files = pages.map((page): [path: string, html: string] => {
     const folder = [LANGUAGES[texts.language].folder, page.path].filter((part) => part !== "").join("/");
-    return [`${folder}/index.html`, framed(page, texts, assets)];
+    return [`${folder}/index.html`, pageInFrame(page, texts, assets)];
   });
   const missing = [...texts.missingTexts].map((english) => `  ${JSON.stringify(english)}: "",`);
   if (missing.length > 0) throw new Error(`src/tools/docs/zh.json has no Chinese for\n${missing.join("\n")}`);

@@ -23,12 +23,14 @@ const BENCH_NUMBER = /^\$\d[\d,]*\.\d+$|^\d[\d,]*\.\d+ ms$|^\d{3,} bytes$/;
  * @param numbers the texts of the results, from number-tables.ts
  */
 export function strayNumbers(page: string, numbers: Record<string, string>): string[] {
-  const written = withoutMade(page);
-  const benchNumbers = Object.values(numbers).filter((number) => BENCH_NUMBER.test(number) && written.includes(number));
-  const [, results = ""] = written.split(/^##? Numbers$/m);
+  const pageWithoutMade = withoutMade(page);
+  const benchNumbers = Object.values(numbers).filter(
+    (number) => BENCH_NUMBER.test(number) && pageWithoutMade.includes(number),
+  );
+  const [, results = ""] = pageWithoutMade.split(/^##? Numbers$/m);
   return [
     ...benchNumbers,
-    ...MEASURED.flatMap((number) => written.match(number) ?? []),
+    ...MEASURED.flatMap((number) => pageWithoutMade.match(number) ?? []),
     ...(results.match(RESULTS) ?? []),
   ];
 }

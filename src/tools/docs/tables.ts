@@ -102,12 +102,12 @@ function ruleOf(field: Field, texts: Texts, schemas: OpenApi["components"]["sche
     .split(/\n\n+/)
     .map((paragraph) => paragraph.replace(/\n- /, t(" ")).replaceAll(/\n- /g, t("; ")).replaceAll("\n", t(" ")));
   const rules = rulesBeside(texts, field, schemas).join(t("; "));
-  return [...description, ...(rules === "" ? [] : [capitalised(rules)])]
+  return [...description, ...(rules === "" ? [] : [capitalise(rules)])]
     .map((sentence) => (/[.。]$/.test(sentence) ? sentence : `${sentence}${t(".")}`))
     .join(t(" "));
 }
 
-const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+const capitalise = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function refusalsTable({ texts }: TableInput): string {
   const { t } = texts;
@@ -139,8 +139,8 @@ function eventsTable({ texts: { t }, openapi }: TableInput): string {
     const operation = OPERATIONS.find(({ eventType }) => eventType === name);
     const when = operation ? t("`{0}` was accepted.", operation.wireName) : t(summary) + t(".");
     const { properties = {} } = openapi.components.schemas[`${eventName(name)}Data`] ?? {};
-    const ofAll = operation ? ["seq", "appid"] : ["seq"];
-    const fields = Object.keys(properties).filter((field) => !ofAll.includes(field));
+    const sharedFields = operation ? ["seq", "appid"] : ["seq"];
+    const fields = Object.keys(properties).filter((field) => !sharedFields.includes(field));
     return [`\`${name}\``, when + t(" ") + t(description), fields.map((field) => `\`${field}\``).join(t(", "))];
   });
   return markdownTable(["`type`", t("when"), t("`data`, in addition to `seq`")], rows);

@@ -10,7 +10,7 @@ export interface Texts {
   language: Language;
   /** A text in this language, given in English. `{0}`, `{1}`, … stand for the values. A missing text is noted in `missingTexts`. */
   t: (english: string, ...values: (string | number)[]) => string;
-  /** The same, or undefined when the language has no such text. */
+  /** Like `t`, but undefined when the language has no such text. */
   find: (english: string) => string | undefined;
   /** The address of a page in this language: `errors` is `/docs/zh/errors/`. */
   link: (page: string) => string;

@@ -43,7 +43,7 @@ const PATH_PARAMETERS: Record<string, { description: string; schema: JsonSchema;
   },
 };
 
-const OF_ONE_SITE: Record<AdminCall["scope"], string> = {
+const SCOPE_TEXTS: Record<AdminCall["scope"], string> = {
   site: "A token of one site may make it for its site.",
   app: "A token of one site may make it for the apps of its site.",
   sites: "A token of one site gets what is of its site.",
@@ -51,8 +51,8 @@ const OF_ONE_SITE: Record<AdminCall["scope"], string> = {
 };
 
 /** Who may make a call, in words. */
-function whoMay({ role, scope }: AdminCall): string | undefined {
-  return role === "anyone" ? undefined : `Needs the role \`${role}\`. ${OF_ONE_SITE[scope]}`;
+function accessText({ role, scope }: AdminCall): string | undefined {
+  return role === "anyone" ? undefined : `Needs the role \`${role}\`. ${SCOPE_TEXTS[scope]}`;
 }
 
 type Method = AdminCall["method"];
@@ -131,7 +131,7 @@ function operation(call: AdminCall, { refusals = [], also, ...words }: CallDocum
     security: role === "anyone" ? [] : [{ admin: [role] }],
     operationId: id,
     summary: words.summary,
-    description: [words.description, whoMay(call)].filter(Boolean).join("\n\n"),
+    description: [words.description, accessText(call)].filter(Boolean).join("\n\n"),
     ...(query !== undefined && { parameters: withCallName(id, () => queryParameters(query, words.query ?? {})) }),
     ...(words.body !== undefined && {
       requestBody: {

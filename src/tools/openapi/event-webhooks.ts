@@ -51,7 +51,7 @@ const aboutWebhook = (
 });
 
 /** The words of the events that no signed call leaves. `npm run tables` writes them into docs/receiving.md. */
-const OWN: Record<OwnEventType | typeof PING, Words> = {
+const OWN_EVENT_WORDS: Record<OwnEventType | typeof PING, Words> = {
   [SESSION_ERASED]: {
     summary: "A customer's sessions were erased",
     description: "An operator erased a customer with these sessions and all that belongs to them: do the same.",
@@ -92,7 +92,7 @@ const EVENTS: Event[] = [
     properties: { appid: string("The app whose call it was.", { examples: [APPID] }), ...event.properties },
     example: { appid: APPID, ...event.example },
   })),
-  ...([...OWN_EVENT_TYPES, PING] as const).map((type) => ({ ...OWN[type], type })),
+  ...([...OWN_EVENT_TYPES, PING] as const).map((type) => ({ ...OWN_EVENT_WORDS[type], type })),
 ];
 
 const nameOf = ({ type }: Event) => eventName(type);
@@ -111,7 +111,7 @@ export const eventSchemas: Record<string, JsonSchema> = Object.fromEntries(
   ]),
 );
 
-const inHeader = (name: string, description: string, example: string, more: JsonSchema = {}) => ({
+const headerParameter = (name: string, description: string, example: string, more: JsonSchema = {}) => ({
   name,
   in: "header",
   required: true,
@@ -121,19 +121,19 @@ const inHeader = (name: string, description: string, example: string, more: Json
 });
 
 const HEADERS = [
-  inHeader(
+  headerParameter(
     "webhook-id",
     "The event's id, the same at each attempt: know by it what you have had already.",
     "evt_0d1c2b3a495867768594a3b2c1d0e0f1",
     { pattern: "^evt_[0-9a-f]{32}$" },
   ),
-  inHeader(
+  headerParameter(
     "webhook-timestamp",
     "When this attempt was made, in Unix seconds. Refuse what is more than 5 minutes off.",
     "1781683145",
     { pattern: "^[0-9]{1,12}$" },
   ),
-  inHeader(
+  headerParameter(
     "webhook-signature",
     "`v1,` and the base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the bytes that the secret holds in base64 after `whsec_`. While the previous secret is valid there are two, separated by a space: accept when one matches.",
     "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",

@@ -135,10 +135,10 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
   },
 };
 
-type Documented = typeof DOCUMENTED;
+type DocumentedAnswers = typeof DOCUMENTED;
 
 /** The causes from the rules of operations, in the order of the rules. Equal texts appear once. */
-function ownCauses(code: SignedErrorCode, documented: Documented): DocumentedCause[] {
+function ownCauses(code: SignedErrorCode, documented: DocumentedAnswers): DocumentedCause[] {
   const causes = documented.flatMap(({ operation, documentation }) =>
     Object.entries(documentation.refusals).filter(([name]) => operation.refusals[name]?.code === code),
   );
@@ -146,7 +146,7 @@ function ownCauses(code: SignedErrorCode, documented: Documented): DocumentedCau
 }
 
 /** The description of a refusal by these operations, by default by all operations. */
-export function failuresOf(code: SignedErrorCode, documented: Documented = DOCUMENTED): DescribedRefusal {
+export function failuresOf(code: SignedErrorCode, documented: DocumentedAnswers = DOCUMENTED): DescribedRefusal {
   const { name, causes } = GENERAL[code];
   return { name, causes: [...causes, ...ownCauses(code, documented)] };
 }

@@ -41,10 +41,10 @@ function signedBody(operation: JsonSchema): JsonSchema {
   };
 }
 
-const capitalised = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+const capitalise = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** The name of an operation's schema: `create_session` → `CreateSession`. */
-const schemaName = ({ name }: Operation) => name.split("_").map(capitalised).join("");
+const schemaName = ({ name }: Operation) => name.split("_").map(capitalise).join("");
 
 export const signedSchemas = Object.fromEntries(
   DOCUMENTED.map(({ operation, documentation }) => [

@@ -18,7 +18,7 @@ const ADD = { chat_id: 900220, kefu_ids: "10428,10427" };
 
 async function fingerprint(operation: Operation, fields: Record<string, unknown>): Promise<string> {
   const body = new TextEncoder().encode(JSON.stringify({ appid: "app", ...fields }));
-  const read = readFields(body.buffer as ArrayBuffer, operation.digitsOf);
+  const read = readFields(body.buffer as ArrayBuffer, operation.exactField);
   const operationInput = read.ok ? operation.read(read.value) : read;
   if (!operationInput.ok) throw new Error(operationInput.reason);
   return fingerprintOf(operationInput.value.input);

@@ -4,7 +4,7 @@ import { utf16 } from "../../../src/operators/diagnosis/body-makers.ts";
 import { checkAsCaller } from "../../../src/operators/diagnosis/check-as-caller.ts";
 import { checkForm, checkIdempotencyKey } from "../../../src/operators/diagnosis/check-form.ts";
 import { readTree, writeTree } from "../../../src/operators/diagnosis/json-tree.ts";
-import { english, say } from "../../../src/operators/diagnosis/words.ts";
+import { english, sentenceOf } from "../../../src/operators/diagnosis/words.ts";
 import { hmac } from "../../support/hmac.ts";
 import { NOW } from "../../support/test-runtime.ts";
 
@@ -42,7 +42,7 @@ describe("the form of a request", () => {
     expect(refusals('--x\r\nContent-Disposition: form-data; name="a"\r\n')).toEqual(["415 multipart", "400 multipart"]);
     expect(refusals("appid=a", { contentType: "application/json" })).toEqual(["400 url_encoded"]);
     const [type] = checkForm({ body: encode("a=1") }).steps;
-    expect(type && say(english, type)).toBe(
+    expect(type && sentenceOf(english, type)).toBe(
       "The body is URL-encoded, as a form sends it. Send JSON. A form has its own media type, which the server refuses before it reads the body.",
     );
   });

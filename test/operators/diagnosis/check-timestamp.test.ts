@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { checkTimestamp } from "../../../src/operators/diagnosis/check-timestamp.ts";
-import { english, say } from "../../../src/operators/diagnosis/words.ts";
+import { english, sentenceOf } from "../../../src/operators/diagnosis/words.ts";
 import { NOW } from "../../support/test-runtime.ts";
 
 const HOUR = 3_600;
 const at = (timestamp: number) => {
   const finding = checkTimestamp(timestamp, NOW, 300);
-  return [finding.name, say(english, finding)];
+  return [finding.name, sentenceOf(english, finding)];
 };
 
 describe("the check of a timestamp", () => {
@@ -45,7 +45,7 @@ describe("the check of a timestamp", () => {
   });
 
   it("the distance of a timestamp is in seconds when the tolerance is small", () => {
-    expect(say(english, checkTimestamp(NOW + 90, NOW, 60))).toContain("It is 90 s ahead; 60 s are allowed");
+    expect(sentenceOf(english, checkTimestamp(NOW + 90, NOW, 60))).toContain("It is 90 s ahead; 60 s are allowed");
   });
 
   it.each<[number, string, string]>([

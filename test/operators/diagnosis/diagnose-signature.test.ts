@@ -7,7 +7,7 @@ import {
 } from "../../../src/operators/diagnosis/diagnose-signature.ts";
 import { encodeGbk } from "../../../src/operators/diagnosis/encodings.ts";
 import { writeTree } from "../../../src/operators/diagnosis/json-tree.ts";
-import { english, say } from "../../../src/operators/diagnosis/words.ts";
+import { english, sentenceOf } from "../../../src/operators/diagnosis/words.ts";
 import { hmac } from "../../support/hmac.ts";
 import { NOW } from "../../support/test-runtime.ts";
 
@@ -32,7 +32,7 @@ const findingsOf = async (signed: string | Uint8Array<ArrayBuffer>, sent: string
   diagnose(sent, await hmac(SECRET, signed), [CURRENT], { lineEndsKept: true });
 
 const names = ({ findings }: Awaited<ReturnType<typeof diagnose>>) => findings.map(({ name }) => name);
-const texts = ({ findings }: Awaited<ReturnType<typeof diagnose>>) => findings.map((each) => say(english, each));
+const texts = ({ findings }: Awaited<ReturnType<typeof diagnose>>) => findings.map((each) => sentenceOf(english, each));
 
 /** An HMAC whose key may be any bytes. */
 async function keyed(key: Uint8Array<ArrayBuffer>, body: string, hash = "SHA-256"): Promise<string> {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { checkAsCaller } from "../../../src/operators/diagnosis/check-as-caller.ts";
-import { english, say } from "../../../src/operators/diagnosis/words.ts";
+import { english, sentenceOf } from "../../../src/operators/diagnosis/words.ts";
 import { PASTED_REQUESTS, type RightRequest, type SentRequest } from "../../support/pasted-requests.ts";
 import { World } from "../../support/world.ts";
 
@@ -69,7 +69,8 @@ describe("the check of a caller's own request", () => {
       expect({ status: answer.status, message: answer.message }).toEqual(real);
       const [first] = steps;
       expect(first?.refusal === undefined ? "accepted" : first.name).toBe(cause);
-      if (first?.name === "fields_wrong" || first?.name === "freshness_form") expect(say(english, first)).toBe(detail);
+      if (first?.name === "fields_wrong" || first?.name === "freshness_form")
+        expect(sentenceOf(english, first)).toBe(detail);
       expect(JSON.stringify(steps)).not.toContain(right.secret);
     },
   );

@@ -113,8 +113,8 @@ const ATTACKS: Defect[] = [
     "burn-before-verify",
     "A forgery uses up the ranstr in the isolate.",
     RUN,
-    "  if (!verified.ok) return verified;",
-    "  if (!verified.ok) tools.nonces.add(appid, String(fields.value.ranstr), now + 900);\n  if (!verified.ok) return verified;",
+    "  if (!verifiedCaller.ok) return verifiedCaller;",
+    "  if (!verifiedCaller.ok) tools.nonces.add(appid, String(fields.value.ranstr), now + 900);\n  if (!verifiedCaller.ok) return verifiedCaller;",
   ),
   oneEditDefect(
     "failures-charged-first",
@@ -161,8 +161,8 @@ const CREDENTIALS: Defect[] = [
     "old-records-kept",
     "When a batch refuses an old record of an app, the isolate reads no newer record.",
     "src/core/signed/decide.ts",
-    'const fresh = await verifyAgain(tools, claimant, currentCaller, "gate_refused");',
-    'const fresh = { ok: false, code: "token_invalid", reason: "credentials_stale" } as never;',
+    'const freshCaller = await verifyAgain(tools, claimant, currentCaller, "gate_refused");',
+    'const freshCaller = { ok: false, code: "token_invalid", reason: "credentials_stale" } as never;',
   ),
   oneEditDefect(
     "rotation-compares-one-version",

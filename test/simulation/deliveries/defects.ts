@@ -96,8 +96,8 @@ export const DELIVERY_DEFECTS: Defect[] = [
     "redelivers-what-is-under-way",
     "Sending a delivery again takes the lease from its attempt in flight.",
     "src/operators/store/home/redeliver-one.ts",
-    "CASE WHEN ${inFlight} THEN deliveries",
-    "CASE WHEN 0 AND ${inFlight} THEN deliveries",
+    "CASE WHEN ${isInFlight} THEN deliveries",
+    "CASE WHEN 0 AND ${isInFlight} THEN deliveries",
   ),
   oneEditDefect(
     "one-site-takes-all-places",

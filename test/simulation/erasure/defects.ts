@@ -90,7 +90,7 @@ const ERASING: Defect[] = [
     "Erasing again after a restore takes the highest id from the first part of the receipt, not from the part with the highest one.",
     ERASE_AGAIN,
     "const until = Math.max(...parts.flatMap((part) => (part.hash === hash ? (part.until ?? []) : [])));",
-    "const until = believed[0]?.until ?? 0;",
+    "const until = trustedParts[0]?.until ?? 0;",
   ),
   oneEditDefect(
     "erase-misses-an-event-in-between",

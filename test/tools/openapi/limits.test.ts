@@ -53,21 +53,25 @@ function otherOperations(): typeof BODIES {
   return DOCUMENTED.filter(({ operation }) => operation !== createSession).map(({ operation, documentation }) => {
     const name = schemaName(operation);
     const [example] = Object.values(documentation.examples);
-    const schema = without(schemaOf(name), "appid", ...(operation.digitsOf === undefined ? [] : [operation.digitsOf]));
+    const schema = without(
+      schemaOf(name),
+      "appid",
+      ...(operation.exactField === undefined ? [] : [operation.exactField]),
+    );
     return [name, schema, [freshnessSchema, operation.fields], { timestamp: 1, ranstr: "r", ...example?.fields }];
   });
 }
 
 /** Each call of the admin API that has a body. */
 function adminBodies(): typeof BODIES {
-  return ADMIN_CALLS.flatMap(({ id, body, digitsOf = "" }) => {
+  return ADMIN_CALLS.flatMap(({ id, body, exactField = "" }) => {
     if (body === undefined) return [];
     const name = ADMIN_DOCUMENTATION[id]().body?.name ?? "";
     // These fields have tests of their own, below.
     const schema = without(schemaOf(name), "home", "cursor", "receipts", "deletions");
     // A token of one site is no owner.
     const example = documentedExample(id === "createToken" ? without(schema, "site_id") : schema);
-    return [[name, without(schema, digitsOf), [body], example]];
+    return [[name, without(schema, exactField), [body], example]];
   });
 }
 

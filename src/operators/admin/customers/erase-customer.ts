@@ -15,7 +15,7 @@ export default adminCall(
     scope: "site",
     audit: ["customer.erasure_begun", "customer.erased"],
     body: customerErasureSchema,
-    digitsOf: "sbs",
+    exactField: "sbs",
     response: z.object({
       erasure_id: z.string(),
       erased: z.object({

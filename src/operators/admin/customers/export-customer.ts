@@ -14,7 +14,7 @@ export default adminCall(
     scope: "site",
     audit: ["customer.exported"],
     body: customerExportSchema,
-    digitsOf: "sbs",
+    exactField: "sbs",
     response: exportSchema,
   },
   async (c, { site, body }) => exportData(await exportCustomer(c.var.ctx, { site, ...body })),

@@ -4,7 +4,7 @@ import { show } from "../../http/show.ts";
 import { type CallsAround, callsAround } from "../../services/find-call.ts";
 import type { Site } from "../../services/sites.ts";
 import type { AdminContext } from "../env.ts";
-import { onTheWire, refusalSchema } from "./refusal.ts";
+import { refusalSchema, withWireName } from "./refusal.ts";
 
 /** A refused call of any site. */
 export const refusalOfSiteSchema = z.object({ site_id: z.int(), ...refusalSchema.shape });
@@ -29,7 +29,7 @@ export async function findOrTell<Found>(
   } catch (error) {
     if (!isRefusedFor(error, "call_unknown")) throw error;
     const { around, homesDown, ...found } = await callsAround(c.var.ctx, { requestId, site });
-    const members = show(aroundSchema, { ...found, around: around.map(onTheWire) });
+    const members = show(aroundSchema, { ...found, around: around.map(withWireName) });
     const errorContext = { ...error.context, detail: DETAILS[found.time], members };
     if (homesDown.length === 0) throw new ServiceError(error.code, errorContext);
     const detail = `${errorContext.detail} These homes do not answer, and theirs are missing: ${homesDown.join(", ")}.`;

@@ -2,7 +2,7 @@ import { findRefusal } from "../../services/find-call.ts";
 import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, siteId } from "../words.ts";
 import { findOrTell, refusalOfSiteSchema } from "./calls-around.ts";
-import { onTheWire, refusal } from "./refusal.ts";
+import { refusal, withWireName } from "./refusal.ts";
 
 export default adminCall(
   {
@@ -14,7 +14,7 @@ export default adminCall(
     audit: [],
     response: refusalOfSiteSchema,
   },
-  async (c) => onTheWire(await findOrTell(c, undefined, (requestId) => findRefusal(c.var.ctx, requestId))),
+  async (c) => withWireName(await findOrTell(c, undefined, (requestId) => findRefusal(c.var.ctx, requestId))),
 );
 
 export const documentation = (): CallDocumentation => ({

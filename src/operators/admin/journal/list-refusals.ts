@@ -2,7 +2,7 @@ import { listRefusals, refusalQuerySchema } from "../../services/journal.ts";
 import { adminCall } from "../admin-call.ts";
 import { pageSchema } from "../page.ts";
 import { type CallDocumentation, page, pageQuery, queryTime } from "../words.ts";
-import { onTheWire, refusal, refusalSchema } from "./refusal.ts";
+import { refusal, refusalSchema, withWireName } from "./refusal.ts";
 
 export default adminCall(
   {
@@ -17,7 +17,7 @@ export default adminCall(
   },
   async (c, { site, query }) => {
     const { items, nextCursor } = await listRefusals(c.var.ctx, { site, ...query });
-    return { items: items.map(onTheWire), nextCursor };
+    return { items: items.map(withWireName), nextCursor };
   },
 );
 

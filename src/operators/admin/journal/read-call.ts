@@ -4,7 +4,7 @@ import { findCall } from "../../services/find-call.ts";
 import { adminCall } from "../admin-call.ts";
 import { type CallDocumentation, time } from "../words.ts";
 import { findOrTell } from "./calls-around.ts";
-import { caller, onTheWire, operation, refusal, refusalSchema } from "./refusal.ts";
+import { caller, operation, refusal, refusalSchema, withWireName } from "./refusal.ts";
 
 const refusedSchema = z.extend(refusalSchema, { chat_id: z.optional(z.int()) });
 
@@ -29,10 +29,12 @@ export default adminCall(
   async (c, { site }) => {
     const foundCall = await findOrTell(c, site, (requestId) => findCall(c.var.ctx, { site, requestId }));
     if (foundCall.refusal === undefined) {
-      const { sessionId: chatId, ...accepted } = onTheWire(foundCall.accepted);
+      const { sessionId: chatId, ...accepted } = withWireName(foundCall.accepted);
       return c.json(show(acceptedSchema, { ...accepted, chatId }));
     }
-    return c.json(show(refusedSchema, { ...onTheWire(foundCall.refusal), chatId: foundCall.sessionId ?? undefined }));
+    return c.json(
+      show(refusedSchema, { ...withWireName(foundCall.refusal), chatId: foundCall.sessionId ?? undefined }),
+    );
   },
 );
 

@@ -16,7 +16,7 @@ export const refusalSchema = z.object({
 });
 
 /** A stored call, with the operation's name on the wire instead of its stored name. */
-export const onTheWire = <Call extends Pick<Refusal, "operation">>(call: Call) => ({
+export const withWireName = <Call extends Pick<Refusal, "operation">>(call: Call) => ({
   ...call,
   operation: wireNameOf(call.operation),
 });

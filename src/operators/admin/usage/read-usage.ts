@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { REFUSAL_REASONS } from "../../services/journal.ts";
 import { outcomeName, readUsage, usageQuerySchema } from "../../services/usage.ts";
 import { adminCall } from "../admin-call.ts";
-import { onTheWire, operation } from "../journal/refusal.ts";
+import { operation, withWireName } from "../journal/refusal.ts";
 import { appid, type CallDocumentation, queryTime, TIME, time } from "../words.ts";
 
 const itemSchema = z.object({
@@ -36,7 +36,7 @@ export default adminCall(
   },
   async (c, { site, query }) => {
     const { items, ...usage } = await readUsage(c.var.ctx, { site, ...query });
-    return { items: items.map((item) => ({ ...onTheWire(item), outcome: outcomeName(item.outcome) })), ...usage };
+    return { items: items.map((item) => ({ ...withWireName(item), outcome: outcomeName(item.outcome) })), ...usage };
   },
 );
 

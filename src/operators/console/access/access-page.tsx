@@ -76,7 +76,7 @@ export async function accessPage(c: PageContext): Promise<Response> {
             session.address === null ? "–" : <code>{session.address}</code>,
             <Ago view={view} at={session.createdAt} />,
             session.lastUsedAt === null ? "–" : <Ago view={view} at={session.lastUsedAt} />,
-            <EndOf view={view} session={session} />,
+            <EndSessionButton view={view} session={session} />,
           ])}
           empty={t("None is open.")}
         />
@@ -102,7 +102,7 @@ function BrowserOf({ view, session }: { view: View; session: OpenSession }) {
 }
 
 /** The button that ends a session. For the reader's own session it is the sign-out button, which does no harm when pressed twice. */
-function EndOf({ view, session: { name, who, browser } }: { view: View; session: OpenSession }) {
+function EndSessionButton({ view, session: { name, who, browser } }: { view: View; session: OpenSession }) {
   const { t } = view;
   if (isOwnSession(view, name))
     return <Action action="/console/sign-out" label={t("Sign out")} about={t("This session")} />;

@@ -83,7 +83,7 @@ function PasteListForm({ view, path, filled }: Omit<ShownForm, "list">) {
       />
       {/* The right lines of a list that was corrected before. They stay here, also when the reader changes the language. */}
       {values.right && <textarea name="right" hidden>{`\n${values.right}`}</textarea>}
-      <CutOff view={view} filled={filled} />
+      <CutOffNotice view={view} filled={filled} />
       <button type="submit">{t("Add all")}</button>
     </Form>
   );
@@ -109,7 +109,7 @@ function CorrectListForm({ view, path, list, filled }: ShownForm & { list: Agent
           rows={Math.min(Math.max(bad.length + 2, ROWS.first), ROWS.again)}
           code
         />
-        <CutOff view={view} filled={filled} />
+        <CutOffNotice view={view} filled={filled} />
         {agents.length > 0 && (
           <details>
             <summary>{t("The right lines ({0})", agents.length)}</summary>
@@ -127,7 +127,7 @@ function CorrectListForm({ view, path, list, filled }: ShownForm & { list: Agent
   );
 }
 
-function CutOff({ view, filled }: Pick<ShownForm, "view" | "filled">) {
+function CutOffNotice({ view, filled }: Pick<ShownForm, "view" | "filled">) {
   if (filled?.values.lines?.length !== KEPT_LIST_LENGTH) return null;
   return <p class="error">{view.t("The list is too long to come back whole: its end is cut off here.")}</p>;
 }

@@ -1,7 +1,7 @@
 import { isVisible } from "../../../core/fields.ts";
 import type { AppSummary } from "../../services/apps.ts";
 import { AskLink } from "../parts/form.tsx";
-import { Badge, EmptyState, Left, Time } from "../parts/parts.tsx";
+import { Badge, EmptyState, Time, TimeLeft } from "../parts/parts.tsx";
 import { RowMenu } from "../parts/row-menu.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hasOverlap } from "../secrets/overlap.ts";
@@ -37,7 +37,7 @@ export function AppTable(props: { view: View; siteId: number; apps: AppSummary[]
           <AppState view={view} app={app} />,
           <LastUsedCell view={view} uses={uses} app={app} />,
           ...(hasOverlaps
-            ? [isOverlapping(app, view.now) && <Left view={view} at={app.previousExpiresAt ?? 0} />]
+            ? [isOverlapping(app, view.now) && <TimeLeft view={view} at={app.previousExpiresAt ?? 0} />]
             : []),
           <Time view={view} at={app.createdAt} />,
           <AppMenu view={view} siteId={siteId} app={app} />,

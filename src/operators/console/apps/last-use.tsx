@@ -48,10 +48,10 @@ export function LastUsedCell({ view, uses, app }: { view: View; uses: LastUses |
 
 /** A hint below a table of apps: up to which time their last uses are known. */
 export function LastUsedHint({ view, uses }: { view: View; uses: LastUses | undefined }) {
-  return <p class="hint">{countedText(view, uses)}</p>;
+  return <p class="hint">{countedUntilText(view, uses)}</p>;
 }
 
-function countedText({ t, time }: View, uses: LastUses | undefined): string {
+function countedUntilText({ t, time }: View, uses: LastUses | undefined): string {
   if (uses === undefined) return t("When apps were last used could not be read. Try again in a moment.");
   if (uses.completeUntil === null) return t("Nothing is counted yet. Calls are counted half an hour after they came.");
   return t("Last uses are known up to {0}: calls are counted half an hour after they came.", time(uses.completeUntil));
@@ -65,7 +65,7 @@ export function LastUsedFact({ view, uses, app }: { view: View; uses: LastUses |
       <dt>{view.t("Last used")}</dt>
       <dd>
         {at === null ? noUseText(view, uses, app) : <Time view={view} at={at} />}
-        <span class="hint line">{countedText(view, uses)}</span>
+        <span class="hint line">{countedUntilText(view, uses)}</span>
       </dd>
     </>
   );

@@ -52,7 +52,7 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
         sites={sites}
         entries={log.items}
         fields={filterForm.fields}
-        ofSite={site !== undefined}
+        isOneSite={site !== undefined}
         empty={<EmptyState title={empty} />}
       />
       {searched && <p>{searched}</p>}

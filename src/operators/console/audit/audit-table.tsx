@@ -21,14 +21,14 @@ interface AuditRows {
 }
 
 /** The entries, one a row: who did what to what, and when. A button in each row shows the rest. */
-export function AuditTable(props: AuditRows & { entries: AuditLogEntry[]; ofSite: boolean; empty: Child }) {
-  const { view, sites, entries, ofSite, empty } = props;
+export function AuditTable(props: AuditRows & { entries: AuditLogEntry[]; isOneSite: boolean; empty: Child }) {
+  const { view, sites, entries, isOneSite, empty } = props;
   const { t } = view;
   const head: Column[] = [
     { label: t("Who") },
     { label: t("What") },
     { label: t("Subject") },
-    ...(ofSite ? [] : [{ label: t("Site"), phone: "hide" as const }]),
+    ...(isOneSite ? [] : [{ label: t("Site"), phone: "hide" as const }]),
     { label: t("When"), phone: "top" },
     { label: t("More") },
   ];
@@ -38,14 +38,14 @@ export function AuditTable(props: AuditRows & { entries: AuditLogEntry[]; ofSite
         label={t("Audit log")}
         head={head}
         rows={entries.map((entry) => [
-          <WhoDid {...props} entry={entry} />,
+          <AuthorName {...props} entry={entry} />,
           <ActionCell {...props} entry={entry} />,
           <SubjectOf {...props} entry={entry} />,
-          ...(ofSite
+          ...(isOneSite
             ? []
             : [entry.siteId === null ? "–" : <SiteOf siteId={entry.siteId} site={sites.get(entry.siteId)} />]),
           <Ago view={view} at={entry.at} />,
-          <MoreOf view={view} entry={entry} />,
+          <MoreFacts view={view} entry={entry} />,
         ])}
         empty={empty}
       />
@@ -59,7 +59,7 @@ interface AuditCell {
 }
 
 /** The name of who made the entry. Only a token's name needs the word "Token": the other names show what they are. */
-function WhoDid({ view, path, fields, entry: { who } }: AuditRows & AuditCell) {
+function AuthorName({ view, path, fields, entry: { who } }: AuditRows & AuditCell) {
   if (who === null) return "–";
   return (
     <a class="clip" href={filteredPath(path, { ...fields, who: who.id })} title={view.t("What else they did")}>
@@ -111,7 +111,7 @@ function SiteOf({ siteId, site }: { siteId: number; site: Site | undefined }) {
 }
 
 /** The facts that few readers need, and the full text of what the table cuts off. The Worker's log has lines with the request id. */
-function MoreOf({ view, entry }: AuditCell) {
+function MoreFacts({ view, entry }: AuditCell) {
   const { t } = view;
   const { actor, address, requestId, home, subject, at, action } = entry;
   const details = detailText(view, entry);

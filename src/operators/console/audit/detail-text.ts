@@ -1,5 +1,5 @@
 import type { AuditLogEntry } from "../../services/audit.ts";
-import { keptText } from "../parts/kept-text.ts";
+import { daysKeptText } from "../parts/days-kept-text.ts";
 import type { View } from "../view.ts";
 
 /** How many agents are named at most, when a call added many together. */
@@ -14,7 +14,7 @@ export function detailText(view: View, { action, details }: Pick<AuditLogEntry, 
   const wordOf = (value: unknown) => {
     if (RENAMED.includes(action)) return String(value);
     return action === "site.retention_set"
-      ? keptText(view, typeof value === "number" ? value : null)
+      ? daysKeptText(view, typeof value === "number" ? value : null)
       : valueText(view, value);
   };
   const arrow = (before: unknown, after: unknown) =>

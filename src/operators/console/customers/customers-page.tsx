@@ -18,10 +18,10 @@ const MOST_UNITS = 128;
 const CUSTOMERS_PER_PAGE = 25;
 
 /** A sent form that is shown again. */
-export type SentAgain = FilledForm & { path: string };
+export type FormShownAgain = FilledForm & { path: string };
 
 /** Shows the latest customers, with a form that finds any of them; or the customer of the session that the address names. */
-export async function customersPage(c: PageContext, site: Site, filledForm?: SentAgain): Promise<Response> {
+export async function customersPage(c: PageContext, site: Site, filledForm?: FormShownAgain): Promise<Response> {
   const { ctx } = c.var;
   if (filledForm !== undefined) return againPage(c, site, filledForm);
   const chatId = c.req.query("chat_id")?.trim() ?? "";
@@ -31,7 +31,7 @@ export async function customersPage(c: PageContext, site: Site, filledForm?: Sen
 }
 
 /** The page after a form. With an error the field of the id is shown again, otherwise the customer's page. */
-async function againPage(c: PageContext, site: Site, filledForm: SentAgain): Promise<Response> {
+async function againPage(c: PageContext, site: Site, filledForm: FormShownAgain): Promise<Response> {
   if (Object.keys(filledForm.errors).length > 0) return listPage(c, site, { filledForm });
   try {
     return await customerPage(c, site, sbsOf(filledForm.values), filledForm);
@@ -46,7 +46,7 @@ async function againPage(c: PageContext, site: Site, filledForm: SentAgain): Pro
 async function listPage(
   c: PageContext,
   site: Site,
-  props: { filledForm?: SentAgain; unknown?: string },
+  props: { filledForm?: FormShownAgain; unknown?: string },
 ): Promise<Response> {
   const { filledForm, unknown } = props;
   const { view, ctx } = c.var;

@@ -10,12 +10,12 @@ export function Recipients(props: { view: View; site: Site; recipients: Recipien
   const { view, site, recipients, hasEvents } = props;
   const { t } = view;
   const number = new Intl.NumberFormat(view.language);
-  const untold = recipients.filter(({ told }) => !told);
+  const recipientsNotTold = recipients.filter(({ told }) => !told);
   return (
     <section class="part">
       <h2>{t("Who has got the data")}</h2>
-      {untold.length > 0 && (
-        <NoticeBox kind="bad" title={t("Not told: {0} of {1} receivers", untold.length, recipients.length)}>
+      {recipientsNotTold.length > 0 && (
+        <NoticeBox kind="bad" title={t("Not told: {0} of {1} receivers", recipientsNotTold.length, recipients.length)}>
           <p>
             {t(
               "Ask whoever runs them to erase this customer too. An event tells a receiver only while its webhook is enabled and takes session.erased.",

@@ -53,7 +53,7 @@ export async function formAction<Input>(
   const { values, entered, page, draft, look, refused, ask, list, work } = action;
   if ("errors" in entered) return page({ values, errors: entered.errors });
   const { input } = entered;
-  const sayRefused = (error: unknown) => {
+  const showRefusal = (error: unknown) => {
     const errors = refused?.(error) ?? issueTexts(c.var.view, error);
     if (errors === undefined) throw error;
     return page({ values, errors });
@@ -63,12 +63,12 @@ export async function formAction<Input>(
     try {
       await look?.(input);
     } catch (error) {
-      return sayRefused(error);
+      return showRefusal(error);
     }
     return page({ values, errors: {} });
   }
-  if (ask !== undefined) return ask(input).catch(sayRefused);
-  return once(c, form, list, () => work(input).catch(sayRefused));
+  if (ask !== undefined) return ask(input).catch(showRefusal);
+  return once(c, form, list, () => work(input).catch(showRefusal));
 }
 
 /** What {@link buttonAction} needs to know of a form with one button. */

@@ -27,7 +27,7 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
   const app = await findApp(ctx, { site, appid }).catch(withoutApp);
   const callBody =
     refusal === undefined ? (
-      <Accepted view={view} site={site} call={accepted} />
+      <AcceptedCallNotice view={view} site={site} call={accepted} />
     ) : (
       <Refused view={view} refusal={refusal} />
     );
@@ -84,7 +84,7 @@ function withoutApp(error: unknown): undefined {
   if (!isRefusedFor(error, "app_missing", "app_unknown")) throw error;
 }
 
-function Accepted({ view, site, call }: { view: View; site: Site; call: AcceptedCall }) {
+function AcceptedCallNotice({ view, site, call }: { view: View; site: Site; call: AcceptedCall }) {
   const { t } = view;
   const { outcome, sessionId } = call;
   const title =

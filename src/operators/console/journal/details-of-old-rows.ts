@@ -1,5 +1,5 @@
 import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, type RuleName, type Violation } from "../../../core/rules.ts";
-import { quoted, type Translator, violationText } from "../violation-texts.ts";
+import { quote, type Translator, violationText } from "../violation-texts.ts";
 
 /**
  * Reads the text of journal rows from before rows had `violations` (migration 0011). Nothing else may use this file. JOURNAL_DAYS keeps
@@ -8,11 +8,11 @@ import { quoted, type Translator, violationText } from "../violation-texts.ts";
  */
 
 /** Rules whose English has a list of agents, which {@link agentsOf} reads. */
-const OF_AGENTS: readonly RuleName[] = ["agents_fit", "agent_to_add"];
+const AGENT_RULES: readonly RuleName[] = ["agents_fit", "agent_to_add"];
 
 /** Each rule's English, with a group for each value. Rules without values come first: "not base64" is no number of digits. */
 const PATTERNS = (Object.entries(RULES) as [RuleName, (typeof RULES)[RuleName]][])
-  .filter(([rule]) => !OF_AGENTS.includes(rule))
+  .filter(([rule]) => !AGENT_RULES.includes(rule))
   .map(([rule, { detail }]) => {
     const [places, texts] = [[...detail.matchAll(/\{(\d)\}/g)], detail.split(/\{\d\}/)];
     const pattern = new RegExp(`^${texts.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("(\\S+)")}$`);
@@ -27,7 +27,7 @@ export const textsOfOldRow = (reader: Translator, detail: string): string[] =>
     .filter((part) => part !== "")
     .map((part) => {
       const violation = violationOfOldText(part);
-      return violation === undefined ? quoted(part) : violationText(reader, violation);
+      return violation === undefined ? quote(part) : violationText(reader, violation);
     });
 
 function violationOfOldText(text: string): Violation | undefined {

@@ -60,7 +60,7 @@ export async function aroundCall({ var: { ctx, view } }: PageContext, requestId:
           {homesDown.length > 0 && (
             <p>{t("These homes do not answer, so their calls are missing here: {0}", homesDown.join(", "))}</p>
           )}
-          <LeftOut view={view} calls={leftOut} />
+          <LeftOutCalls view={view} calls={leftOut} />
           {(around.length > 0 || homesDown.length === 0) && (
             <RefusalTable
               view={view}
@@ -75,7 +75,7 @@ export async function aroundCall({ var: { ctx, view } }: PageContext, requestId:
   );
 }
 
-function LeftOut({ view, calls }: { view: View; calls: number }) {
+function LeftOutCalls({ view, calls }: { view: View; calls: number }) {
   const { t, language } = view;
   if (calls === 0) {
     return (

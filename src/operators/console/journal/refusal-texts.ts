@@ -1,6 +1,6 @@
 import { describeViolations } from "../../../core/describe-violations.ts";
 import type { Refusal } from "../../services/journal.ts";
-import { isKnown, quoted, type Translator, violationTexts } from "../violation-texts.ts";
+import { isKnown, quote, type Translator, violationTexts } from "../violation-texts.ts";
 import { textsOfOldRow } from "./details-of-old-rows.ts";
 
 /**
@@ -18,5 +18,5 @@ export function refusalTexts(
   const description = describeViolations(knownViolations);
   // A detail that begins in another way is from a release that worded the same rules differently.
   const rest = detail.startsWith(description) ? detail.slice(description.length).replace(/^; /, "") : "";
-  return [...violationTexts(reader, knownViolations), ...(rest === "" ? [] : [quoted(rest)])];
+  return [...violationTexts(reader, knownViolations), ...(rest === "" ? [] : [quote(rest)])];
 }

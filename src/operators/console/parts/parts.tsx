@@ -54,13 +54,13 @@ export function EmptyState({ title, children }: PropsWithChildren<{ title: strin
 export function TimeUntil({ view, at }: { view: View; at: number }) {
   return (
     <span>
-      <Time view={view} at={at} /> <Left view={view} at={at} />
+      <Time view={view} at={at} /> <TimeLeft view={view} at={at} />
     </span>
   );
 }
 
 /** The time left until a future time. The future time is its title. */
-export function Left({ view, at }: { view: View; at: number }) {
+export function TimeLeft({ view, at }: { view: View; at: number }) {
   return (
     <span class="left" data-until={at} title={view.exactTime(at)}>
       ({clock(at - view.now)})

@@ -13,7 +13,7 @@ export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
 };
 
 /** The tabs of a site that is being deleted, or is deleted. All other pages answer that the site is unknown. */
-const OF_ENDED_SITES = ["overview", "audit"] as const;
+const ENDED_SITE_TABS = ["overview", "audit"] as const;
 
 /** The top of a site's page: links up, name, state, home and tabs. An unfinished site has no tabs, because its home lacks it. */
 export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
@@ -32,7 +32,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
   const shown = tabs.filter(
     ([key, path]) =>
       view.may(`/console/sites/${site.id}${path}`, "GET") &&
-      (!hasEnded(site) || OF_ENDED_SITES.some((each) => each === key)),
+      (!hasEnded(site) || ENDED_SITE_TABS.some((each) => each === key)),
   );
   return (
     <div class="site">

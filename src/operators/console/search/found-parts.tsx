@@ -30,16 +30,16 @@ export const siteCell = ({ result }: FindingsContext, siteId: number): Child[] =
   result.sites.size > 1 ? [<SiteLink result={result} siteId={siteId} />] : [];
 
 /** A link whose text is a name. When the name is invisible, `otherwise` replaces it. */
-export const Named = ({ href, name, otherwise }: { href: string; name: string; otherwise: string | number }) => (
+export const NameLink = ({ href, name, otherwise }: { href: string; name: string; otherwise: string | number }) => (
   <a class="clip" href={href}>
     <bdi>{isVisible(name) ? name : `(${otherwise})`}</bdi>
   </a>
 );
 
 export const SiteLink = ({ result, siteId }: { result: SearchResult; siteId: number }) => (
-  <Named href={`/console/sites/${siteId}`} name={result.sites.get(siteId)?.name ?? ""} otherwise={siteId} />
+  <NameLink href={`/console/sites/${siteId}`} name={result.sites.get(siteId)?.name ?? ""} otherwise={siteId} />
 );
 
 export const WebhookLink = ({ siteId, id, url }: { siteId: number; id: string; url: string }) => (
-  <Named href={`/console/sites/${siteId}/webhooks/${id}`} name={shownUrl({ url })} otherwise={id} />
+  <NameLink href={`/console/sites/${siteId}/webhooks/${id}`} name={shownUrl({ url })} otherwise={id} />
 );

@@ -8,7 +8,7 @@ import { foundEvents } from "./found-events.tsx";
 import {
   type FindingsContext,
   type FoundKind,
-  Named,
+  NameLink,
   SiteLink,
   siteCell,
   siteHead,
@@ -82,7 +82,7 @@ function sessionRows(finding: FindingsContext, sessions: SessionHit[], of: "all"
   ];
   const rows = sessions.map(({ siteId, id, title, visitorTitle, customerName, createdAt }): Child[] => [
     <>
-      <Named href={`/console/sites/${siteId}/sessions/${id}`} name={title} otherwise={id} />
+      <NameLink href={`/console/sites/${siteId}/sessions/${id}`} name={title} otherwise={id} />
       {visitorTitle !== null && visitorTitle !== title && (
         <small class="clip other-title">
           <bdi>{visitorTitle}</bdi>
@@ -161,7 +161,7 @@ function foundApps(finding: FindingsContext): FoundKind {
     hasMore: result.kindsWithMore.has("apps"),
     head: [t("Name"), "appid", ...siteHead(finding), { label: t("Status"), phone: "top" }],
     rows: result.apps.map(({ siteId, appid, name, revokedAt }) => [
-      <Named href={`/console/sites/${siteId}/apps/${appid}`} name={name} otherwise={appid} />,
+      <NameLink href={`/console/sites/${siteId}/apps/${appid}`} name={name} otherwise={appid} />,
       <code>{appid}</code>,
       ...siteCell(finding, siteId),
       revokedAt === null ? <Badge kind="good" label={t("Active")} /> : <Badge kind="off" label={t("Revoked")} />,
@@ -182,7 +182,7 @@ function foundAgents(finding: FindingsContext): FoundKind {
     hasMore: result.kindsWithMore.has("agents"),
     head: [t("Name"), "ID", ...siteHead(finding), { label: t("Status"), phone: "top" }],
     rows: result.agents.map(({ siteId, id, name, status }) => [
-      <Named href={pathOf(siteId, id)} name={name} otherwise={id} />,
+      <NameLink href={pathOf(siteId, id)} name={name} otherwise={id} />,
       id,
       ...siteCell(finding, siteId),
       status === "normal" ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />,

@@ -27,7 +27,7 @@ export async function secretPage(c: PageContext, owner: ShownSecretOwner): Promi
   const { t, session, now } = view;
   const { site, path, words } = owner;
   const gone = () =>
-    showPage(c, { site, title: t("This secret is no longer shown"), body: <Gone c={c} path={path} /> }, 410);
+    showPage(c, { site, title: t("This secret is no longer shown"), body: <SecretNotShown c={c} path={path} /> }, 410);
   const ticket = c.req.query("ticket") ?? "";
   const end = session && (await ticketEnd(session, purposeOf(path, owner.version), ticket, now));
   if (end === undefined) return gone();
@@ -71,7 +71,7 @@ export async function secretPage(c: PageContext, owner: ShownSecretOwner): Promi
   return showPage(c, { site, title: c.req.query("new") ? words.made : t("The secret was rotated"), body });
 }
 
-function Gone({ c, path }: { c: PageContext; path: string }) {
+function SecretNotShown({ c, path }: { c: PageContext; path: string }) {
   const { t } = c.var.view;
   return (
     <section class="card">

@@ -5,9 +5,9 @@ import { Table } from "../parts/table.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 
-/** @param props `ofCustomer`: all sessions are of one customer, whom the page already shows */
-export function SessionTable(props: { view: View; siteId: number; sessions: SessionRow[]; ofCustomer?: boolean }) {
-  const { view, siteId, sessions, ofCustomer = false } = props;
+/** @param props `isOneCustomer`: all sessions are of one customer, whom the page already shows */
+export function SessionTable(props: { view: View; siteId: number; sessions: SessionRow[]; isOneCustomer?: boolean }) {
+  const { view, siteId, sessions, isOneCustomer = false } = props;
   const { t } = view;
   const site = `/console/sites/${siteId}`;
   return (
@@ -15,7 +15,7 @@ export function SessionTable(props: { view: View; siteId: number; sessions: Sess
       label={t("Sessions")}
       head={[
         t("Title"),
-        ...(ofCustomer ? [] : [t("Customer")]),
+        ...(isOneCustomer ? [] : [t("Customer")]),
         { label: t("App and call"), phone: "hide" },
         { label: t("Status"), phone: "top" },
         t("Opened"),
@@ -27,7 +27,7 @@ export function SessionTable(props: { view: View; siteId: number; sessions: Sess
           </a>
           <small>{session.id}</small>
         </span>,
-        ...(ofCustomer ? [] : [<Customer view={view} site={site} session={session} />]),
+        ...(isOneCustomer ? [] : [<Customer view={view} site={site} session={session} />]),
         <span class="stack">
           <bdi class="clip">{session.appName ?? session.appid}</bdi>
           {session.requestId !== null && <RequestLink view={view} site={site} requestId={session.requestId} />}

@@ -77,11 +77,11 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
 async function otherSessions({ var: { ctx } }: PageContext, site: Site, filter: SessionFilterFields) {
   const hasSessionsOf = async (sbs: string | undefined) =>
     (await listSessions(ctx, { site, sbs, limit: 1 })).items.length > 0;
-  const [ofSite, ofCustomer] = await Promise.all([
+  const [siteHasSessions, customerHasSessions] = await Promise.all([
     hasSessionsOf(undefined),
     filter.sbs !== "" && hasSessionsOf(filter.sbs),
   ]);
-  return { site: ofSite, customer: ofCustomer };
+  return { site: siteHasSessions, customer: customerHasSessions };
 }
 
 function SessionFilter(props: {

@@ -64,7 +64,7 @@ function HappeningText(props: { view: View; site: Site; stored: StoredSession; h
       ) : (
         <ul class="deliveries">
           {deliveries.map((delivery) => (
-            <Delivered view={view} site={site} delivery={delivery} />
+            <DeliveryOutcome view={view} site={site} delivery={delivery} />
           ))}
         </ul>
       )}
@@ -110,7 +110,7 @@ function AddedAgents(props: { view: View; stored: StoredSession; happening: Extr
 }
 
 /** The result of delivering an event to one webhook. */
-function Delivered({ view, site, delivery }: { view: View; site: Site; delivery: SessionDelivery }) {
+function DeliveryOutcome({ view, site, delivery }: { view: View; site: Site; delivery: SessionDelivery }) {
   const { t } = view;
   const { webhookId, seq, status, attempts } = delivery;
   const answer = resultWords(view, delivery)?.words ?? "–";

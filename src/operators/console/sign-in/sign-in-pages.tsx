@@ -22,8 +22,8 @@ type KeptForm = { path: string; values: Record<string, string> };
 export async function getSignIn(c: PageContext): Promise<Response> {
   const next = consolePath(c.req.query("next"));
   // Somebody who came through Access may still sign in as the root, when the deployment allows both.
-  const mayAlso = takesToken(c) && c.var.view.session?.identity.who.kind === "person";
-  if (c.var.view.session !== undefined && !mayAlso) return c.redirect(next, 303);
+  const mayUseToken = takesToken(c) && c.var.view.session?.identity.who.kind === "person";
+  if (c.var.view.session !== undefined && !mayUseToken) return c.redirect(next, 303);
   return signInPage(c, takesToken(c) ? 200 : 401, { next });
 }
 

@@ -8,7 +8,7 @@ import {
   OPERATIONS,
   type PastedRequest,
   type SimilarApp,
-  say,
+  sentenceOf,
 } from "../../services/check-pasted-request.ts";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
@@ -147,7 +147,7 @@ function stoppedText({ t }: View, { by, home }: NonNullable<CheckedRequest["stop
 /** A step of the diagnosis as a line. @param refused what the server answers the caller, when it refuses */
 const stepLine = (view: View, title: string, step: CheckStep, refused?: Refused): CheckLine => ({
   title,
-  texts: [say(view, step), ...(step.more ?? []).map((more) => say(view, more))],
+  texts: [sentenceOf(view, step), ...(step.more ?? []).map((more) => sentenceOf(view, more))],
   said: refused === undefined ? [] : errorDetailHeader(refused),
   refusal: step.refusal?.code,
 });
@@ -158,8 +158,8 @@ function formLines(view: View, { contentType }: PastedRequest, { form, fields }:
     content_type: "Content-Type",
     content_encoding: "Content-Encoding",
   };
-  const inForm = form.filter(({ step, refusal }) => step !== "size" || refusal !== undefined);
-  return inForm.map((step) => {
+  const formSteps = form.filter(({ step, refusal }) => step !== "size" || refusal !== undefined);
+  return formSteps.map((step) => {
     const refused = step.step === "body" && !fields.ok ? fields : undefined;
     const line = stepLine(view, titles[step.step] ?? view.t("Body"), step, refused);
     const isAssumed = step.step === "content_type" && step.refusal !== undefined && contentType === undefined;
@@ -186,11 +186,11 @@ function unknownAppLine({ t }: View, { appid, similar = [] }: CheckedRequest): C
     const text = t("There is no app {0} here. Look for a slip in copying, or for another environment's appid.", appid);
     return line(title, text, "token_invalid");
   }
-  const { foreign, letterCase, lookalikes, slips, signs } = nearest;
+  const { hasForeignCharacters, differsInCase, hasLookalikes, slips, signs } = nearest;
   const differences = [
-    foreign && t("A blank or another character stands in it that no appid has."),
-    letterCase && t("Capital and small letters differ."),
-    lookalikes && t("Characters that look alike were exchanged: 0 and O, or 1, l and I."),
+    hasForeignCharacters && t("A blank or another character stands in it that no appid has."),
+    differsInCase && t("Capital and small letters differ."),
+    hasLookalikes && t("Characters that look alike were exchanged: 0 and O, or 1, l and I."),
     slips === 1 && t("One character is wrong, missing or too many, or two are swapped."),
     slips === 2 && t("Two characters are wrong, missing, too many or swapped."),
     slips > 2 && t("The body names quite another appid."),

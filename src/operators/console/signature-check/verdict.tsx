@@ -228,23 +228,23 @@ function Difference({ view: { t }, app }: { view: View; app: SimilarApp }) {
     <dl class="difference">
       <dt>{t("Sent")}</dt>
       <dd>
-        <Marked stretches={app.givenParts} />
+        <MarkedAppid stretches={app.givenParts} />
       </dd>
       <dt>{t("Exists")}</dt>
       <dd>
         <a href={`/console/sites/${app.siteId}/apps/${app.appid}`}>
-          <Marked stretches={app.existing} />
+          <MarkedAppid stretches={app.existing} />
         </a>
       </dd>
     </dl>
   );
 }
 
-function Marked({ stretches }: { stretches: AppidPart[] }) {
+function MarkedAppid({ stretches }: { stretches: AppidPart[] }) {
   return <code>{stretches.map(({ text, differs }) => (differs ? <mark>{shownBlanks(text)}</mark> : text))}</code>;
 }
 
-/** Shows the invisible characters of a text: a blank as ␣, any other by its code. Combining marks too, since they may be the difference. */
+/** Shows the invisible characters of a text: a blank as ␣, any other by its code. Combining marks also get codes: they may be the difference. */
 const shownBlanks = (text: string): string =>
   text.replace(/[^\x21-\x7e\p{L}\p{N}\p{P}\p{S}]/gu, (character) =>
     character === " " ? "␣" : `[U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,

@@ -64,7 +64,7 @@ export async function postChatId(c: PageContext, site: Site): Promise<Response> 
     list: settingsPath(site),
     work: async ({ first_chat_id: firstChatId }) => {
       const { setTo } = await readNextChatId(ctx, { site });
-      // When the answer was lost, this form has set the number already. Sent again, it repairs the copies.
+      // When the answer was lost, this form has set the number already. The form sent again repairs the copies.
       if (String(setTo) !== set_to && setTo !== firstChatId) return doneLocation(c, question, "changed_meanwhile");
       await changeSite(ctx, { site, change: { firstChatId } });
       return doneLocation(c, settingsPath(site), "first_chat_id", "numbers");

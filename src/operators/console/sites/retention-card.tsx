@@ -1,7 +1,7 @@
 import type { Retention, Site } from "../../services/sites.ts";
 import type { FilledForm } from "../forms/messages.ts";
+import { daysKeptText } from "../parts/days-kept-text.ts";
 import { Field } from "../parts/form.tsx";
-import { keptText } from "../parts/kept-text.ts";
 import { Setting } from "../parts/setting.tsx";
 import type { View } from "../view.ts";
 import { retentionPath } from "./site-paths.ts";
@@ -46,7 +46,7 @@ export function RetentionCard(props: {
         <>
           <dl class="facts">
             <dt>{t("Now")}</dt>
-            <dd>{keptText(view, retention.days)}</dd>
+            <dd>{daysKeptText(view, retention.days)}</dd>
           </dl>
           <p class="hint">{t("Only an owner may change it.")}</p>
         </>
@@ -60,7 +60,7 @@ export function RetentionProgress({ view, retention }: { view: View; retention: 
   const { t } = view;
   const { days, oldestAt, older } = retention;
   if (days === null) return null;
-  const retentionText = keptText(view, days);
+  const retentionText = daysKeptText(view, days);
   if (oldestAt === null || older === null || older === 0)
     return <p>{t("No session is older than {0}.", retentionText)}</p>;
   return (

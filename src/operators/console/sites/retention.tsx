@@ -6,8 +6,8 @@ import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
+import { daysKeptText } from "../parts/days-kept-text.ts";
 import { Field, FormErrors } from "../parts/form.tsx";
-import { keptText } from "../parts/kept-text.ts";
 import type { View } from "../view.ts";
 import { retentionPath, settingsPath } from "./site-paths.ts";
 import { settingsPage } from "./site-settings.tsx";
@@ -81,9 +81,9 @@ async function askPage(c: PageContext, site: Site, days: number | null, filledFo
         facts={
           <>
             <dt>{t("Now kept for")}</dt>
-            <dd>{keptText(view, now.days)}</dd>
+            <dd>{daysKeptText(view, now.days)}</dd>
             <dt>{t("From then on kept for")}</dt>
-            <dd>{keptText(view, days)}</dd>
+            <dd>{daysKeptText(view, days)}</dd>
             {days !== null && (
               <>
                 <dt>{t("Sessions that would go today")}</dt>
@@ -115,7 +115,7 @@ async function askPage(c: PageContext, site: Site, days: number | null, filledFo
       />
     </>
   );
-  const title = days === null ? t("Keep sessions for ever?") : t("Keep sessions for {0}?", keptText(view, days));
+  const title = days === null ? t("Keep sessions for ever?") : t("Keep sessions for {0}?", daysKeptText(view, days));
   const page = { title, site: { ...site, tab: "settings" as const }, body };
   const filled = filledForm && { path, values: filledForm.values };
   return showPage(c, { ...page, filled }, isRefused(filledForm) ? 400 : 200);

@@ -80,13 +80,13 @@ export async function deletePage(c: PageContext, site: Site, filledForm?: Filled
       />
     </>
   );
-  const body = site.status === "open" ? <IsOpen view={view} site={site} /> : ask;
+  const body = site.status === "open" ? <OpenSiteNotice view={view} site={site} /> : ask;
   const page = { title: t("Delete this site?"), site: { ...site, tab: "settings" as const }, body };
   const filled = filledForm && { path, values: filledForm.values };
   return showPage(c, { ...page, filled }, isRefused(filledForm) ? 400 : 200);
 }
 
-function IsOpen({ view, site }: { view: View; site: Site }) {
+function OpenSiteNotice({ view, site }: { view: View; site: Site }) {
   const { t } = view;
   return (
     <NoticeBox kind="bad" title={t("This site is open")}>

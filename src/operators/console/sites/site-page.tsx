@@ -78,7 +78,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
         <RetentionProgress view={view} retention={retention.value} />
       )}
       {counts.status === "rejected" ? (
-        <Unread view={view} />
+        <UnreadPart view={view} />
       ) : (
         <div class="tiles">
           <Counts view={view} label={t("Sessions today")} counts={counts.value[0]} />
@@ -87,21 +87,21 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
       )}
       <Part title={t("Calls")} href={`${path}/refusals`} all={t("Refused calls")}>
         {usage.status === "rejected" ? (
-          <Unread view={view} />
+          <UnreadPart view={view} />
         ) : (
           <UsageCard view={view} usage={usage.value} site={site} />
         )}
       </Part>
       <Part title={t("Latest sessions")} href={`${path}/sessions`} all={t("All sessions")}>
         {sessions.status === "rejected" ? (
-          <Unread view={view} />
+          <UnreadPart view={view} />
         ) : (
           <SessionTable view={view} siteId={site.id} sessions={sessions.value.items} />
         )}
       </Part>
       <Part title={t("Apps")} href={`${path}/apps`} all={view.may(`${path}/apps`) ? t("Manage apps") : t("All apps")}>
         {apps.status === "rejected" ? (
-          <Unread view={view} />
+          <UnreadPart view={view} />
         ) : (
           <AppTable
             view={view}
@@ -117,7 +117,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
         all={view.may(`${path}/agents`) ? t("Manage agents") : t("All agents")}
       >
         {agents.status === "rejected" ? (
-          <Unread view={view} />
+          <UnreadPart view={view} />
         ) : (
           <AgentTable view={view} siteId={site.id} agents={agents.value.items} />
         )}
@@ -129,7 +129,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
 }
 
 /** Replaces a part of the page that could not be read. */
-const Unread = ({ view }: { view: View }) => (
+const UnreadPart = ({ view }: { view: View }) => (
   <p class="empty">{view.t("This part could not be read. Try again in a moment.")}</p>
 );
 

@@ -11,9 +11,9 @@ import { buttonAction, enteredFields, formAction } from "../forms/form-action.ts
 import { doneLocation, type FilledForm, type FormResult, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
+import { daysKeptText } from "../parts/days-kept-text.ts";
 import { AskLink, Field, Form, FormErrors } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
-import { keptText } from "../parts/kept-text.ts";
 import { Badge, Time } from "../parts/parts.tsx";
 import { Setting } from "../parts/setting.tsx";
 import type { View } from "../view.ts";
@@ -200,7 +200,7 @@ function SettingFacts(props: { view: View; site: Site; hasEvents: boolean; reten
         <dd>{hasEvents ? t("On") : t("Off")}</dd>
         <dt>{t("How long sessions are kept")}</dt>
         <dd>
-          {keptText(view, retention.days)}
+          {daysKeptText(view, retention.days)}
           <RetentionProgress view={view} retention={retention} />
         </dd>
         <dt>{t("Created")}</dt>

@@ -129,15 +129,17 @@ function Bar({ leftEdge, accepted, refused }: { leftEdge: number; accepted: numb
   const rest = Math.min(accepted, HEIGHT - refused);
   return (
     <>
-      {rest > 0 && <rect class="accepted" {...bar} y={rounded(HEIGHT - rest)} height={rounded(rest)} />}
-      {refused > 0 && <rect class="refused" {...bar} y={rounded(HEIGHT - rest - refused)} height={rounded(refused)} />}
+      {rest > 0 && <rect class="accepted" {...bar} y={roundLength(HEIGHT - rest)} height={roundLength(rest)} />}
+      {refused > 0 && (
+        <rect class="refused" {...bar} y={roundLength(HEIGHT - rest - refused)} height={roundLength(refused)} />
+      )}
     </>
   );
 }
 
 const heightOf = (count: number, top: number) => (count === 0 ? 0 : Math.max(LEAST_HEIGHT, (count / top) * HEIGHT));
 
-const rounded = (length: number) => Math.round(length * 100) / 100;
+const roundLength = (length: number) => Math.round(length * 100) / 100;
 
 /** The smallest number from 2, 4, 6, 8, 10, 20, 40, … that is not below `most`. All are even, so that the half is a whole number too. */
 function topOf(most: number): number {

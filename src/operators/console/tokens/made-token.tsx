@@ -9,7 +9,7 @@ import { ExpiryOf, SiteOf, TOKENS_PATH } from "./token-table.tsx";
 const SHOWN_SECONDS = 600;
 
 /** Shows a new token. It is shown only once. */
-export function madePage(c: PageContext, made: Awaited<ReturnType<typeof createToken>>): Promise<Response> {
+export function createdTokenPage(c: PageContext, made: Awaited<ReturnType<typeof createToken>>): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
   // The browser opens the list after this time, so that the token does not stay on the screen.

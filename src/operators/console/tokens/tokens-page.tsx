@@ -8,7 +8,7 @@ import { showPage } from "../layout.tsx";
 import { Field, Fold, Form, FormErrors } from "../parts/form.tsx";
 import { roleMeans, roleText } from "../parts/role-texts.ts";
 import { MoreLink } from "../parts/table.tsx";
-import { madePage } from "./made-token.tsx";
+import { createdTokenPage } from "./made-token.tsx";
 import { PeopleCard } from "./people-card.tsx";
 import { TOKENS_PATH, TokenTable } from "./token-table.tsx";
 
@@ -26,7 +26,7 @@ export async function postTokens(c: PageContext): Promise<Response> {
     list: TOKENS_PATH,
     work: async ({ site_id: siteId, expires_in_days: expiresInDays, ...rest }) => {
       const made = await createToken(c.var.ctx, { ...rest, siteId, expiresInDays });
-      return { page: await madePage(c, made), again: await doneLocation(c, TOKENS_PATH, "token_not_shown") };
+      return { page: await createdTokenPage(c, made), again: await doneLocation(c, TOKENS_PATH, "token_not_shown") };
     },
   });
 }

@@ -13,15 +13,15 @@ export function Health({ view, webhook, recent }: { view: View; webhook: Webhook
     <>
       <div class="health">
         <WebhookState view={view} webhook={webhook} />
-        <Said view={view} webhook={webhook} recent={recent} />
+        <HealthText view={view} webhook={webhook} recent={recent} />
       </div>
       <Figures view={view} webhook={webhook} recent={recent} />
     </>
   );
 }
 
-/** The last failure while it matters. Otherwise it says whether all is well. */
-function Said({ view, webhook, recent }: { view: View; webhook: Webhook; recent: RecentDeliveries }) {
+/** The last failure while it matters. Otherwise a sentence says whether all is well. */
+function HealthText({ view, webhook, recent }: { view: View; webhook: Webhook; recent: RecentDeliveries }) {
   const { t } = view;
   const { failingSince, disabledAt } = webhook;
   const isInTrouble = failingSince !== null || (disabledAt !== null && webhook.disabledReason !== null);

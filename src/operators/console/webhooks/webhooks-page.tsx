@@ -38,7 +38,7 @@ export async function webhooksPage(c: PageContext, site: Site, filledForm?: Fill
   const path = `/console/sites/${site.id}/webhooks`;
   const [all, hasEvents] = await Promise.all([listWebhooks(ctx, { site }), siteHasEvents(ctx, { site })]);
   const webhooks = worstFirst(view, all);
-  const recents = await recentDeliveries(ctx, { site, webhooks });
+  const recentByWebhook = await recentDeliveries(ctx, { site, webhooks });
   const values = filledForm?.values ?? webhookValues("");
   const body = (
     <>
@@ -76,7 +76,7 @@ export async function webhooksPage(c: PageContext, site: Site, filledForm?: Fill
           { label: t("Pending"), end: true },
           { label: t("Events"), phone: "hide" },
         ]}
-        rows={webhooks.map((webhook, i) => rowOf(view, path, webhook, recents[i]))}
+        rows={webhooks.map((webhook, i) => rowOf(view, path, webhook, recentByWebhook[i]))}
         empty={
           <EmptyState title={t("No webhooks yet.")}>
             <p>{t("A webhook tells a program of yours of each session that is opened, gets agents or is erased.")}</p>

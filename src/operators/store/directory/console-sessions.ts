@@ -112,7 +112,7 @@ export async function updateSessionUsed(db: D1Database, id: string, now: number)
 }
 
 /**
- * Inserts the row that lets a form be carried out only once. Not retried: after a lost answer, the retry could find its own row and take
+ * Inserts the row that lets a form be carried out only once. It is tried once: after a lost answer, a retry could find its own row and take
  * the form for done.
  *
  * @returns true when the row was inserted now; otherwise the location that the first submit led to, undefined while it is not known
@@ -142,7 +142,7 @@ export async function updateForm(runtime: Runtime, db: D1Database, id: string, l
 }
 
 /**
- * Deletes the row of a form that changed nothing, so that the form may be sent again. Not retried: a late try would delete the row
+ * Deletes the row of a form that changed nothing, so that the form may be sent again. It is tried once: a late try would delete the row
  * of a second submit.
  */
 export async function deleteForm(runtime: Runtime, db: D1Database, id: string): Promise<void> {

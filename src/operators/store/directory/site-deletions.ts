@@ -85,7 +85,7 @@ export async function keepDeletions(
 /** Deletes what the directory has of a home's deleted sites, or of one of them, except the sites themselves and their tokens. */
 const forgetEnded = (directory: D1Database, home: string, siteId?: number) => {
   const store = drizzle(directory);
-  const ended = store
+  const endedSites = store
     .select({ siteId: siteDeletions.siteId })
     .from(siteDeletions)
     .where(
@@ -96,8 +96,10 @@ const forgetEnded = (directory: D1Database, home: string, siteId?: number) => {
       ),
     );
   return [
-    store.delete(erasureReceipts).where(and(eq(erasureReceipts.home, home), inArray(erasureReceipts.siteId, ended))),
-    store.delete(siteMetrics).where(inArray(siteMetrics.siteId, ended)),
+    store
+      .delete(erasureReceipts)
+      .where(and(eq(erasureReceipts.home, home), inArray(erasureReceipts.siteId, endedSites))),
+    store.delete(siteMetrics).where(inArray(siteMetrics.siteId, endedSites)),
   ] as const;
 };
 

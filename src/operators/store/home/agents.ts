@@ -79,7 +79,7 @@ export async function insertAgents(
 }
 
 /**
- * Renames, enables or disables an agent. Not retried. A late commit undoes no newer change.
+ * Renames, enables or disables an agent. It is tried once. A late commit undoes no newer change.
  *
  * @param answerBy deadline in milliseconds of the runtime's `elapsed`; nothing begins after it
  * @returns the changed agent; undefined when the site has no such agent

@@ -36,7 +36,8 @@ export interface RunningOverlap {
   endsAt: number;
 }
 
-const ofSites = (column: SQL, sites: readonly number[]) => sql`${column} IN (SELECT value FROM ${eachRow([...sites])})`;
+const isOfSites = (column: SQL, sites: readonly number[]) =>
+  sql`${column} IN (SELECT value FROM ${eachRow([...sites])})`;
 
 /** @param failingBefore webhooks that fail since this time or longer are in trouble, in Unix seconds */
 export function selectTroubledWebhooks(
@@ -52,7 +53,7 @@ export function selectTroubledWebhooks(
   ).all<TroubledWebhook>(sql`SELECT ${webhooks.siteId} AS siteId, ${webhooks.id} AS id, ${webhooks.url} AS url,
       ${webhooks.disabledReason} AS disabledReason, coalesce(${since}, 0) AS since,
       ${webhooks.lastStatus} AS lastStatus, ${webhooks.lastCause} AS lastCause, ${LAST_WORDS} AS lastError
-    FROM ${webhooks} WHERE ${ofSites(sql`${webhooks.siteId}`, sites)} AND (${isDisabled} OR ${isFailing})
+    FROM ${webhooks} WHERE ${isOfSites(sql`${webhooks.siteId}`, sites)} AND (${isDisabled} OR ${isFailing})
     ORDER BY disabledReason IS NULL, since DESC LIMIT ${MOST_WEBHOOKS}`);
 }
 
@@ -64,10 +65,10 @@ export function selectRunningOverlaps(
 ): Promise<RunningOverlap[]> {
   return drizzle(db).all<RunningOverlap>(sql`
     SELECT ${apps.siteId} AS siteId, 'app' AS kind, ${apps.appid} AS id, ${apps.name} AS name, ${apps.previousExpiresAt} AS endsAt
-      FROM ${apps} WHERE ${ofSites(sql`${apps.siteId}`, sites)} AND ${apps.previousExpiresAt} > ${now} AND ${apps.revokedAt} IS NULL
+      FROM ${apps} WHERE ${isOfSites(sql`${apps.siteId}`, sites)} AND ${apps.previousExpiresAt} > ${now} AND ${apps.revokedAt} IS NULL
     UNION ALL
     SELECT ${webhooks.siteId}, 'webhook', ${webhooks.id}, ${webhooks.url}, ${webhooks.previousExpiresAt}
-      FROM ${webhooks} WHERE ${ofSites(sql`${webhooks.siteId}`, sites)} AND ${webhooks.previousExpiresAt} > ${now}
+      FROM ${webhooks} WHERE ${isOfSites(sql`${webhooks.siteId}`, sites)} AND ${webhooks.previousExpiresAt} > ${now}
     ORDER BY endsAt LIMIT ${MOST_WEBHOOKS}`);
 }
 
@@ -100,7 +101,7 @@ export function selectRisenReasons(db: D1Database, sites: readonly number[]): Pr
     FROM (SELECT ${folds.refusalsUntil} - ${folds.refusalsUntil} % 3600 + 3600 AS until FROM ${folds} WHERE ${folds.refusalsUntil} IS NOT NULL)
         AS counted
       CROSS JOIN (SELECT ${apps.siteId} AS site, ${apps.appid} AS app FROM ${apps}
-        WHERE ${ofSites(sql`${apps.siteId}`, sites)} AND ${apps.revokedAt} IS NULL LIMIT ${MOST_APPS}) AS looked CROSS JOIN ${usage}
+        WHERE ${isOfSites(sql`${apps.siteId}`, sites)} AND ${apps.revokedAt} IS NULL LIMIT ${MOST_APPS}) AS looked CROSS JOIN ${usage}
     WHERE ${usage.siteId} = looked.site AND ${usage.appid} = looked.app
       AND ${usage.hour} >= counted.until - 8 * 86400 AND ${usage.hour} < counted.until
       AND ${usage.outcome} NOT IN ('accepted', 'repeated')

@@ -10,7 +10,7 @@ export type ChosenSessions = {
   siteId: number;
   /** The sessions, as a JSON array. */
   chatIds: string;
-  /** Their events, as a JSON array; there may be more above `newestSeq`. */
+  /** The seqs of the sessions' events, as a JSON array. There may be more events above `newestSeq`. */
   seqs: string;
   newestSeq: number;
 };
@@ -37,14 +37,14 @@ export const itsDeliveries = (v: V): SQL => sql`WITH RECURSIVE ${itsEvents(v)}, 
   WHERE its.site_id = ${v.siteId} AND its.webhook_id = owner.id AND its.seq = its_events.seq`;
 
 /** Condition: a delivery is of these events. */
-export const inItsDeliveries = (v: V): SQL =>
+export const isOfDeliveries = (v: V): SQL =>
   sql`(${deliveries.siteId}, ${deliveries.webhookId}, ${deliveries.seq}) IN (SELECT site_id, webhook_id, seq FROM (${itsDeliveries(v)}))`;
 
 /** Condition: an event is of these sessions. */
-export const inItsEvents = (v: V): SQL => sql`${events.siteId} = ${v.siteId}
+export const isOfEvents = (v: V): SQL => sql`${events.siteId} = ${v.siteId}
   AND ${events.seq} IN (WITH ${itsEvents(v)} SELECT seq FROM its_events)`;
 
-export const ofSessions = (v: V, table: typeof messages | typeof participants): SQL =>
+export const isOfSessions = (v: V, table: typeof messages | typeof participants): SQL =>
   sql`${table.siteId} = ${v.siteId} AND ${table.sessionId} IN ${CHAT_IDS(v)}`;
 
 /**
@@ -59,4 +59,5 @@ export const raiseFloor = (
     WHERE ${homeSites.siteId} = ${v.siteId} AND ${homeSites.chatIdFloor} < ${v.lastChatId} AND ${condition}
       AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${sessions.siteId} = ${v.siteId} AND ${sessions.id} > ${v.lastChatId})`;
 
-export const theSessions = (v: V): SQL => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} IN ${CHAT_IDS(v)}`;
+export const isChosenSession = (v: V): SQL =>
+  sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} IN ${CHAT_IDS(v)}`;

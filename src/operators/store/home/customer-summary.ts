@@ -6,7 +6,7 @@ import { COUNT_LIMIT } from "./sessions.ts";
 
 /** This file reads what the console shows of customers. */
 
-const ofCustomer = (siteId: number, externalId: string) =>
+const sessionsOfCustomer = (siteId: number, externalId: string) =>
   and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId));
 
 /** A customer in a list, with the newest of their sessions. */
@@ -63,7 +63,7 @@ export async function selectCustomerOf(db: D1Database, siteId: number, chatId: n
  */
 export async function selectCustomerSummary(db: D1Database, siteId: number, externalId: string, looked: number) {
   const store = drizzle(db);
-  const isOfCustomer = ofCustomer(siteId, externalId);
+  const isOfCustomer = sessionsOfCustomer(siteId, externalId);
   const itsSessions = store
     .select({ id: sessions.id })
     .from(sessions)

@@ -11,13 +11,13 @@ import { type Author, auditOf, CHANGED } from "../audit.ts";
 import { erasures, siteDeletions } from "../erasure-schema.ts";
 import {
   type ChosenSessions,
-  inItsDeliveries,
-  inItsEvents,
+  isChosenSession,
+  isOfDeliveries,
+  isOfEvents,
+  isOfSessions,
   itsDeliveries,
-  ofSessions,
   ownersOfSessions,
   raiseFloor,
-  theSessions,
 } from "./chosen-sessions.ts";
 import type { Erasure, OpenErasure } from "./erasures.ts";
 import { type FoundEvents, findEvents, PRUNED_WINDOW } from "./events-of-sessions.ts";
@@ -58,15 +58,15 @@ const moveErasureOn: Statement<EraseStepValues> = statement(
       AND ${erasures.until} = ${v.until} AND ${erasures.listedTo} >= ${erasures.until}`,
 );
 
-const withData = (v: V) => sql`${inItsEvents(v)} AND ${events.data} IS NOT NULL`;
+const isEventWithData = (v: V) => sql`${isOfEvents(v)} AND ${events.data} IS NOT NULL`;
 
 /** Counts what the step will erase, which webhooks have received it, and which webhooks get an event about it. */
 const count: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${erasures} SET
-      sessions = sessions + (SELECT count(*) FROM ${sessions} WHERE ${theSessions(v)}),
-      messages = messages + (SELECT count(*) FROM ${messages} WHERE ${ofSessions(v, messages)}),
-      participants = participants + (SELECT count(*) FROM ${participants} WHERE ${ofSessions(v, participants)}),
-      events = events + (SELECT count(*) FROM ${events} WHERE ${withData(v)}),
+      sessions = sessions + (SELECT count(*) FROM ${sessions} WHERE ${isChosenSession(v)}),
+      messages = messages + (SELECT count(*) FROM ${messages} WHERE ${isOfSessions(v, messages)}),
+      participants = participants + (SELECT count(*) FROM ${participants} WHERE ${isOfSessions(v, participants)}),
+      events = events + (SELECT count(*) FROM ${events} WHERE ${isEventWithData(v)}),
       deliveries = deliveries + (SELECT count(*) FROM (${itsDeliveries(v)}) WHERE status IN ('pending', 'failed')),
       webhooks = (SELECT json_group_object(id, json_object('delivered', delivered, 'attempted', attempted, 'told', told)) FROM (
         SELECT id, sum(delivered) AS delivered, sum(attempted) AS attempted, sum(told) AS told FROM (
@@ -75,7 +75,7 @@ const count: Statement<EraseStepValues> = statement(
           UNION ALL
           SELECT webhook_id, status = 'delivered', status <> 'delivered' AND last_attempt_at IS NOT NULL, 0 FROM (${itsDeliveries(v)})
           UNION ALL
-          SELECT ${webhooks.id}, 0, 0, (SELECT count(*) FROM ${sessions} WHERE ${theSessions(v)})
+          SELECT ${webhooks.id}, 0, 0, (SELECT count(*) FROM ${sessions} WHERE ${isChosenSession(v)})
           FROM ${webhooks} JOIN ${homeSites} ON ${homeSites.siteId} = ${webhooks.siteId} AND ${homeSites.events}
           WHERE ${takesEvent({ siteId: v.siteId, type: literal(SESSION_ERASED) })})
         GROUP BY id))
@@ -97,25 +97,25 @@ const erasedEvent = eventPart<EraseStepValues>(
 const skipDeliveries: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${deliveries} SET last_error = NULL,
       status = CASE WHEN status IN ('pending', 'failed') THEN 'skipped' ELSE status END, next_attempt_at = NULL, claim = NULL
-    WHERE ${inItsDeliveries(v)} AND (status IN ('pending', 'failed') OR last_error IS NOT NULL) AND ${isMine(v)}`,
+    WHERE ${isOfDeliveries(v)} AND (status IN ('pending', 'failed') OR last_error IS NOT NULL) AND ${isMine(v)}`,
 );
 
 const eraseEvents: Statement<EraseStepValues> = statement(
-  (v) => sql`UPDATE ${events} SET data = NULL WHERE ${withData(v)} AND ${isMine(v)}`,
+  (v) => sql`UPDATE ${events} SET data = NULL WHERE ${isEventWithData(v)} AND ${isMine(v)}`,
 );
 
 const deleteParticipants: Statement<EraseStepValues> = statement(
-  (v) => sql`DELETE FROM ${participants} WHERE ${ofSessions(v, participants)} AND ${isMine(v)}`,
+  (v) => sql`DELETE FROM ${participants} WHERE ${isOfSessions(v, participants)} AND ${isMine(v)}`,
 );
 
 const deleteMessages: Statement<EraseStepValues> = statement(
-  (v) => sql`DELETE FROM ${messages} WHERE ${ofSessions(v, messages)} AND ${isMine(v)}`,
+  (v) => sql`DELETE FROM ${messages} WHERE ${isOfSessions(v, messages)} AND ${isMine(v)}`,
 );
 
 const keepIds: Statement<EraseStepValues> = statement((v) => raiseFloor(v, isMine(v)));
 
 const deleteSessions: Statement<EraseStepValues> = statement(
-  (v) => sql`DELETE FROM ${sessions} WHERE ${theSessions(v)} AND ${isMine(v)}`,
+  (v) => sql`DELETE FROM ${sessions} WHERE ${isChosenSession(v)} AND ${isMine(v)}`,
 );
 
 /** Erases the errors of deliveries whose events were pruned: nobody knows whose they were. Pruning leaves gaps among the oldest events. */
@@ -130,23 +130,24 @@ const forgetPruned: Statement<EraseStepValues> = statement(
 );
 
 const isCustomer = (v: V) => sql`${customers.siteId} = ${v.siteId} AND ${customers.externalId} = ${v.externalId}`;
-const ofCustomer = (v: V) => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.customerExternalId} = ${v.externalId}`;
+const isSessionOfCustomer = (v: V) =>
+  sql`${sessions.siteId} = ${v.siteId} AND ${sessions.customerExternalId} = ${v.externalId}`;
 
 const deleteCustomer: Statement<EraseStepValues> = statement(
   (v) => sql`DELETE FROM ${customers} WHERE ${isCustomer(v)} AND ${isMine(v)}
-    AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)})`,
+    AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${isSessionOfCustomer(v)})`,
 );
 
 /** When the customer has newer sessions, the customer stays, as if the oldest of them were their first. */
 const renewCustomer: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${customers} SET created_at = (
-      SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${ofCustomer(v)} ORDER BY ${sessions.id} LIMIT 1)
-    WHERE ${isCustomer(v)} AND ${isMine(v)} AND EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)})`,
+      SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${isSessionOfCustomer(v)} ORDER BY ${sessions.id} LIMIT 1)
+    WHERE ${isCustomer(v)} AND ${isMine(v)} AND EXISTS (SELECT 1 FROM ${sessions} WHERE ${isSessionOfCustomer(v)})`,
 );
 
 const endErasure: Statement<EraseStepValues> = statement(
   (v) => sql`UPDATE ${erasures} SET done_at = ${v.now}, external_id = NULL WHERE ${isErasure(v)} AND ${isMine(v)}
-    AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)} AND ${sessions.id} <= ${v.until})`,
+    AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${isSessionOfCustomer(v)} AND ${sessions.id} <= ${v.until})`,
 );
 
 const AUDITED = {
@@ -165,7 +166,7 @@ const selectNow: Statement<EraseStepValues, Omit<Erasure, "webhooks"> & { webhoo
 );
 
 const ERASING = [skipDeliveries, eraseEvents, deleteParticipants, deleteMessages, keepIds, deleteSessions];
-const ENDING = [deleteCustomer, renewCustomer, forgetPruned, endErasure];
+const ENDING_WRITES = [deleteCustomer, renewCustomer, forgetPruned, endErasure];
 
 /** The tables whose erased rows are counted. */
 export const ERASED = ["sessions", "messages", "participants", "events", "deliveries"] as const;
@@ -242,7 +243,7 @@ export async function eraseStep(
         counted: hasSessions ? count(db, bound) : undefined,
         event: hasSessions ? erasedEvent(db, bound) : undefined,
         erased: hasSessions ? bindWrites(ERASING) : undefined,
-        ended: isLast ? bindWrites(ENDING) : undefined,
+        ended: isLast ? bindWrites(ENDING_WRITES) : undefined,
         // This must come right after the statement that ends the erasure.
         audited: isLast ? auditOf(db, author, AUDITED, erasures, and(isErasure(bound), CHANGED)) : undefined,
         now: selectNow(db, bound),

@@ -55,7 +55,7 @@ type SessionChoice = ChosenOfCustomer | ChosenOldest;
 export interface FoundEvents {
   /** The chosen sessions, ascending. */
   chatIds: number[];
-  /** Whether there may be more sessions like them. */
+  /** Whether the site may have more sessions that fit the choice. */
   hasMore: boolean;
   seqs: number[];
   /** The site's newest seq. Events above it came later, and may be of these sessions too. 0 without events or sessions. */
@@ -71,13 +71,16 @@ const AGENTS_ADDED = literal("session.agents_added");
 const LOCATED_EVENTS = ["session.created", "session.agents_added"];
 
 /** The ids of the chosen sessions of a customer, and when they were created. */
-const ofCustomer = (
+const customerSessions = (
   v: Placeholders<ChosenOfCustomer>,
 ) => sql`SELECT ${sessions.id} AS id, ${sessions.createdAt} AS created_at FROM ${sessions}
   WHERE ${sessions.siteId} = ${v.siteId} AND ${sessions.customerExternalId} = ${v.externalId}
     AND ${sessions.id} > ${v.after} AND ${sessions.id} <= ${v.until} ORDER BY ${sessions.id} LIMIT ${v.limit}`;
 
-/** The same for the oldest sessions of a site. The limit comes first: otherwise a site without old sessions would be read to its end. */
+/**
+ * The ids of the oldest sessions of a site, and when they were created. The limit comes first. Otherwise a site without old sessions
+ * would be read to its end.
+ */
 const oldestSessions = (v: Placeholders<ChosenOldest>) => sql`SELECT id, created_at FROM (
     SELECT ${sessions.id} AS id, ${sessions.createdAt} AS created_at FROM ${sessions}
     WHERE ${sessions.siteId} = ${v.siteId} ORDER BY ${sessions.id} LIMIT ${v.limit})
@@ -118,7 +121,9 @@ const happeningsOf = (chosen: SQL, siteId: SQL) => sql`WITH chosen AS MATERIALIZ
       WHERE ${participants.siteId} = ${siteId} AND ${participants.sessionId} = chosen.id)
     GROUP BY id, at ORDER BY id`;
 
-const selectOfCustomer = statement<ChosenOfCustomer, SecondOfSession>((v) => happeningsOf(ofCustomer(v), v.siteId));
+const selectOfCustomer = statement<ChosenOfCustomer, SecondOfSession>((v) =>
+  happeningsOf(customerSessions(v), v.siteId),
+);
 const selectOldest = statement<ChosenOldest, SecondOfSession>((v) => happeningsOf(oldestSessions(v), v.siteId));
 
 /** The seq where the events of each time begin, as `at` and `seq`. `times` is a JSON array of Unix seconds. */
@@ -192,15 +197,15 @@ export async function findEvents(
   for (const around of AROUND_SECONDS) {
     const since = log.oldestAt - (isOfOldest ? farthestOfOldest(around) : FARTHEST_SECONDS);
     // Events of earlier times were pruned.
-    const looked = missing.filter(({ at }) => at >= since);
-    if (looked.length === 0) continue;
-    const located = await locateEvents(db, siteId, looked, around, isOfOldest);
-    statements += located.statements + 1;
-    const between = selectBetween(db, { siteId, stretches: located.stretches, chatIds });
+    const secondsToLocate = missing.filter(({ at }) => at >= since);
+    if (secondsToLocate.length === 0) continue;
+    const place = await locateEvents(db, siteId, secondsToLocate, around, isOfOldest);
+    statements += place.statements + 1;
+    const between = selectBetween(db, { siteId, stretches: place.stretches, chatIds });
     const { results } = await between.all<HappeningEvent>();
     for (const { seq } of results) seqs.add(seq);
     const eventsByHappening = Map.groupBy(results, keyOf);
-    missing = missing.filter((each) => !isTold(each, eventsByHappening.get(keyOf(each)) ?? []));
+    missing = missing.filter((each) => !hasEvent(each, eventsByHappening.get(keyOf(each)) ?? []));
   }
   const otherTypes = types.filter((type) => !LOCATED_EVENTS.includes(type));
   if (otherTypes.length > 0) {
@@ -233,7 +238,7 @@ function fittingOf(rows: number[], most: number): number {
 const keyOf = ({ id, at }: SecondOfSession): string => `${id}/${at}`;
 
 /** Whether these events cover all changes of a session in a second. */
-const isTold = ({ isCreation, agents }: SecondOfSession, events: HappeningEvent[]): boolean =>
+const hasEvent = ({ isCreation, agents }: SecondOfSession, events: HappeningEvent[]): boolean =>
   events.reduce((sum, each) => sum + each.agents, 0) >= agents &&
   (isCreation === 0 || events.some((each) => each.isCreation));
 
@@ -255,14 +260,14 @@ const farthestOfOldest = (around: number): number => (around > SKEW_SECONDS ? 0 
 export type TimeSpan = [from: number, to: number];
 
 /** Joins overlapping spans into one, so that no event is read twice. */
-export function joined(spans: TimeSpan[]): TimeSpan[] {
-  const apart: TimeSpan[] = [];
+export function joinSpans(spans: TimeSpan[]): TimeSpan[] {
+  const separateSpans: TimeSpan[] = [];
   for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {
-    const lastSpan = apart.at(-1);
+    const lastSpan = separateSpans.at(-1);
     if (lastSpan !== undefined && from <= lastSpan[1]) lastSpan[1] = Math.max(lastSpan[1], to);
-    else apart.push([from, to]);
+    else separateSpans.push([from, to]);
   }
-  return apart;
+  return separateSpans;
 }
 
 /**
@@ -279,13 +284,13 @@ async function locateEvents(
   isOfOldest: boolean,
 ): Promise<{ stretches: string; statements: number }> {
   const spanOf = (at: number, until = at): TimeSpan => [at - around, until + around + 1];
-  const each = joined(happened.map(({ at }) => spanOf(at)));
+  const each = joinSpans(happened.map(({ at }) => spanOf(at)));
   const created = happened.filter(({ isCreation }) => isCreation).map(({ at }) => at);
-  const hasOne = isOfOldest && created.length > 0;
-  const spans = hasOne ? joined([spanOf(Math.min(...created), Math.max(...created)), ...each]) : each;
+  const hasCreation = isOfOldest && created.length > 0;
+  const spans = hasCreation ? joinSpans([spanOf(Math.min(...created), Math.max(...created)), ...each]) : each;
   const stretches = await stretchesOf(db, siteId, spans);
   const events = stretches.reduce((sum, [from, to]) => sum + to - from, 0);
-  if (!hasOne || events <= EVENTS_AS_ONE) return { stretches: JSON.stringify(stretches), statements: 1 };
+  if (!hasCreation || events <= EVENTS_AS_ONE) return { stretches: JSON.stringify(stretches), statements: 1 };
   return { stretches: JSON.stringify(await stretchesOf(db, siteId, each)), statements: 2 };
 }
 

@@ -120,7 +120,7 @@ const isEnabled = (db: D1Database, key: WebhookKey) =>
   );
 
 /**
- * Inserts a ping and its delivery to one webhook. Not retried, because a second try would be another ping.
+ * Inserts a ping and its delivery to one webhook. It is tried once, because a second try would be another ping.
  *
  * @returns the ping's seq; undefined when the webhook is not enabled
  */

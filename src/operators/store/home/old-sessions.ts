@@ -6,12 +6,12 @@ import { type Placeholders, type Statement, statement } from "../../../core/stor
 import { siteDeletions } from "../erasure-schema.ts";
 import {
   type ChosenSessions,
-  inItsDeliveries,
-  inItsEvents,
+  isChosenSession,
+  isOfDeliveries,
+  isOfEvents,
+  isOfSessions,
   itsEvents,
-  ofSessions,
   raiseFloor,
-  theSessions,
 } from "./chosen-sessions.ts";
 import { selectCustomersOf } from "./erasures.ts";
 import { findEvents } from "./events-of-sessions.ts";
@@ -46,7 +46,7 @@ type RemovalValues = ChosenSessions & {
   retentionDays: number | null;
   /** The highest id of the sessions. */
   lastChatId: number;
-  /** The external ids of their customers, as a JSON array. */
+  /** The external ids of the sessions' customers, as a JSON array. */
   externalIds: string;
 };
 
@@ -58,7 +58,7 @@ const mayDeleteSessions = (v: V) => sql`EXISTS (SELECT 1 FROM ${homeSites} WHERE
     OR EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${v.siteId} AND ${siteDeletions.home} = ${v.home} AND ${siteDeletions.keptAt} IS NOT NULL)))`;
 
 const deleteDeliveries: Statement<RemovalValues> = statement(
-  (v) => sql`DELETE FROM ${deliveries} WHERE ${mayDeleteSessions(v)} AND ${inItsDeliveries(v)}`,
+  (v) => sql`DELETE FROM ${deliveries} WHERE ${mayDeleteSessions(v)} AND ${isOfDeliveries(v)}`,
 );
 
 /** This must come before the site's newest event is deleted: otherwise its seq would be given again. */
@@ -72,22 +72,22 @@ const raiseSeqFloor: Statement<RemovalValues> = statement(
 );
 
 const deleteEvents: Statement<RemovalValues> = statement(
-  (v) => sql`DELETE FROM ${events} WHERE ${mayDeleteSessions(v)} AND ${inItsEvents(v)}`,
+  (v) => sql`DELETE FROM ${events} WHERE ${mayDeleteSessions(v)} AND ${isOfEvents(v)}`,
 );
 
 const deleteParticipants: Statement<RemovalValues> = statement(
-  (v) => sql`DELETE FROM ${participants} WHERE ${mayDeleteSessions(v)} AND ${ofSessions(v, participants)}`,
+  (v) => sql`DELETE FROM ${participants} WHERE ${mayDeleteSessions(v)} AND ${isOfSessions(v, participants)}`,
 );
 
 const deleteMessages: Statement<RemovalValues> = statement(
-  (v) => sql`DELETE FROM ${messages} WHERE ${mayDeleteSessions(v)} AND ${ofSessions(v, messages)}`,
+  (v) => sql`DELETE FROM ${messages} WHERE ${mayDeleteSessions(v)} AND ${isOfSessions(v, messages)}`,
 );
 
 const keepIds: Statement<RemovalValues> = statement((v) => raiseFloor(v, mayDeleteSessions(v)));
 
 const deleteSessions: Statement<RemovalValues, { id: number }> = statement(
   (v) =>
-    sql`DELETE FROM ${sessions} WHERE ${mayDeleteSessions(v)} AND ${theSessions(v)} RETURNING ${sql.identifier(sessions.id.name)}`,
+    sql`DELETE FROM ${sessions} WHERE ${mayDeleteSessions(v)} AND ${isChosenSession(v)} RETURNING ${sql.identifier(sessions.id.name)}`,
 );
 
 const deleteCustomers: Statement<RemovalValues> = statement(

@@ -40,7 +40,7 @@ const deliveryOf = (v: Record<keyof RedeliveryKey, unknown>) =>
 /** What one step sends again. */
 export interface RedeliveryFilter {
   status: readonly RedeliveredStatus[];
-  /** The events of these seconds, both included. */
+  /** Only events from this second to `until`, both included. */
   since: number | undefined;
   until: number;
   /** Only events with a higher seq. */
@@ -92,13 +92,13 @@ const firstUnfinished = (v: Values<unknown>) => sql`SELECT min(seq) FROM (
 /** The seqs that a step reads, each with its time and the status of its delivery. */
 const readSeqs = (table: SQL, from: SQL, status: SQL) =>
   sql`SELECT ${table}.seq AS seq, ${table}.created_at AS at, ${status} AS status FROM ${from} ORDER BY ${table}.seq LIMIT ${sql.raw(String(MOST_READ))}`;
-const ofDeliveries = (from: SQL) => readSeqs(sql`${deliveries}`, from, sql`${deliveries.status}`);
+const deliverySeqs = (from: SQL) => readSeqs(sql`${deliveries}`, from, sql`${deliveries.status}`);
 
 const SOURCES: Record<RedeliverySource, (v: Values<unknown>) => SQL> = {
-  failed: (v) => ofDeliveries(failedDeliveries(v)),
+  failed: (v) => deliverySeqs(failedDeliveries(v)),
   unfinished: (v) =>
-    ofDeliveries(sql`${deliveries} WHERE ${deliveryOf(v)} AND ${deliveries.seq} >= (${firstUnfinished(v)})`),
-  deliveries: (v) => ofDeliveries(sql`${deliveries} WHERE ${deliveryOf(v)} AND ${deliveries.seq} ${AFTER_BEGIN}`),
+    deliverySeqs(sql`${deliveries} WHERE ${deliveryOf(v)} AND ${deliveries.seq} >= (${firstUnfinished(v)})`),
+  deliveries: (v) => deliverySeqs(sql`${deliveries} WHERE ${deliveryOf(v)} AND ${deliveries.seq} ${AFTER_BEGIN}`),
   events: (v) =>
     readSeqs(
       sql`${events}`,
@@ -180,7 +180,7 @@ const STEPS = Object.fromEntries(
 >;
 
 /** The outcome of a step. */
-export interface Redelivered {
+export interface RedeliveryStepResult {
   isEnabled: boolean;
   matched: number;
   queued: number;
@@ -206,7 +206,7 @@ export async function renewDeliveries(
   author: Author,
   isDry: boolean,
   answerBy?: number,
-): Promise<Redelivered | undefined> {
+): Promise<RedeliveryStepResult | undefined> {
   const from = Math.max(since ?? 0, keptUntil + 1);
   const step = { siteId, webhookId, afterSeq: afterSeq ?? 0, from, until, statuses: JSON.stringify(status) };
   const call = runtime.uuid();

@@ -29,9 +29,9 @@ export const INSERT_DUE = insertInto(
  * eight new attempts follows.
  */
 export const startAgain = (now: SQL) => {
-  const inFlight = sql`${deliveries.status} = 'pending' AND ${deliveries.lease} IS NOT NULL AND ${deliveries.nextAttemptAt} > ${now}`;
+  const isInFlight = sql`${deliveries.status} = 'pending' AND ${deliveries.lease} IS NOT NULL AND ${deliveries.nextAttemptAt} > ${now}`;
   const keepInFlight = (column: string) =>
-    sql`${sql.raw(column)} = CASE WHEN ${inFlight} THEN deliveries.${sql.raw(column)} ELSE excluded.${sql.raw(column)} END`;
+    sql`${sql.raw(column)} = CASE WHEN ${isInFlight} THEN deliveries.${sql.raw(column)} ELSE excluded.${sql.raw(column)} END`;
   // The time of the last attempt does not change: it shows that the receiver may have the event.
   const columns = ["next_attempt_at", "claim", "last_status", "last_error", "duration_ms"];
   return sql`ON CONFLICT (site_id, webhook_id, seq) DO UPDATE SET status = 'pending', attempts = 0, ${sql.join(

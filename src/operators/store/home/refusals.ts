@@ -182,28 +182,28 @@ export async function selectRefusalsAround(
   { requestId, siteId, limit }: { requestId: string; siteId: number | undefined; limit: number },
 ): Promise<RefusalsAround> {
   const at = timeOfRequest(requestId);
-  const isOf = and(
+  const isOfSite = and(
     eq(refusals.siteId, homeSites.siteId),
     siteId === undefined ? undefined : eq(homeSites.siteId, siteId),
   );
-  const from = gte(refusals.requestId, firstRequestIdAt(at - SECONDS_AROUND));
-  const to = lt(refusals.requestId, firstRequestIdAt(at + SECONDS_AROUND + 1));
+  const isLateEnough = gte(refusals.requestId, firstRequestIdAt(at - SECONDS_AROUND));
+  const isEarlyEnough = lt(refusals.requestId, firstRequestIdAt(at + SECONDS_AROUND + 1));
   const rows = (range: SQL | undefined, order: SQL) =>
     drizzle(db)
       .select({ refusal: refusals })
       .from(homeSites)
       .crossJoin(refusals)
-      .where(and(isOf, range))
+      .where(and(isOfSite, range))
       .orderBy(order)
       .limit(limit);
   const { before, after, leftOut } = await inOneBatch(db, {
-    before: rows(and(from, lt(refusals.requestId, requestId)), desc(refusals.requestId)),
-    after: rows(and(gt(refusals.requestId, requestId), to), asc(refusals.requestId)),
+    before: rows(and(isLateEnough, lt(refusals.requestId, requestId)), desc(refusals.requestId)),
+    after: rows(and(gt(refusals.requestId, requestId), isEarlyEnough), asc(refusals.requestId)),
     leftOut: drizzle(db)
       .select({ calls: sql<number>`coalesce(sum(${refusals.skipped}), 0)`.as("calls") })
       .from(homeSites)
       .crossJoin(refusals)
-      .where(and(isOf, from, to)),
+      .where(and(isOfSite, isLateEnough, isEarlyEnough)),
   });
   return {
     before: before.map(({ refusal }) => refusal),

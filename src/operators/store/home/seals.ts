@@ -49,10 +49,10 @@ export const REPLACING_QUERIES = 3;
 export async function countSealedOtherwise(db: D1Database, mark: string): Promise<number> {
   const store = drizzle(db);
   const count = (column: SQLiteColumn) => sql`coalesce(sum(${sealDiffers(column, mark)}), 0)`;
-  const ofWebhooks = store
+  const webhookSecrets = store
     .select({ n: sql`${count(webhooks.secret)} + ${count(webhooks.previousSecret)}` })
     .from(webhooks);
-  const secrets = sql<number>`${count(apps.secret)} + ${count(apps.previousSecret)} + ${ofWebhooks}`;
+  const secrets = sql<number>`${count(apps.secret)} + ${count(apps.previousSecret)} + ${webhookSecrets}`;
   return (await store.select({ secrets }).from(apps).get())?.secrets ?? 0;
 }
 

@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { deliveries, events, webhooks } from "../../../core/store/event-schema.ts";
 import { type Statement, statement } from "../../../core/store/statement.ts";
-import { joined, placesOfTimes, type TimeSpan } from "./events-of-sessions.ts";
+import { joinSpans, placesOfTimes, type TimeSpan } from "./events-of-sessions.ts";
 
 /** This file reads the events of one session for its page. */
 
@@ -50,7 +50,7 @@ export async function selectTimeline(
 ): Promise<{ events: SessionEvent[]; deliveries: SessionDelivery[]; isCut: boolean }> {
   const distinct = [...new Set(times)];
   const looked = distinct.slice(0, MOST_EVENTS);
-  const spans = joined(looked.map((at): TimeSpan => [at - AROUND_SECONDS, at + AROUND_SECONDS + 1]));
+  const spans = joinSpans(looked.map((at): TimeSpan => [at - AROUND_SECONDS, at + AROUND_SECONDS + 1]));
   const { results } = await selectWithin(db, {
     siteId,
     chatId,

@@ -190,12 +190,12 @@ export const COUNT_LIMIT = 10_000;
  * index by site and status counts from that id. An index on time would cost every creation of a session a row.
  */
 export function firstSince(siteId: number | Column, since: number) {
-  const ofSite = sql`${sessions.siteId} = ${siteId}`;
+  const isOfSite = sql`${sessions.siteId} = ${siteId}`;
   const middle = sql`(low + high) / 2`;
-  const early = sql`(SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${ofSite} AND ${sessions.id} >= ${middle}
+  const early = sql`(SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${isOfSite} AND ${sessions.id} >= ${middle}
     ORDER BY ${sessions.id} LIMIT 1) < ${since}`;
   return sql`(WITH RECURSIVE search(low, high) AS (
-      SELECT 1, (SELECT coalesce(max(${sessions.id}), 0) + 1 FROM ${sessions} WHERE ${ofSite})
+      SELECT 1, (SELECT coalesce(max(${sessions.id}), 0) + 1 FROM ${sessions} WHERE ${isOfSite})
       UNION ALL
       SELECT CASE WHEN ${early} THEN ${middle} + 1 ELSE low END, CASE WHEN ${early} THEN high ELSE ${middle} END
       FROM search WHERE low < high)

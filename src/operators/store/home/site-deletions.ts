@@ -34,7 +34,7 @@ export const keptEndIn = (db: D1Database, home: string) =>
 /**
  * Begins the deletion of a closed site with this name, unless it has begun. From then on no call can open the site or give it an app.
  *
- * @param deletion its id is for a new deletion
+ * @param deletion with the id that a new deletion gets
  * @returns the deletion; undefined when the site is open, has another name, or is not in this home. Any name fits when the row is deleted
  */
 export async function beginDeletion(

@@ -40,7 +40,7 @@ export async function insertHomeSite(
     details: sql`${JSON.stringify({ name: site.name, first_chat_id: site.chatIdFloor + 1 })}`,
   };
   // A restored directory may give the id of a deleted site again.
-  const ended = store.select().from(siteDeletions).where(eq(siteDeletions.siteId, site.siteId));
+  const endedSite = store.select().from(siteDeletions).where(eq(siteDeletions.siteId, site.siteId));
   const batch = () =>
     inOneBatch(db, {
       inserted: store
@@ -59,7 +59,7 @@ export async function insertHomeSite(
               retentionDays: sql`NULL`.as("retention_days"),
             })
             .from(ONE_ROW)
-            .where(notExists(ended)),
+            .where(notExists(endedSite)),
         )
         .onConflictDoNothing(),
       audited: auditOf(db, author, audited, ONE_ROW, CHANGED),

@@ -142,7 +142,7 @@ export async function updateWebhook(
   db: D1Database,
   key: WebhookKey,
   wantedChange: WebhookChange,
-  detailsOf: (before: WebhookState, next: WebhookState) => { ofChange: string; ofStatusSwitch: string },
+  detailsOf: (before: WebhookState, next: WebhookState) => { change: string; statusSwitch: string },
   author: Author,
   answerBy?: number,
 ): Promise<{ webhook: Webhook; isMoved: boolean } | undefined> {
@@ -170,11 +170,11 @@ export async function updateWebhook(
     );
     const details = detailsOf(before, { url, events, status });
     const audited = { siteId: webhooks.siteId, subject: webhooks.id };
-    const changed = { ...audited, action: "webhook.changed" as const, details: sql`${details.ofChange}` };
+    const changed = { ...audited, action: "webhook.changed" as const, details: sql`${details.change}` };
     const auditRowOfSwitch = {
       ...audited,
       action: status === "disabled" ? ("webhook.disabled" as const) : ("webhook.enabled" as const),
-      details: sql`${details.ofStatusSwitch}`,
+      details: sql`${details.statusSwitch}`,
     };
     const isChanged = or(ne(webhooks.url, url), ne(webhooks.events, events));
     const results = await inOneBatch(db, {

@@ -13,9 +13,9 @@ import { countedCall, inChunks, type PruneRun } from "./pruner.ts";
  */
 
 /** The value of `what` over all events of a site, or over all deliveries to a webhook. */
-const perSite = (what: SQL) =>
+const firstOfSite = (what: SQL) =>
   sql`(SELECT ${what} FROM ${events} AS other WHERE other.site_id = ${homeSites.siteId} ORDER BY seq LIMIT 1)`;
-const ofWebhook = (what: SQL) => sql`(SELECT ${what} FROM ${deliveries} AS other
+const firstOfWebhook = (what: SQL) => sql`(SELECT ${what} FROM ${deliveries} AS other
   WHERE other.site_id = ${webhooks.siteId} AND other.webhook_id = ${webhooks.id} ORDER BY seq LIMIT 1)`;
 
 /**
@@ -30,10 +30,10 @@ export async function* pruneEvents(run: PruneRun, db: D1Database): AsyncGenerato
     .crossJoin(events)
     .where(
       and(
-        sql`${perSite(sql`created_at`)} <= ${run.keptUntil}`,
+        sql`${firstOfSite(sql`created_at`)} <= ${run.keptUntil}`,
         eq(events.siteId, homeSites.siteId),
-        sql`${events.seq} < ${perSite(sql`seq`)} + ${PRUNED_WINDOW}`,
-        lt(events.seq, perSite(sql`max(seq)`)),
+        sql`${events.seq} < ${firstOfSite(sql`seq`)} + ${PRUNED_WINDOW}`,
+        lt(events.seq, firstOfSite(sql`max(seq)`)),
         lte(events.createdAt, run.keptUntil),
       ),
     )
@@ -79,10 +79,10 @@ export async function* pruneDeliveries(run: PruneRun, db: D1Database): AsyncGene
     .crossJoin(deliveries)
     .where(
       and(
-        sql`${ofWebhook(sql`created_at`)} <= ${run.keptUntil}`,
+        sql`${firstOfWebhook(sql`created_at`)} <= ${run.keptUntil}`,
         eq(siteId, webhooks.siteId),
         eq(webhookId, webhooks.id),
-        sql`${seq} < ${ofWebhook(sql`seq`)} + ${PRUNED_WINDOW}`,
+        sql`${seq} < ${firstOfWebhook(sql`seq`)} + ${PRUNED_WINDOW}`,
         lte(deliveries.createdAt, run.keptUntil),
         ne(deliveries.status, "pending"),
       ),

@@ -50,9 +50,9 @@ function pruneTokens(run: PruneRun, db: D1Database): AsyncGenerator<number, void
 const HOME_PRUNERS = {
   nonces: pruner(nonces, nonces.expiresAt, [nonces.siteId, nonces.appid, nonces.ranstr], {
     count: ({ now, callRules }, db, expired) => countNonces(db, expired, now, callRules),
-    isThrough: ({ callRules }, db, since) => ({ passed: notePassed(db, since - callRules.nonceSeconds) }),
+    whenAllCounted: ({ callRules }, db, since) => ({ passed: notePassed(db, since - callRules.nonceSeconds) }),
   }),
-  // Usage comes right after the nonces: in most homes they are one chunk, and all counted by then.
+  // Usage comes right after the nonces. In most homes the nonces are one chunk, so all of them are counted by then.
   usage: foldUsage,
   idempotency_keys: pruner(idempotencyKeys, idempotencyKeys.expiresAt, [
     idempotencyKeys.siteId,
@@ -93,7 +93,7 @@ interface PruneSettings {
 }
 
 /** The result of a run, by home and by table. */
-interface Pruned {
+interface PruneResult {
   removed: Record<string, Record<string, number>>;
   /** D1's message for each table that failed. */
   faults: Record<string, Record<string, string>>;
@@ -133,7 +133,7 @@ export async function prune(
   }: PruneSettings,
   now: number,
   { chunkRows, statements }: PruneLimits = LIMITS,
-): Promise<Pruned> {
+): Promise<PruneResult> {
   const retentionLimits = {
     keptUntil: now - eventRetentionDays * 86_400,
     journalKeptUntil: now - journalDays * 86_400,
@@ -148,7 +148,7 @@ export async function prune(
     callRules,
     statementsLeft: statements,
   };
-  const pruned: Pruned = { removed: {}, faults: {} };
+  const pruned: PruneResult = { removed: {}, faults: {} };
   const served = [...homes].filter(([home]) => !closedHomes.has(home));
   const isDirectoryServed = served.some(([, db]) => db === directory);
   const tableWalks = served.flatMap(([home, db]): TableWalk[] => {
@@ -196,10 +196,10 @@ async function fromItsStart(
   directory: D1Database | undefined,
   walks: TableWalk[],
 ): Promise<TableWalk[]> {
-  const any = Math.floor(run.runtime.random() * walks.length);
+  const randomIndex = Math.floor(run.runtime.random() * walks.length);
   const start = directory && (await readStart(run, directory).catch(() => null));
   const isHere = (walk: TableWalk) => nameOf(walk) === start || walk.home === start;
-  const at = start === undefined || start === null ? any : Math.max(0, walks.findIndex(isHere));
+  const at = start === undefined || start === null ? randomIndex : Math.max(0, walks.findIndex(isHere));
   return [...walks.slice(at), ...walks.slice(0, at)];
 }
 

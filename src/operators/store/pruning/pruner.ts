@@ -63,8 +63,8 @@ const hasLastRow = (last: Record<string, string | number | null>): last is Recor
 /** How rows are counted in the batch of their chunk, before they are deleted. */
 interface CountBeforeDeletion {
   count: (run: PruneRun, db: D1Database, isExpired: SQL | undefined) => PruneStatements;
-  /** Called when all rows that had expired at `since` (Unix seconds) are counted. */
-  isThrough: (run: PruneRun, db: D1Database, since: number) => PruneStatements;
+  /** The statements to run once all rows that had expired at `since` (Unix seconds) are counted. */
+  whenAllCounted: (run: PruneRun, db: D1Database, since: number) => PruneStatements;
 }
 
 /**
@@ -93,7 +93,8 @@ export function pruner(
           SELECT 1 FROM (SELECT ${expiresAt} AS ends_at ${chunk} LIMIT ${run.chunkRows}) WHERE ends_at <= ${run.now}) AS expired) AS any_row
         LEFT JOIN (SELECT ${columns} ${chunk} LIMIT 1 OFFSET ${run.chunkRows - 1}) AS last`);
     };
-    const expired = (from: RowKey, to: RowKey | undefined) => and(isBetween(from, to), lte(sql`${expiresAt}`, run.now));
+    const isExpiredBetween = (from: RowKey, to: RowKey | undefined) =>
+      and(isBetween(from, to), lte(sql`${expiresAt}`, run.now));
     const storePlace = (place: string) =>
       store.insert(jobs).values({ name, place }).onConflictDoUpdate({ target: jobs.name, set: { place } });
 
@@ -101,7 +102,7 @@ export function pruner(
     let storedPlace = (await countedCall(run, 1, readPlace))?.place;
     const { place: firstPlace, since: firstSince } = parsePlace(storedPlace, start);
     // Two runs at the same time are harmless: rows are read twice, and one of the two places is stored.
-    const legs: { from: RowKey; since: number | undefined; to?: RowKey }[] =
+    const spans: { from: RowKey; since: number | undefined; to?: RowKey }[] =
       firstPlace === start
         ? [{ from: start, since: run.now }]
         : [
@@ -109,13 +110,13 @@ export function pruner(
             { from: firstPlace, since: firstSince === undefined ? undefined : Math.min(firstSince, run.now) },
             { from: start, since: run.now, to: firstPlace },
           ];
-    for (const { from, since, to } of legs) {
+    for (const { from, since, to } of spans) {
       let place: RowKey | undefined = from;
       while (place !== undefined) {
         const chunk: RowKey = place;
         const { expired: hasExpired, ...last } = await countedCall(run, 1, () => readChunk(chunk, to));
         place = hasLastRow(last) ? Object.values(last) : undefined;
-        const isExpiredInChunk = expired(chunk, place ?? to);
+        const isExpiredInChunk = isExpiredBetween(chunk, place ?? to);
         const next = JSON.stringify(place === undefined ? start : since === undefined ? place : [...place, since]);
         const isEnd = place === undefined && to === undefined;
         const statements = {
@@ -123,7 +124,7 @@ export function pruner(
             ...counting?.count(run, db, isExpiredInChunk),
             removed: store.delete(table).where(isExpiredInChunk),
           }),
-          ...(isEnd && since !== undefined && counting?.isThrough(run, db, since)),
+          ...(isEnd && since !== undefined && counting?.whenAllCounted(run, db, since)),
           ...(next !== (storedPlace ?? JSON.stringify(start)) && { kept: storePlace(next) }),
         };
         const amount = Object.keys(statements).length;

@@ -6,7 +6,7 @@ import { isOfThisHome, type Refusal } from "../home/refusals.ts";
 import { refusals } from "../journal-schema.ts";
 import { eachRow, rowField } from "../json-rows.ts";
 import { counters, folds, usage, WHOLE_HOME } from "../usage-schema.ts";
-import { AROUND_SECONDS, FOLD, idAt, passRefusals } from "./folds.ts";
+import { AROUND_SECONDS, FOLDS_ID, idAt, passRefusals } from "./folds.ts";
 
 /**
  * This file counts signed calls into `usage` and `counters`. Each statement must be in a batch after which its calls cannot be counted
@@ -16,7 +16,7 @@ import { AROUND_SECONDS, FOLD, idAt, passRefusals } from "./folds.ts";
 const HOUR = 3_600;
 
 /** The current value of `copies`. */
-export const copiesNow = sql`coalesce((SELECT ${folds.copies} FROM ${folds} WHERE ${folds.id} = ${FOLD}), 0)`;
+export const copiesNow = sql`coalesce((SELECT ${folds.copies} FROM ${folds} WHERE ${folds.id} = ${FOLDS_ID}), 0)`;
 
 /** Adds calls to their hours and counters. @param calls a SELECT of site_id, appid, operation, outcome, secret, calls and at */
 function addCounts(db: D1Database, calls: SQL) {
@@ -81,11 +81,11 @@ export function countNonces(
     FROM ${nonces} WHERE ${expired} AND operation IS NOT NULL`;
   const until = now - nonceSeconds;
   // Refusals for any reason, because an earlier try of the call may have committed late. When there are none, no nonce is looked at.
-  const refused = sql`SELECT request_id FROM ${homeSites} CROSS JOIN ${refusals} AS call WHERE call.site_id = ${homeSites.siteId}
+  const refusedIds = sql`SELECT request_id FROM ${homeSites} CROSS JOIN ${refusals} AS call WHERE call.site_id = ${homeSites.siteId}
     AND call.request_id >= ${firstUncounted(until - AROUND_SECONDS - FIRST_READING_SECONDS)}
     AND call.request_id < ${firstRequestIdAt(until + AROUND_SECONDS)} AND ${isCountedHere(nonceReasons)}`;
   const isUndone = sql`${refusals.done} IS NULL AND (${refusals.siteId}, ${refusals.requestId}) IN (
-    SELECT site_id, owner FROM ${nonces} WHERE EXISTS (${refused}) AND ${expired} AND owner IN (${refused}))`;
+    SELECT site_id, owner FROM ${nonces} WHERE EXISTS (${refusedIds}) AND ${expired} AND owner IN (${refusedIds}))`;
   return { ...addCounts(db, calls), marked: drizzle(db).update(refusals).set({ done: 1 }).where(isUndone) };
 }
 
@@ -94,7 +94,7 @@ const FIRST_READING_SECONDS = 3_600;
 
 /** An id below all ids of calls that are not counted yet. Before counting begins, `until` is the limit: earlier calls are never counted. */
 const firstUncounted = (until: number) =>
-  sql`coalesce((SELECT ${idAt(sql`${folds.refusalsUntil} + 1`)} FROM ${folds} WHERE ${folds.id} = ${FOLD}), ${firstRequestIdAt(until)})`;
+  sql`coalesce((SELECT ${idAt(sql`${folds.refusalsUntil} + 1`)} FROM ${folds} WHERE ${folds.id} = ${FOLDS_ID}), ${firstRequestIdAt(until)})`;
 
 const isCountedHere = (nonceReasons: readonly string[]) =>
   sql`reason NOT IN (SELECT value FROM json_each(${JSON.stringify(nonceReasons)}))`;
@@ -104,7 +104,7 @@ const isCountedHere = (nonceReasons: readonly string[]) =>
  * no longer `from`: another run has counted these calls.
  */
 export function countRefusals(db: D1Database, from: number, to: number, { nonceReasons }: CallRules) {
-  const isStillThere = sql`EXISTS (SELECT 1 FROM ${folds} WHERE ${folds.id} = ${FOLD} AND ${folds.refusalsUntil} = ${from})`;
+  const isStillThere = sql`EXISTS (SELECT 1 FROM ${folds} WHERE ${folds.id} = ${FOLDS_ID} AND ${folds.refusalsUntil} = ${from})`;
   const calls = sql`SELECT ${refusals.siteId} AS site_id, appid, operation, reason AS outcome, coalesce(secret, '') AS secret,
       skipped + (done IS NULL) AS calls, at
     FROM ${homeSites} CROSS JOIN ${refusals} WHERE ${isStillThere} AND ${refusals.siteId} = ${homeSites.siteId}
@@ -123,7 +123,7 @@ export function countLate(db: D1Database, rows: unknown[], { nonceReasons }: Cal
         ${columnOf("secret")} AS secret, ${columnOf("skipped")} AS skipped, ${columnOf("at")} AS at
       FROM ${eachRow(rows)}
       WHERE NOT ${isRefusalStored} AND ${isOfThisHome(sql`each_row.value`)} AND ${columnOf("requestId")} IS NOT NULL AND ${columnOf("status")} IS NOT NULL
-        AND ${columnOf("at")} <= (SELECT ${folds.refusalsUntil} FROM ${folds} WHERE ${folds.id} = ${FOLD})
+        AND ${columnOf("at")} <= (SELECT ${folds.refusalsUntil} FROM ${folds} WHERE ${folds.id} = ${FOLDS_ID})
       GROUP BY ${columnOf("siteId")}, ${columnOf("requestId")})
     WHERE ${isCountedHere(nonceReasons)} AND operation IS NOT NULL AND skipped >= 0`;
   return addCounts(db, calls);

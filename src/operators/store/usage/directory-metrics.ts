@@ -72,7 +72,7 @@ interface SiteRow {
 }
 
 /** Divides rows into parts, each for one statement. */
-function inParts(rows: SiteRow[]): SiteRow[][] {
+function splitRows(rows: SiteRow[]): SiteRow[][] {
   const parts: SiteRow[][] = [];
   let charactersLeft = 0;
   for (const row of rows) {
@@ -94,14 +94,14 @@ function inParts(rows: SiteRow[]): SiteRow[][] {
 export function writeMetrics(
   directory: D1Database,
   home: string,
-  { copy, gauges: said, counters, sites: ofSites }: HomeMetrics,
+  { copy, gauges: said, counters, sites: siteRows }: HomeMetrics,
   now: number,
   sizes: DatedSizes = [],
 ) {
   const gauges: KnownGauges = { ...said, sizes };
   const store = drizzle(directory);
   const newest = { at: now, copy, counters: JSON.stringify(counters), gauges: JSON.stringify(gauges) };
-  const rows = [...ofSites].map(([siteId, of]) => ({ siteId, counters: JSON.stringify(of) }));
+  const rows = [...siteRows].map(([siteId, of]) => ({ siteId, counters: JSON.stringify(of) }));
   return [
     store
       .insert(homeMetrics)
@@ -113,7 +113,7 @@ export function writeMetrics(
         setWhere: sql`${homeMetrics.copy} < ${copy}`,
       }),
     // A site that was deleted meanwhile gets no row.
-    ...inParts(rows).map((part) =>
+    ...splitRows(rows).map((part) =>
       store
         .insert(siteMetrics)
         .select(
@@ -149,16 +149,18 @@ interface MetricsRow {
 /**
  * Everything that a scrape shows, in one query.
  *
- * @param bySite whether to read the counters of each site too
+ * @param includesSites whether to read the counters of each site too
  */
 export async function selectMetrics(
   directory: D1Database,
-  bySite: boolean,
+  includesSites: boolean,
 ): Promise<{ homes: KnownHome[]; sites: Map<number, Counter[]> }> {
   const { home, at, gauges, counters } = homeMetrics;
-  const ofHomes = sql`SELECT ${home} AS home, NULL AS siteId, ${at} AS at, ${gauges} AS gauges, ${counters} AS counters FROM ${homeMetrics}`;
-  const ofSites = sql`SELECT NULL, ${siteMetrics.siteId}, NULL, NULL, ${siteMetrics.counters} FROM ${siteMetrics}`;
-  const rows = await drizzle(directory).all<MetricsRow>(bySite ? sql`${ofHomes} UNION ALL ${ofSites}` : ofHomes);
+  const homeRows = sql`SELECT ${home} AS home, NULL AS siteId, ${at} AS at, ${gauges} AS gauges, ${counters} AS counters FROM ${homeMetrics}`;
+  const siteRows = sql`SELECT NULL, ${siteMetrics.siteId}, NULL, NULL, ${siteMetrics.counters} FROM ${siteMetrics}`;
+  const rows = await drizzle(directory).all<MetricsRow>(
+    includesSites ? sql`${homeRows} UNION ALL ${siteRows}` : homeRows,
+  );
   const parseCounters = (text: string) => JSON.parse(text) as Counter[];
   return {
     homes: rows.flatMap((row) =>

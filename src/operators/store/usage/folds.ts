@@ -20,7 +20,7 @@ export const idAt = (at: SQL) =>
 export const AROUND_SECONDS = 60;
 
 /** The id of the only row of `folds`. */
-export const FOLD = 1;
+export const FOLDS_ID = 1;
 
 /** How far counting is, in Unix seconds; null before it has begun. */
 export interface CountedUntil {
@@ -67,7 +67,7 @@ export async function selectDue(db: D1Database, hoursSince: number, daysSince: n
   ).get<DueCounting>(sql`SELECT ${folds.noncesUntil} AS "noncesUntil", ${folds.refusalsUntil} AS "refusalsUntil",
       ${hasRefusals} AS "hasRefusals", ${hasEvents} AS "hasEvents", ${startsBefore(usage, usage.hour, hoursSince)} AS "hasOldHours",
       ${startsBefore(usageDays, usageDays.day, daysSince)} AS "hasOldDays"
-    FROM (SELECT 1) LEFT JOIN ${folds} ON ${folds.id} = ${FOLD}`);
+    FROM (SELECT 1) LEFT JOIN ${folds} ON ${folds.id} = ${FOLDS_ID}`);
 }
 
 /** Moves `refusals_until` over refused calls that the same batch counts, unless another run has moved it. */
@@ -75,7 +75,7 @@ export const passRefusals = (db: D1Database, from: number, to: number) =>
   drizzle(db)
     .update(folds)
     .set({ refusalsUntil: to })
-    .where(sql`${folds.id} = ${FOLD} AND ${folds.refusalsUntil} = ${from}`);
+    .where(sql`${folds.id} = ${FOLDS_ID} AND ${folds.refusalsUntil} = ${from}`);
 
 /** Moves `refusals_until` over a time without refused calls, unless there is one by now or another run has moved it. */
 export const skipHoursWithoutCalls = (db: D1Database, from: number, to: number) =>
@@ -83,7 +83,7 @@ export const skipHoursWithoutCalls = (db: D1Database, from: number, to: number) 
     .update(folds)
     .set({ refusalsUntil: to })
     .where(
-      sql`${folds.id} = ${FOLD} AND ${folds.refusalsUntil} = ${from} AND NOT EXISTS (
+      sql`${folds.id} = ${FOLDS_ID} AND ${folds.refusalsUntil} = ${from} AND NOT EXISTS (
         SELECT 1 FROM ${homeSites} CROSS JOIN ${refusals} WHERE ${refusals.siteId} = ${homeSites.siteId}
           AND ${refusals.requestId} >= ${firstRequestIdAt(from + 1)} AND ${refusals.requestId} < ${firstRequestIdAt(to + 1)})`,
     );
@@ -92,7 +92,7 @@ export const skipHoursWithoutCalls = (db: D1Database, from: number, to: number) 
 export const notePassed = (db: D1Database, until: number) =>
   drizzle(db)
     .insert(folds)
-    .values({ id: FOLD, noncesUntil: until - AROUND_SECONDS, refusalsUntil: until - AROUND_SECONDS })
+    .values({ id: FOLDS_ID, noncesUntil: until - AROUND_SECONDS, refusalsUntil: until - AROUND_SECONDS })
     .onConflictDoUpdate({
       target: folds.id,
       set: {

@@ -6,7 +6,7 @@ import { homeSites, type SITE_STATUSES } from "../../../core/store/schema.ts";
 import { type Statement, statement } from "../../../core/store/statement.ts";
 import { ALL_NAMES } from "../home/probe.ts";
 import { counters, folds, WHOLE_HOME } from "../usage-schema.ts";
-import { FOLD } from "./folds.ts";
+import { FOLDS_ID } from "./folds.ts";
 
 /** This file reads the metrics of a home. */
 
@@ -89,7 +89,7 @@ const selectGauges: Statement<{ prunedUntil: number }, Omit<Gauges, "size">> = s
 
 /** Not compiled, because the result must include the size of the database. */
 const countCopy = (db: D1Database, knownCopy: number) =>
-  drizzle(db).run(sql`INSERT INTO ${folds} (id, copies) VALUES (${numberLiteral(FOLD)}, ${knownCopy} + 1)
+  drizzle(db).run(sql`INSERT INTO ${folds} (id, copies) VALUES (${numberLiteral(FOLDS_ID)}, ${knownCopy} + 1)
     ON CONFLICT DO UPDATE SET copies = max(copies, ${knownCopy}) + 1 RETURNING copies`);
 
 /**
@@ -112,9 +112,9 @@ export async function readMetrics(db: D1Database, knownCopy: number, prunedUntil
   });
   const sites = new Map<number, Counter[]>();
   for (const { siteId, ...counter } of counted) {
-    const ofSite = sites.get(siteId) ?? [];
-    ofSite.push(counter);
-    sites.set(siteId, ofSite);
+    const siteCounters = sites.get(siteId) ?? [];
+    siteCounters.push(counter);
+    sites.set(siteId, siteCounters);
   }
   const whole = sites.get(WHOLE_HOME) ?? [];
   sites.delete(WHOLE_HOME);

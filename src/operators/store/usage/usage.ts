@@ -129,11 +129,11 @@ export async function selectLastUses(db: D1Database, siteId: number, appid: stri
       ORDER BY ${sql.identifier(start)} DESC, ${table.lastAt} DESC LIMIT 1)`;
   const lastOf = (verified: (table: typeof usage | typeof usageDays) => SQL) =>
     sql`coalesce(${lastUse(usage, "hour", verified(usage))}, ${lastUse(usageDays, "day", verified(usageDays))})`;
-  const ofApp = appid === undefined ? undefined : eq(apps.appid, appid);
+  const isAskedApp = appid === undefined ? undefined : eq(apps.appid, appid);
   return drizzle(
     db,
   ).all(sql`SELECT ${apps.appid} AS "appid", ${lastOf(({ secret }) => sql`${secret} <> ''`)} AS "lastUsedAt",
       CASE WHEN ${apps.previousVersion} IS NOT NULL THEN ${lastOf(({ secret }) => sql`${secret} = ${apps.previousVersion}`)} END
         AS "previousSecretUsedAt"
-    FROM ${apps} WHERE ${and(eq(apps.siteId, siteId), ofApp)} ORDER BY ${apps.appid}`);
+    FROM ${apps} WHERE ${and(eq(apps.siteId, siteId), isAskedApp)} ORDER BY ${apps.appid}`);
 }

@@ -1,7 +1,7 @@
 import { OPERATIONS } from "../../../core/operations/index.ts";
 import { violationTexts } from "../../../operators/console/violation-texts.ts";
 import { checkAsCaller } from "../../../operators/diagnosis/check-as-caller.ts";
-import { say } from "../../../operators/diagnosis/words.ts";
+import { sentenceOf } from "../../../operators/diagnosis/words.ts";
 
 const field = (id) => document.getElementById(id);
 
@@ -73,21 +73,21 @@ export function start({ language, texts, translations }) {
       parts.push(element("p", text));
     }
     for (const finding of conditions) {
-      const part = element("p", say(voice, finding));
+      const part = element("p", sentenceOf(voice, finding));
       part.className = "condition";
       parts.push(part);
     }
-    for (const step of refused) parts.push(shown(step, step === refused[0] ? texts.cause : texts.also));
-    for (const step of unknown) parts.push(shown(step));
+    for (const step of refused) parts.push(stepElement(step, step === refused[0] ? texts.cause : texts.also));
+    for (const step of unknown) parts.push(stepElement(step));
     const details = document.createElement("details");
-    details.append(element("summary", texts.fine), ...fine.map((step) => shown(step)));
+    details.append(element("summary", texts.fine), ...fine.map((step) => stepElement(step)));
     result.className = isAccepted ? "accepted" : "refused";
     result.replaceChildren(...parts, details);
     result.scrollIntoView({ block: "start" });
   }
 
   /** A step with its sentences. Only the cause has a colour, and its label names it too. */
-  function shown(step, label) {
+  function stepElement(step, label) {
     const part = document.createElement("div");
     const heading = element("h3", label === undefined ? texts.steps[step.step] : `${label}${texts.steps[step.step]}`);
     if (label === texts.cause) heading.className = "cause";
@@ -98,9 +98,9 @@ export function start({ language, texts, translations }) {
 
   /** The text of a finding. A finding that only quotes the English `x-error-detail` gets its meaning before the quotation. */
   function sentencesOf(finding) {
-    const said = say(voice, finding);
-    if (language === "en" || finding.violations === undefined) return [said];
-    return [...violationTexts(voice, finding.violations), `x-error-detail: ${said}`];
+    const sentence = sentenceOf(voice, finding);
+    if (language === "en" || finding.violations === undefined) return [sentence];
+    return [...violationTexts(voice, finding.violations), `x-error-detail: ${sentence}`];
   }
 }
 

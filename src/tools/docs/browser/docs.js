@@ -1,7 +1,7 @@
 // Makes the docs more comfortable. Everything can be read without this script.
 
 // The rules of the reader's own values. A value is checked, because a shell would run a command that a link brings along.
-const OWN = { appid: /^[\w.-]{1,64}$/, agent: /^[1-9]\d{0,15}$/ };
+const OWN_VALUE_RULES = { appid: /^[\w.-]{1,64}$/, agent: /^[1-9]\d{0,15}$/ };
 
 const all = (selector) => document.querySelectorAll(selector);
 const asked = new URLSearchParams(location.search);
@@ -15,14 +15,14 @@ const store = (() => {
 })();
 /** Reads the reader's own values. Those of a link stay for this tab. The agent belongs to the app's site. */
 function ownValues() {
-  if (OWN.appid.test(asked.get("appid") ?? "")) {
-    for (const [name, rule] of Object.entries(OWN)) {
+  if (OWN_VALUE_RULES.appid.test(asked.get("appid") ?? "")) {
+    for (const [name, rule] of Object.entries(OWN_VALUE_RULES)) {
       const value = asked.get(name) ?? "";
       if (rule.test(value)) store.setItem(`docs.${name}`, value);
       else store.removeItem(`docs.${name}`);
     }
   }
-  return Object.keys(OWN).map((name) => [name, store.getItem(`docs.${name}`)]);
+  return Object.keys(OWN_VALUE_RULES).map((name) => [name, store.getItem(`docs.${name}`)]);
 }
 
 // Commands get the address of this deployment, so that they can be pasted unchanged.
@@ -39,7 +39,7 @@ for (const [name, value] of own) {
 const note = document.querySelector("[data-own]");
 if (note && own.some(([, value]) => value !== null) && document.querySelector("pre [data-appid]")) note.hidden = false;
 document.querySelector("[data-forget]")?.addEventListener("click", () => {
-  for (const name of Object.keys(OWN)) store.removeItem(`docs.${name}`);
+  for (const name of Object.keys(OWN_VALUE_RULES)) store.removeItem(`docs.${name}`);
   for (const place of all("[data-placeholder]")) place.textContent = place.dataset.placeholder;
   note.hidden = true;
 });

@@ -12,7 +12,7 @@ async function loaded() {
 }
 
 /** The searched words, which stand behind the "#". */
-function wanted() {
+function typedQuery() {
   const [, words = ""] = /^#q=(.*)$/s.exec(location.hash) ?? [];
   try {
     return decodeURIComponent(words);
@@ -25,7 +25,7 @@ function wanted() {
 const MOST = 20;
 
 async function show() {
-  const words = wanted().trim();
+  const words = typedQuery().trim();
   everything.hidden = words !== "";
   if (words === "") {
     count.textContent = "";
@@ -38,16 +38,16 @@ async function show() {
     count.textContent = results.dataset.failed;
     return results.replaceChildren();
   }
-  if (words !== wanted().trim()) return;
+  if (words !== typedQuery().trim()) return;
   const { none, found: some } = results.dataset;
   count.textContent = found.length === 0 ? none.replace("{0}", () => words) : some.replace("{0}", found.length);
   const list = element("ol");
   list.append(...found.slice(0, MOST).map((place) => item(place, words)));
-  results.replaceChildren(list, elsewhere(words));
+  results.replaceChildren(list, otherLanguageLink(words));
 }
 
 /** A link that searches the same words in the pages of the other language. */
-function elsewhere(words) {
+function otherLanguageLink(words) {
   const link = element("a", results.dataset.elsewhere);
   link.href = `${results.dataset.other}#q=${encodeURIComponent(words)}`;
   return link;
@@ -79,7 +79,7 @@ function element(name, text = "") {
 }
 
 addEventListener("hashchange", () => {
-  find.value = wanted();
+  find.value = typedQuery();
   void show();
 });
 let waiting;
@@ -94,5 +94,5 @@ const typed = (event) => {
 };
 find.addEventListener("input", typed);
 find.addEventListener("compositionend", typed);
-find.value = wanted();
+find.value = typedQuery();
 void show();

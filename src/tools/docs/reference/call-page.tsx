@@ -1,5 +1,5 @@
 import { CodeExample } from "../code-example.tsx";
-import { Described } from "../inline.tsx";
+import { Description } from "../inline.tsx";
 import { headingsOf, type Page } from "../page.ts";
 import { exampleOf, fieldsOf, formsOf } from "../schema.ts";
 import { type Texts, wholeTexts } from "../texts.ts";
@@ -38,7 +38,7 @@ function Content({ call, openapi, texts }: Props) {
       {texts.language === "zh" && texts.find(call.description ?? "") === undefined && (
         <p class="note">{t("The descriptions on this page are in English.")}</p>
       )}
-      <Described texts={texts} text={call.description} />
+      <Description texts={texts} text={call.description} />
       {call.kind === "signed" && (
         <p>
           <a href={texts.link("integrating#sign")}>{t("How to sign")}</a> ·{" "}
@@ -88,7 +88,7 @@ function Request({ call, openapi, texts }: Props) {
                   {t(name)}
                   {name === "Body" && call.requestBody?.required === false && <small> {t("optional")}</small>}
                 </h3>
-                {name === "Body" && <Described texts={texts} text={call.requestBody?.description} />}
+                {name === "Body" && <Description texts={texts} text={call.requestBody?.description} />}
                 <FieldTable texts={texts} fields={[...fields]} components={schemas} />
               </>
             ),
@@ -190,7 +190,7 @@ function Success(props: { texts: Texts; openapi: OpenApi; status: string; answer
     <section class="beside">
       <div>
         <h3 class="status good">{status}</h3>
-        <Described texts={texts} text={answer.description} />
+        <Description texts={texts} text={answer.description} />
         {forms.map(({ name, schema }) => (
           <>
             {name && (

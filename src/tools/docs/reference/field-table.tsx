@@ -1,4 +1,4 @@
-import { Described, Inline } from "../inline.tsx";
+import { Description, Inline } from "../inline.tsx";
 import type { Field } from "../schema.ts";
 import { type Components, rulesBeside, typeText } from "../schema.ts";
 import type { Texts } from "../texts.ts";
@@ -20,7 +20,7 @@ export function FieldTable(props: { texts: Texts; fields: Field[]; components: C
                 {!answer && field.required && <small class="required">{t("required")}</small>}
               </th>
               <td>
-                <Described texts={texts} text={field.schema.description as string | undefined} />
+                <Description texts={texts} text={field.schema.description as string | undefined} />
                 <Rules rules={rulesBeside(texts, field, components)} />
               </td>
             </tr>

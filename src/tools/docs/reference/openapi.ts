@@ -61,9 +61,9 @@ export interface Call {
 
 /** A call as the reference shows it. */
 export interface ShownCall extends Call {
-  /** Its address after `/docs/`. */
+  /** The address of the call's page after `/docs/`. */
   page: string;
-  /** Its short name: `create_gd`, `createSite`, `session.created`. */
+  /** The call's short name: `create_gd`, `createSite`, `session.created`. */
   name: string;
   kind: "signed" | "admin" | "health" | "event";
   method: Method;

@@ -1,7 +1,7 @@
 import { isSignedErrorCode, type SignedErrorCode, WIRE_ERRORS } from "../../../core/errors.ts";
 import { DOCUMENTED } from "../../../core/operations/index.ts";
 import { failuresOf } from "../../openapi/failures.ts";
-import { Described, Inline } from "../inline.tsx";
+import { Description, Inline } from "../inline.tsx";
 import { fieldsOf } from "../schema.ts";
 import type { Texts } from "../texts.ts";
 import { FieldTable } from "./field-table.tsx";
@@ -95,7 +95,7 @@ export function Rows({ texts, answers }: { texts: Texts; answers: Answers }) {
                   <span class={status.startsWith("2") ? "status good" : "status bad"}>{status}</span>
                 </th>
                 <td>
-                  <Described texts={texts} text={description} />
+                  <Description texts={texts} text={description} />
                   {example !== undefined && <code>{JSON.stringify(example)}</code>}
                 </td>
               </tr>

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { PERSON_ROLES, type PersonRole, type Role } from "../../../../src/operators/access/role.ts";
 import { ADMIN_CALLS } from "../../../../src/operators/admin/calls.ts";
 import { CONSOLE_CALLS } from "../../../../src/operators/console/calls.ts";
-import { mayBy } from "../../../../src/operators/console/may-by-role.ts";
+import { mayByRole } from "../../../../src/operators/console/may-by-role.ts";
 import { ownerActs } from "../../../../src/operators/console/parts/role-texts.ts";
 import type { Declaration } from "../../../../src/operators/http/call.ts";
 import type { AuditAction } from "../../../../src/operators/services/audit.ts";
@@ -56,7 +56,7 @@ async function walkPages(visitor: ConsoleVisitor, sites: number[]): Promise<Cons
 
 const linksOf = ({ links }: ConsolePage) => links.map((href) => href.replace(/#.*/, ""));
 
-const mayOf = mayBy(CONSOLE_CALLS);
+const mayOf = mayByRole(CONSOLE_CALLS);
 const start = async () => prepared(await World.create());
 
 const webhookOf = (world: World) => pathOf({ path: "/sites/:site_id/webhooks/:webhook_id" }, world);

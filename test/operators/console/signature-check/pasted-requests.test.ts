@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { OPERATIONS } from "../../../../src/core/operations/index.ts";
 import { checkAsCaller } from "../../../../src/operators/diagnosis/check-as-caller.ts";
-import { english, say } from "../../../../src/operators/diagnosis/words.ts";
+import { english, sentenceOf } from "../../../../src/operators/diagnosis/words.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import {
   PASTED_REQUESTS,
@@ -67,7 +67,9 @@ async function causeOf({ operation, body, signature = "", headers = {} }: SentRe
     idempotencyKey: headers["idempotency-key"] ?? null,
   });
   const [first] = steps;
-  return first?.refusal === undefined ? undefined : { step: first.step, name: first.name, text: say(english, first) };
+  return first?.refusal === undefined
+    ? undefined
+    : { step: first.step, name: first.name, text: sentenceOf(english, first) };
 }
 
 /**

@@ -87,9 +87,9 @@ describe("the comparison of two appids", () => {
 
   it.each<[string, string, unknown[]]>([
     ["app_1", "app_1", ["app_1", "app_1"]],
-    [" app_1", "app_1", ["[ ]app_1", "app_1", ["foreign", true]]],
-    ["APP_l", "app_1", ["[APP]_[l]", "[app]_[1]", ["letterCase", true], ["lookalikes", true]]],
-    ["ａpp", "app", ["[ａ]pp", "[a]pp", ["lookalikes", true]]],
+    [" app_1", "app_1", ["[ ]app_1", "app_1", ["hasForeignCharacters", true]]],
+    ["APP_l", "app_1", ["[APP]_[l]", "[app]_[1]", ["differsInCase", true], ["hasLookalikes", true]]],
+    ["ａpp", "app", ["[ａ]pp", "[a]pp", ["hasLookalikes", true]]],
     ["aapp", "app", ["[a]app", "app", ["slips", 1]]],
     ["", "ab", ["", "[ab]", ["slips", 2]]],
     ["ab", "", ["[ab]", "", ["slips", 2]]],

@@ -13,7 +13,7 @@ it.each<[WebhookChange]>([[{ url: "https://hooks.example.com/new" }], [{ events:
   async (change) => {
     const reason = { status: "disabled", disabled_reason: "gone", disabled_at: NOW - 5 };
     const webhook = await newWebhook(await World.create(), reason);
-    const details = () => ({ ofChange: "{}", ofStatusSwitch: "{}" });
+    const details = () => ({ change: "{}", statusSwitch: "{}" });
     const runtime = runtimeAt(() => NOW * 1000);
     await updateWebhook(runtime, env.DB, webhook, change, details, author);
     expect(await selectWebhook(env.DB, webhook)).toMatchObject({
