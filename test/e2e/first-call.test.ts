@@ -43,7 +43,7 @@ const INTEGRATING = ["docs/integrating.md", "docs/zh/integrating.md"];
 /** The commands of a page on integrating, without installations of packages and without the program that is shown as a file. */
 const commandsOf = (path: string) =>
   blocksOf(path, "sh")
-    .filter((block) => !/^npm install |^set -eu$/m.test(block))
+    .filter((block) => !/^npm i(?:nstall)? |^set -eu$/m.test(block))
     .join("\n");
 
 /** Fills in the reader's own values, as the site does it. */
@@ -60,6 +60,11 @@ function shell(script: string, base = worker.url, cwd = folder, env: Record<stri
 }
 
 describe("the first call", () => {
+  it.each(INTEGRATING)("the commands of %s that run here install no package into this checkout", (path) => {
+    expect(commandsOf(path)).toContain("npm run --silent call");
+    expect(commandsOf(path)).not.toMatch(/^npm i(?:nstall)? /m);
+  });
+
   it("the first call of the README works, its last refusal says why, and the later calls of docs/ work too", async () => {
     const { stdout, stderr } = await shell(readme());
     expect(stderr).toBe("");
