@@ -55,6 +55,7 @@ const TESTS = [
   "test/core/http/envelope",
   "test/core/http/signed-routes",
   "test/core/operations/events",
+  "test/core/operations/statuses",
   "test/core/signed/fingerprint",
   "test/core/store/schema",
   "test/operators/store/home/read-session",

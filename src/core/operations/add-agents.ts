@@ -211,6 +211,7 @@ export const documentation: Documentation = {
     },
     example: { chat_id: 900220, agent_ids: [10427, 10428], added_by: 10411 },
   },
+  statuses: { waiting: "accepted", replied: "accepted" },
   refusals: {
     session_not_found: SESSION_NOT_FOUND,
     no_new_agents: {

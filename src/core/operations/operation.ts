@@ -6,6 +6,7 @@ import type { LeftOutAgent, Violation } from "../rules.ts";
 import type { BoundStatement, Results } from "../store/batch.ts";
 import type { Claim, ClaimRequest, GatedWrite, OutcomeRow, PreviewRow } from "../store/claim.ts";
 import type { EventOf } from "../store/outbox.ts";
+import type { SESSION_STATUSES } from "../store/schema.ts";
 import type { Bindable, Placeholders } from "../store/statement.ts";
 
 /**
@@ -184,6 +185,11 @@ export interface Documentation {
     properties: Record<string, JsonSchema>;
     example: Record<string, unknown>;
   };
+  /**
+   * For an operation on a session: what it comes to in each status of the session, `accepted` or the name of a refusal. So a new status
+   * asks each operation.
+   */
+  statuses?: Record<(typeof SESSION_STATUSES)[number], string>;
   /** For callers: the cause of each refusal of this operation, and its cure. */
   refusals: Record<string, { cause: string; cure: string }>;
 }

@@ -77,7 +77,12 @@ const EXTENSION = "An extension of this service; the contract does not have it."
 
 describe.each(DOCUMENTED.map(({ operation, documentation }) => ({ ...operation, documentation })))(
   "the documentation of $name",
-  ({ wireName, fieldNames, refusals, documentation: { description, fields, probes, examples, refusals: words } }) => {
+  ({
+    wireName,
+    fieldNames,
+    refusals,
+    documentation: { description, fields, probes, examples, statuses, refusals: words },
+  }) => {
     it("the documentation of an operation describes each of its fields, and no others", () => {
       const described = Object.keys(fields).filter((field) => fields[field]?.description);
       expect(described.sort()).toEqual([...fieldNames].sort());
@@ -92,6 +97,11 @@ describe.each(DOCUMENTED.map(({ operation, documentation }) => ({ ...operation, 
     it("the examples of an operation have each of its fields, and no others", () => {
       const shown = Object.values(examples).flatMap((example) => Object.keys(example.fields));
       expect([...new Set(shown)].sort()).toEqual([...fieldNames].sort());
+    });
+
+    it("an operation on a session says what it comes to in each status of the session", () => {
+      expect(statuses !== undefined).toBe(fieldNames.includes("chat_id"));
+      expect(["accepted", ...Object.keys(refusals)]).toEqual(expect.arrayContaining(Object.values(statuses ?? {})));
     });
 
     it("an operation or a field that the contract does not have is called an extension", () => {

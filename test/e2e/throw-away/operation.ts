@@ -92,6 +92,12 @@ export const OPERATION: Step[] = [
     replace: '$&\n    binned_before: { cause: "The session is thrown away already.", cure: "Nothing to repeat." },',
   },
   {
+    file: OTHER,
+    red: "types",
+    find: /(\n {2}statuses: \{.*?) \},/,
+    replace: '$1, binned: "binned_before" },',
+  },
+  {
     file: MODEL_OF_OTHER,
     red: "test/simulation/operations",
     find: /(\n {4}not_a_ticket: \{\n)/,

@@ -69,6 +69,9 @@ export const documentation: Documentation = {
     },
     example: { chat_id: 900220, status: "binned" },
   },
+  statuses: { waiting: "accepted", replied: "accepted", binned: "binned_before" } as NonNullable<
+    Documentation["statuses"]
+  >,
   refusals: {
     session_not_found: SESSION_NOT_FOUND,
     binned_before: { cause: "The session is thrown away already.", cure: "Nothing to repeat." },
