@@ -3,7 +3,6 @@ import { ServiceError } from "../../core/errors.ts";
 import { SESSION_EVENT_TYPES } from "../../core/operations/index.ts";
 import { newRequestId } from "../../core/request-id.ts";
 import { newEventId } from "../../core/signed/event-id.ts";
-import { SESSION_ERASED } from "../../core/store/event-schema.ts";
 import { insertReceipts, type Receipt, selectNamed, selectReceipts } from "../store/directory/erasure-receipts.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { ERASED, type ErasedRows, eraseStep, findStep } from "../store/home/erase-step.ts";
@@ -16,13 +15,12 @@ import {
   selectErasureById,
   selectUnlisted,
 } from "../store/home/erasures.ts";
-import { selectWebhooks } from "../store/home/read-webhooks.ts";
 import { writeReceipt } from "../store/kv-erasures.ts";
 import { customerHasher } from "./customer-hash.ts";
+import { type Recipient, recipientsOf } from "./erasure-recipients.ts";
 import { customerUnknown, erasureUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
 import { authorOf, homeOf, notifyQueueOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
-import { siteHasEvents } from "./sites.ts";
 
 export type { Receipt } from "../store/directory/erasure-receipts.ts";
 
@@ -51,19 +49,6 @@ const RECEIPTS_FRESH_SECONDS = 43_200;
 
 const TIME_TRAVEL_SECONDS = 30 * 86_400;
 const IDEMPOTENCY_KEY_SECONDS = 86_400;
-
-/** What a webhook has received of a customer's data, or may still receive. */
-export interface Recipient {
-  id: string;
-  /** Null when the webhook is deleted. */
-  url: string | null;
-  /** How many events were delivered to it, as far as deliveries are stored. */
-  delivered: number;
-  /** How many other events were posted to it at least once, or are being posted: its receiver may have them. */
-  attempted: number;
-  /** Whether it was sent the events about all deleted sessions. Before the first deletion: whether it would get them. */
-  told: boolean;
-}
 
 /** The receipt of an erasure. */
 export interface CustomerErasure {
@@ -287,22 +272,4 @@ function splitReceipt(part: Receipt): Receipt[] {
     receipts.push({ ...part, chatIds: part.chatIds.slice(at, at + CHAT_IDS_PER_RECEIPT) });
   }
   return receipts;
-}
-
-/** Every webhook of the site, and those deleted since the erasure began that have received something. */
-async function recipientsOf(ctx: ServiceContext, site: Site, erasure: Erasure): Promise<Recipient[]> {
-  const { webhooks, sessions } = erasure;
-  const [present, hasEvents] = await Promise.all([
-    selectWebhooks(homeOf(ctx, site), site.id),
-    siteHasEvents(ctx, { site }),
-  ]);
-  const ids = new Set([...present.map(({ id }) => id), ...Object.keys(webhooks)]);
-  const recipients = [...ids].map((id) => {
-    const webhook = present.find((each) => each.id === id);
-    const { delivered = 0, attempted = 0, told = 0 } = webhooks[id] ?? {};
-    const takesErasedEvents = hasEvents && webhook?.status === "enabled" && webhook.events.includes(SESSION_ERASED);
-    const isTold = sessions === 0 ? isOpen(erasure) && takesErasedEvents : told === sessions;
-    return { id, url: webhook?.url ?? null, delivered, attempted, told: webhook !== undefined && isTold };
-  });
-  return recipients.filter(({ url, delivered, attempted }) => url !== null || delivered + attempted > 0);
 }

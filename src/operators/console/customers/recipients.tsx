@@ -1,4 +1,4 @@
-import type { Recipient } from "../../services/erase-customer.ts";
+import type { Recipient } from "../../services/erasure-recipients.ts";
 import type { Site } from "../../services/sites.ts";
 import { Badge, NoticeBox } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";

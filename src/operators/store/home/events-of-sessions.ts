@@ -5,6 +5,7 @@ import { events } from "../../../core/store/event-schema.ts";
 import { participants, sessions } from "../../../core/store/schema.ts";
 import { type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
 import { ownersOfSessions } from "./chosen-sessions.ts";
+import { joinSpans, placesOf, stretchesOf, type TimeSpan } from "./seqs-of-times.ts";
 
 /**
  * This file finds the events of sessions without an index, because an index would cost every call a row.
@@ -126,20 +127,6 @@ const selectOfCustomer = statement<ChosenOfCustomer, SecondOfSession>((v) =>
 );
 const selectOldest = statement<ChosenOldest, SecondOfSession>((v) => happeningsOf(oldestSessions(v), v.siteId));
 
-/** The seq where the events of each time begin, as `at` and `seq`. `times` is a JSON array of Unix seconds. */
-export const placesOfTimes = (v: Placeholders<{ siteId: number; times: string }>): SQL =>
-  sql`WITH RECURSIVE search(at, low, high) AS (
-      SELECT value, (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), (SELECT max(seq) + 1 FROM ${events} WHERE ${events.siteId} = ${v.siteId})
-      FROM json_each(${v.times})
-      UNION ALL
-      SELECT at, iif(probe.created_at < at, (low + high) / 2 + 1, low), iif(probe.created_at < at, high, (low + high) / 2)
-      FROM search LEFT JOIN ${events} AS probe ON probe.site_id = ${v.siteId} AND probe.seq = (SELECT next.seq FROM ${events} AS next
-        WHERE next.site_id = ${v.siteId} AND next.seq >= (low + high) / 2 ORDER BY next.seq LIMIT 1)
-      WHERE low < high)
-    SELECT at, max(low) AS seq FROM search GROUP BY at`;
-
-const selectPlaces: Statement<{ siteId: number; times: string }> = statement(placesOfTimes);
-
 /** An event about a {@link SecondOfSession}. */
 interface HappeningEvent extends SecondOfSession {
   seq: number;
@@ -242,33 +229,12 @@ const hasEvent = ({ isCreation, agents }: SecondOfSession, events: HappeningEven
   events.reduce((sum, each) => sum + each.agents, 0) >= agents &&
   (isCreation === 0 || events.some((each) => each.isCreation));
 
-/** The seq where the events of each time begin. */
-async function placesOf(db: D1Database, siteId: number, times: number[]): Promise<Map<number, number>> {
-  const selectPlacesOfTimes = selectPlaces(db, { siteId, times: JSON.stringify([...new Set(times)]) });
-  const { results } = await selectPlacesOfTimes.all<{ at: number; seq: number }>();
-  return new Map(results.map(({ at, seq }) => [at, seq]));
-}
-
 /**
  * How far before the oldest stored event the events of the oldest sessions are looked for. When sessions are kept as long as events, the
  * events of most deleted sessions were just pruned: looking an hour back for them would read the first hour of the log for each batch. An
  * event that is further behind is too old anyway, so pruning deletes it.
  */
 const farthestOfOldest = (around: number): number => (around > SKEW_SECONDS ? 0 : around);
-
-/** A time span: `from` is part of it, `to` is not. */
-export type TimeSpan = [from: number, to: number];
-
-/** Joins overlapping spans into one, so that no event is read twice. */
-export function joinSpans(spans: TimeSpan[]): TimeSpan[] {
-  const separateSpans: TimeSpan[] = [];
-  for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {
-    const lastSpan = separateSpans.at(-1);
-    if (lastSpan !== undefined && from <= lastSpan[1]) lastSpan[1] = Math.max(lastSpan[1], to);
-    else separateSpans.push([from, to]);
-  }
-  return separateSpans;
-}
 
 /**
  * The stretches of seq around some changes, as JSON.
@@ -292,10 +258,4 @@ async function locateEvents(
   const events = stretches.reduce((sum, [from, to]) => sum + to - from, 0);
   if (!hasCreation || events <= EVENTS_AS_ONE) return { stretches: JSON.stringify(stretches), statements: 1 };
   return { stretches: JSON.stringify(await stretchesOf(db, siteId, each)), statements: 2 };
-}
-
-/** The stretches of seq of some spans. */
-async function stretchesOf(db: D1Database, siteId: number, spans: TimeSpan[]): Promise<TimeSpan[]> {
-  const places = await placesOf(db, siteId, spans.flat());
-  return spans.map(([from, to]) => [places.get(from) ?? 0, places.get(to) ?? 0]);
 }

@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { deliveries, events, webhooks } from "../../../core/store/event-schema.ts";
 import { type Statement, statement } from "../../../core/store/statement.ts";
-import { joinSpans, placesOfTimes, type TimeSpan } from "./events-of-sessions.ts";
+import { joinSpans, placesOfTimes, type TimeSpan } from "./seqs-of-times.ts";
 
 /** This file reads the events of one session for its page. */
 
