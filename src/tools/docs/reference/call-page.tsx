@@ -2,14 +2,22 @@ import { CodeExample } from "../code-example.tsx";
 import { Description } from "../inline.tsx";
 import { headingsOf, type Page } from "../page.ts";
 import { exampleOf, fieldsOf, formsOf } from "../schema.ts";
-import { type Texts, wholeTexts } from "../texts.ts";
+import type { Texts } from "../texts.ts";
 import { FieldTable } from "./field-table.tsx";
-import { type Answer, answersOf, headersOf, isForOperators, type OpenApi, type ShownCall } from "./openapi.ts";
+import {
+  type Answer,
+  answersOf,
+  headersOf,
+  isForOperators,
+  type OpenApi,
+  type ShownCall,
+  textsOfCall,
+} from "./openapi.ts";
 import { RefusalParts, Rows, SignedRefusals } from "./refusals.tsx";
 
 /** The page of a call or event: what is sent and answered, and the cause and cure of each refusal. Examples stand beside it. */
-export function callPage(call: ShownCall, openapi: OpenApi, given: Texts): Page {
-  const texts = isForOperators(call) ? given : wholeTexts(given);
+export function callPage(call: ShownCall, openapi: OpenApi, pageTexts: Texts): Page {
+  const texts = textsOfCall(call, pageTexts);
   const body = String(<Content call={call} openapi={openapi} texts={texts} />);
   const summary = texts.find(call.summary) ?? call.summary;
   return {

@@ -1,6 +1,6 @@
 import { headingsOf, type Page } from "../page.ts";
-import { type Texts, wholeTexts } from "../texts.ts";
-import { isForOperators, type ShownCall } from "./openapi.ts";
+import type { Texts } from "../texts.ts";
+import { type ShownCall, textsOfCall } from "./openapi.ts";
 
 const CALL_GROUPS: [kind: ShownCall["kind"], id: string, title: string, about: string][] = [
   ["signed", "signed", "Signed calls", "For back ends: signed with the secret of an app."],
@@ -56,8 +56,8 @@ export function referencePage(calls: ShownCall[], texts: Texts): Page {
   };
 }
 
-function Row({ call, texts: given }: { call: ShownCall; texts: Texts }) {
-  const texts = isForOperators(call) ? given : wholeTexts(given);
+function Row({ call, texts: pageTexts }: { call: ShownCall; texts: Texts }) {
+  const texts = textsOfCall(call, pageTexts);
   const summary = texts.find(call.summary);
   return (
     <tr>

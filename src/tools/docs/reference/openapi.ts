@@ -1,4 +1,5 @@
 import type { JsonSchema } from "../../openapi/json-schema.ts";
+import { type Texts, wholeTexts } from "../texts.ts";
 
 /** The parts of openapi.json that the pages use. */
 export interface OpenApi {
@@ -17,6 +18,9 @@ type PathItem = { parameters?: Parameter[] } & { [Each in Method]?: Call };
 
 /** Operators read English: their calls have no Chinese descriptions. What callers and receivers read is whole in each language. */
 export const isForOperators = ({ kind }: ShownCall): boolean => kind === "admin" || kind === "health";
+
+/** The texts of a call. What callers and receivers read must be whole, so the build stops at a text that is missing. */
+export const textsOfCall = (call: ShownCall, texts: Texts): Texts => (isForOperators(call) ? texts : wholeTexts(texts));
 
 export const METHODS = ["get", "post", "patch", "put", "delete"] as const;
 export type Method = (typeof METHODS)[number];
