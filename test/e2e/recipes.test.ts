@@ -46,6 +46,7 @@ const TESTS = [
   "test/operators/admin/admin-lists",
   "test/operators/admin/admin-webhooks",
   "test/operators/console/calls",
+  "test/operators/console/sessions/session-page",
   "test/operators/http/calls",
   "test/operators/http/roles",
   "test/tools/openapi/events",

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { SESSION_FIELDS } from "../../../../src/core/store/schema.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { seedAgents } from "../../../support/seed-agents.ts";
 import { seedSession } from "../../../support/seed-session.ts";
@@ -108,6 +109,27 @@ describe("the page of a session", () => {
     expect(page).toContain("<code>order</code> <bdi>A-17</bdi>");
     const none = await seedSession(world);
     expect(await visitor.page(`${path}/${none}`)).not.toContain("Metadata");
+  });
+
+  it("the page of a session shows each field of the API, and a field without words of its own under its name", async () => {
+    const { world, visitor, path } = await start();
+    const id = await seedSession(world, { metadata: '{"order":"A-17"}' });
+    const titles = "visitor_title = 'For the visitor', agent_title = 'For agents', auto_title = 'Summed up'";
+    await env.HOME_APAC.prepare(`UPDATE sessions SET ${titles} WHERE id = ?`).bind(id).run();
+    const shownAs: Record<string, string> = {
+      chat_id: String(id),
+      kind: "Ticket",
+      status: "Waiting",
+      responsible_agent_id: "Agent 1",
+      visitor_title: "For the visitor",
+      agent_title: "For agents",
+      auto_title: "Summed up",
+      metadata: "A-17",
+      created_at: "<dt>Opened</dt>",
+    };
+    const page = await visitor.page(`${path}/${id}`);
+    const names = SESSION_FIELDS.map(([, name]) => name);
+    expect(names.filter((name) => !page.includes(shownAs[name] ?? `<dt><code>${name}</code></dt>`))).toEqual([]);
   });
 
   it("the page of a session shows an unknown status by its own name, without a colour", async () => {
