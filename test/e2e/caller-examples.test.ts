@@ -392,8 +392,9 @@ describe.each(PROGRAMS)("$file", ({ file }) => {
         expect(headers).not.toHaveProperty("upgrade");
         const off = (signed[i]?.timestamp ?? 0) - at / 1000 - (each.ahead?.[i] ?? 0);
         expect(Math.abs(off)).toBeLessThan(60);
-        expect(closedAt - at).toBeLessThan(25_000);
         const next = tries[i + 1];
+        // A program hangs up at the end of a try, so at least 1 s before the next one.
+        if (next && CASES.whole.includes(each)) expect(closedAt).toBeLessThan(next.at + 500);
         if (next) expect(next.at - answeredAt).toBeGreaterThanOrEqual((each.pauses?.[i] ?? 1) * 1000);
       }
     });

@@ -122,6 +122,7 @@ public class CreateSession {
 
         // This runs in a thread, because HttpRequest.timeout() ends with the headers.
         AtomicReference<Answer> head = new AtomicReference<>(new Answer(0, HttpHeaders.of(Map.of(), (name, value) -> true), "", null));
+        AtomicReference<InputStream> begun = new AtomicReference<>(InputStream.nullInputStream());
         FutureTask<String> exchange = new FutureTask<>(() -> {
             HttpRequest request = HttpRequest.newBuilder(URI.create(System.getenv("BASE_URL") + "/openapi/chat/create_gd"))
                 .header("Content-Type", "application/json")
@@ -131,6 +132,7 @@ public class CreateSession {
                 .build();
             HttpResponse<InputStream> answer = CLIENT.send(request, HttpResponse.BodyHandlers.ofInputStream());
             head.set(new Answer(answer.statusCode(), answer.headers(), "", null));
+            begun.set(answer.body());
             try (InputStream bytes = answer.body()) {
                 return new String(bytes.readNBytes(65536), UTF_8);
             }
@@ -148,6 +150,7 @@ public class CreateSession {
             error = failed.getCause().toString();
         } finally {
             exchange.cancel(true);
+            begun.get().close(); // because cancel() does not end the wait for a body
         }
         return new Answer(head.get().status(), head.get().headers(), text, error);
     }
