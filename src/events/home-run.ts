@@ -180,7 +180,7 @@ export class HomeRun {
       this.#count(result.status);
       target.unrecorded -= 1;
     }
-    const notices: DelayedNotice[] = this.#noticesOfTold(turn);
+    const notices: DelayedNotice[] = this.#noticesOfRecipients(turn);
     for (const { target, result } of ended) {
       target.retryAt = earlierOf(target.retryAt, result.nextAttemptAt);
       notices.push(...noticeBeside(target, result.nextAttemptAt, now));
@@ -221,9 +221,9 @@ export class HomeRun {
   }
 
   /** @returns notices for the webhooks that get an event about another webhook */
-  #noticesOfTold({ judged }: Turn): DelayedNotice[] {
+  #noticesOfRecipients({ judged }: Turn): DelayedNotice[] {
     const disabled = new Map<string, DisabledWebhook>();
-    const rowsOfEvents = judged.flatMap(({ told = [] }) => told);
+    const rowsOfEvents = judged.flatMap(({ notices = [] }) => notices);
     for (const row of judged.flatMap(({ disabled = [] }) => disabled)) disabled.set(row.disabled, row);
     // After a lost answer the second try disables no webhook, but it finds the event of the first try.
     for (const row of rowsOfEvents) {
@@ -233,8 +233,8 @@ export class HomeRun {
       const warning = "a webhook was disabled: operators decide what becomes of it";
       this.#tools.telemetry.warn({ warning, home: this.#home, site, webhook, reason });
     }
-    return rowsOfEvents.flatMap(({ siteId, told }) =>
-      told === null ? [] : [{ home: this.#home, site: siteId, webhook: told }],
+    return rowsOfEvents.flatMap(({ siteId, recipient }) =>
+      recipient === null ? [] : [{ home: this.#home, site: siteId, webhook: recipient }],
     );
   }
 

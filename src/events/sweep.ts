@@ -18,7 +18,7 @@ const MOST_WEBHOOKS = 1_000;
 const HOMES_AT_ONCE = 5;
 
 /** The most failing webhooks per home that one run reports to the other webhooks of their sites. */
-const MOST_TOLD = 50;
+const MOST_FAILING = 50;
 
 /** The most statements per run that end deliveries, over all homes. Workers Free allows 50 calls per invocation. */
 const MOST_ENDINGS = 20;
@@ -49,7 +49,7 @@ export async function sweep(tools: DeliveryTools): Promise<Record<string, string
         // Due deliveries come first, so that a fault of the later steps does not delay them.
         await wake(waiting.filter(({ isDue }) => isDue === 1));
         ended[home] = await endLeftovers(tools, db, waiting, endings);
-        await wake(await tellOfFailing(tools, db, waiting));
+        await wake(await reportFailing(tools, db, waiting));
       } catch (error) {
         faults[home] = rootOf(error).message;
       }
@@ -80,8 +80,8 @@ async function listWaiting({ runtime }: DeliveryTools, db: D1Database): Promise<
  *
  * @returns the webhooks that have such an event due
  */
-async function tellOfFailing({ runtime }: DeliveryTools, db: D1Database, waiting: WaitingRow[]) {
-  const failing = waiting.filter(({ isToBeTold }) => isToBeTold === 1).slice(0, MOST_TOLD);
+async function reportFailing({ runtime }: DeliveryTools, db: D1Database, waiting: WaitingRow[]) {
+  const failing = waiting.filter(({ isFailingEventDue }) => isFailingEventDue === 1).slice(0, MOST_FAILING);
   if (failing.length === 0) return [];
   const now = unixSeconds(runtime);
   // The ids of events are drawn once: a second try must not write other events.
@@ -89,8 +89,8 @@ async function tellOfFailing({ runtime }: DeliveryTools, db: D1Database, waiting
   const { failed } = await withRetries(runtime, () =>
     inOneBatch(db, { failed: newEvents.map(({ webhook, eventId }) => tellFailing(db, webhook, now, eventId)) }),
   );
-  return failed.flatMap(({ told }) =>
-    told.flatMap(({ siteId, told: webhook }) => (webhook === null ? [] : [{ siteId, webhookId: webhook }])),
+  return failed.flatMap(({ notices }) =>
+    notices.flatMap(({ siteId, recipient }) => (recipient === null ? [] : [{ siteId, webhookId: recipient }])),
   );
 }
 

@@ -11,7 +11,7 @@ import { namesOf, type Target } from "./target.ts";
 /** What one batch reads: the webhooks with new attempts, and the changes of the webhooks' health. */
 export interface Turn {
   leased: LeasedRow[];
-  judged: readonly { noted: unknown; disabled?: DisabledWebhook[]; told?: WebhookNotice[] }[];
+  judged: readonly { noted: unknown; disabled?: DisabledWebhook[]; notices?: WebhookNotice[] }[];
 }
 
 /** When the leases of a turn begin and end, in Unix seconds, and their id. */

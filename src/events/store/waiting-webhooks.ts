@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { deliveries, webhooks } from "../../core/store/event-schema.ts";
 import { type Statement, statement } from "../../core/store/statement.ts";
-import { isToBeTold } from "./webhook-events.ts";
+import { isFailingEventDue } from "./webhook-events.ts";
 
 /** A webhook with pending deliveries. `status` is null when the webhook was deleted. */
 export interface WaitingRow {
@@ -12,7 +12,7 @@ export interface WaitingRow {
   /** 1 when it is enabled and has a delivery that was due at `dueBefore`. */
   isDue: number;
   /** 1 when the other webhooks of its site must get an event about its failure. */
-  isToBeTold: number;
+  isFailingEventDue: number;
 }
 
 const next = alias(deliveries, "next");
@@ -41,10 +41,10 @@ export const selectWaiting: Statement<{ dueBefore: number; now: number; limit: n
         coalesce(${webhooks.status} = 'enabled' AND EXISTS (
           SELECT 1 FROM ${deliveries} WHERE ${deliveries.siteId} = waiting.key ->> 0 AND ${deliveries.webhookId} = waiting.key ->> 1
             AND ${deliveries.status} = 'pending' AND ${deliveries.nextAttemptAt} <= ${v.dueBefore}), 0) AS isDue,
-        coalesce(${isToBeTold(v.now)}, 0) AS isToBeTold
+        coalesce(${isFailingEventDue(v.now)}, 0) AS isFailingEventDue
       FROM waiting LEFT JOIN ${webhooks} ON ${webhooks.siteId} = waiting.key ->> 0 AND ${webhooks.id} = waiting.key ->> 1
       WHERE waiting.key IS NOT NULL)
-    SELECT * FROM webhook WHERE status IS NOT 'enabled' OR isDue OR isToBeTold
+    SELECT * FROM webhook WHERE status IS NOT 'enabled' OR isDue OR isFailingEventDue
     ORDER BY status IS 'enabled' LIMIT ${v.limit}`,
 );
 

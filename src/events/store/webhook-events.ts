@@ -110,16 +110,16 @@ export interface WebhookNotice {
   about: string;
   reason: string;
   /** The webhook when it gets the event; otherwise null. */
-  told: string | null;
+  recipient: string | null;
 }
 
 /** How many of a site's newest events are searched for the event that was just written. */
 const NEWEST = sql.raw("100");
 
 /** Finds the written event by its id. So a second try finds it too, after an answer of D1 was lost. */
-const selectTelling: Statement<{ siteId: number; eventId: string }, WebhookNotice> = statement(
+const selectNotices: Statement<{ siteId: number; eventId: string }, WebhookNotice> = statement(
   (v) => sql`SELECT ${events.siteId} AS siteId, ${events.type} AS type, ${events.data} ->> 'webhook_id' AS about,
-      ${events.data} ->> 'reason' AS reason, ${deliveries.webhookId} AS told
+      ${events.data} ->> 'reason' AS reason, ${deliveries.webhookId} AS recipient
     FROM (SELECT ${newest.seq} AS seq FROM ${events} AS ${newest} WHERE ${newest.siteId} = ${v.siteId} ORDER BY ${newest.seq} DESC LIMIT ${NEWEST}) AS latest
     CROSS JOIN ${events} ON ${events.siteId} = ${v.siteId} AND ${events.seq} = latest.seq AND ${events.id} = ${v.eventId}
     LEFT JOIN ${webhooks} ON ${webhooks.siteId} = ${v.siteId}
@@ -135,21 +135,21 @@ export const tellOthers = (db: D1Database, about: NewsOfWebhook) => {
   return {
     event: insertOwnEvent(db, about),
     deliveries: insertOwnDeliveries(db, event),
-    told: selectTelling(db, event),
+    notices: selectNotices(db, event),
   };
 };
 
 /** How long a webhook fails before the other webhooks of its site get an event. */
-const TOLD_AFTER_SECONDS = 300;
+const FAILING_EVENT_SECONDS = 300;
 
 /** Whether a webhook of `webhooks` has failed for that long, and no event about it was written yet. */
-export const isToBeTold = (now: SQL): SQL =>
+export const isFailingEventDue = (now: SQL): SQL =>
   sql`(${webhooks.status} = 'enabled' AND ${webhooks.failingToldAt} IS NULL
-    AND ${webhooks.failingSince} <= ${now} - ${sql.raw(String(TOLD_AFTER_SECONDS))})`;
+    AND ${webhooks.failingSince} <= ${now} - ${sql.raw(String(FAILING_EVENT_SECONDS))})`;
 
-const noteTold: Statement<{ siteId: number; webhookId: string; now: number }> = statement(
+const noteFailingEvent: Statement<{ siteId: number; webhookId: string; now: number }> = statement(
   (v) => sql`UPDATE ${webhooks} SET failing_told_at = ${v.now}
-    WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND ${isToBeTold(v.now)}`,
+    WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND ${isFailingEventDue(v.now)}`,
 );
 
 /** A part of a batch: writes one event about a failing webhook, until it succeeds again. @param now Unix seconds */
@@ -159,6 +159,6 @@ export const tellFailing = (
   now: number,
   eventId: string,
 ) => ({
-  noted: noteTold(db, { ...webhook, now }),
+  noted: noteFailingEvent(db, { ...webhook, now }),
   ...tellOthers(db, { ...webhook, type: WEBHOOK_FAILING, reason: "failing", eventId, now }),
 });

@@ -46,7 +46,7 @@ export function adminCall<
   declared: AdminDeclaration<Id, Body, Query, Answer> & { scope: Scope },
   handler: (
     c: AdminContext,
-    given: CallInput<Scope, Body, Query>,
+    input: CallInput<Scope, Body, Query>,
   ) => Promise<ShownAnswer<z.output<Answer>> | Awaited<HandlerResult>>,
 ): AdminCall<Id> {
   const { body, bodyOptional, exactField, query, response, status } = declared;

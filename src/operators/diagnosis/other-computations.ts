@@ -28,11 +28,11 @@ interface ComputationRow {
   name: string;
   words: string;
   /** The hex digits that a caller gets this way. */
-  make: (given: ComputationInput) => Promise<string>;
+  make: (input: ComputationInput) => Promise<string>;
 }
 
 const PLAIN_HASH_WORDS = "It is a plain {0} hash. Sign with HMAC-SHA256: the secret is its key, the body its message.";
-const plainHash = (text: (given: ComputationInput) => string): ComputationRow => ({
+const plainHash = (text: (input: ComputationInput) => string): ComputationRow => ({
   name: "plain_hash",
   words: PLAIN_HASH_WORDS,
   make: (inputs) => hashHex(inputs.hash, encode(text(inputs))),
@@ -79,7 +79,7 @@ const OTHER_HASH = "It is the HMAC with {0} in place of SHA-256. The body and th
 const LEAST_DIGITS = 16;
 
 /** The wrong ways in which programs write the right hex digits. */
-const WRITINGS: readonly { name: string; words: string; is: (given: string, right: string) => boolean }[] = [
+const WRITINGS: readonly { name: string; words: string; is: (sentDigits: string, rightDigits: string) => boolean }[] = [
   {
     name: "truncated",
     words: "It is the beginning of the right signature: the rest is missing. Send all 64 hex digits.",

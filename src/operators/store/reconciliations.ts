@@ -162,7 +162,7 @@ export async function keepInDirectory(
       .values({ id, home, at: author.now, siteIdFloor: null })
       .onConflictDoNothing(),
     audited: auditOf(directory, author, auditRowOfRestore(reconciliation), ONE_ROW, CHANGED),
-    kept: tablesOf(floors).map((table) =>
+    raised: tablesOf(floors).map((table) =>
       store
         .update(sites)
         .set({

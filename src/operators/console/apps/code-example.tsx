@@ -14,9 +14,9 @@ const YEAR_SECONDS = 31_536_000;
 /** The programming language that the reader chose. A choice in the address is kept in a cookie for later pages. */
 function codeOf(c: PageContext): Code {
   const findProgram = (name: string | undefined) => CODES.find((code) => code === name);
-  const asked = findProgram(c.req.query("code"));
-  if (asked !== undefined) c.header("set-cookie", hostCookie(CODE_COOKIE, asked, YEAR_SECONDS), { append: true });
-  return asked ?? findProgram(readCookie(c.req.raw, CODE_COOKIE)) ?? "shell";
+  const program = findProgram(c.req.query("code"));
+  if (program !== undefined) c.header("set-cookie", hostCookie(CODE_COOKIE, program, YEAR_SECONDS), { append: true });
+  return program ?? findProgram(readCookie(c.req.raw, CODE_COOKIE)) ?? "shell";
 }
 
 /** A program that calls as this app, ready to run, and a test call for readers who may send one. */

@@ -125,7 +125,7 @@ async function send(c: PageContext, wanted: TestCallInput): Promise<TestResult> 
     requestId: answer.headers.get("x-request-id") ?? "",
     ms: Math.round(isolate.runtime.elapsed() - since),
     reason,
-    told: { detail: answer.headers.get("x-error-detail"), violations: violations ?? [] },
+    explanation: { detail: answer.headers.get("x-error-detail"), violations: violations ?? [] },
   };
 }
 

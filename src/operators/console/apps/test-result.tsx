@@ -16,7 +16,7 @@ export interface TestResult {
   /** Undefined when the call was accepted. */
   reason: string | undefined;
   /** The detail and the violations of the answer, as in the journal. An address from an older release has none. */
-  told?: Pick<Refusal, "detail" | "violations">;
+  explanation?: Pick<Refusal, "detail" | "violations">;
 }
 
 const purposeOf = (path: string, result: string) => ["test-call", path, result];
@@ -109,7 +109,7 @@ function Refused({ view, result }: { view: PageContext["var"]["view"]; result: T
       }
     >
       <p>{what}</p>
-      {refusalTexts(view, result.told ?? { detail: null, violations: null }).map((text) => (
+      {refusalTexts(view, result.explanation ?? { detail: null, violations: null }).map((text) => (
         <p>{text}</p>
       ))}
       <p>{cure}</p>

@@ -26,16 +26,16 @@ export async function secretPage(c: PageContext, owner: ShownSecretOwner): Promi
   const view = c.var.view;
   const { t, session, now } = view;
   const { site, path, words } = owner;
-  const gone = () =>
+  const notShownPage = () =>
     showPage(c, { site, title: t("This secret is no longer shown"), body: <SecretNotShown c={c} path={path} /> }, 410);
   const ticket = c.req.query("ticket") ?? "";
   const end = session && (await ticketEnd(session, purposeOf(path, owner.version), ticket, now));
-  if (end === undefined) return gone();
+  if (end === undefined) return notShownPage();
   let secret: string;
   try {
     secret = await owner.read();
   } catch (error) {
-    if (isRefusedFor(error, "app_revoked", "version_other")) return gone();
+    if (isRefusedFor(error, "app_revoked", "version_other")) return notShownPage();
     throw error;
   }
   const [use, next] = await Promise.all([owner.previousUse?.(), owner.next?.()]);

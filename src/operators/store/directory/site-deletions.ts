@@ -27,7 +27,7 @@ export async function keepDeletion(
   const isServed = and(eq(sites.id, siteId), eq(sites.home, home), inArray(sites.status, SITE_STATUSES));
   const batch = () =>
     inOneBatch(directory, {
-      kept: store
+      stored: store
         .insert(siteDeletions)
         .values({ siteId, id, home, begunAt, keptAt: now, doneAt })
         .onConflictDoNothing(),
@@ -61,7 +61,7 @@ export async function keepDeletions(
     );
   const isOfHome = eq(sites.home, home);
   await inOneBatch(directory, {
-    kept: store
+    stored: store
       .insert(siteDeletions)
       .select(sql`SELECT ${sql.join(columns, sql`, `)} FROM ${eachRow(deletions)} WHERE true`)
       .onConflictDoUpdate({
@@ -105,14 +105,14 @@ const forgetEnded = (directory: D1Database, home: string, siteId?: number) => {
 
 /** Deletes the tokens of deleted sites. */
 const deleteTokens = (directory: D1Database, isOfSites: SQL | undefined, now: number) => {
-  const gone = drizzle(directory)
+  const deletedSites = drizzle(directory)
     .select({ id: sites.id })
     .from(sites)
     .where(and(isOfSites, eq(sites.status, "deleted")));
   return drizzle(directory)
     .update(adminTokens)
     .set({ deletedAt: now })
-    .where(and(isNull(adminTokens.deletedAt), inArray(adminTokens.siteId, gone)));
+    .where(and(isNull(adminTokens.deletedAt), inArray(adminTokens.siteId, deletedSites)));
 };
 
 /** Notes that a site's home has nothing left of it. Deletes its name, its tokens and the receipts of its erasures. */
@@ -124,7 +124,7 @@ export async function noteSiteGone(
   const store = drizzle(directory);
   const isSite = and(eq(sites.id, siteId), eq(sites.home, home));
   await inOneBatch(directory, {
-    kept: store
+    stored: store
       .insert(siteDeletions)
       .values({ siteId, id, home, begunAt, keptAt, doneAt: now })
       .onConflictDoUpdate({

@@ -165,18 +165,18 @@ const STEPS = Object.fromEntries(
         ${startAgain(sql`${v.now}`)}`,
       ),
       // The part after ELSE is read only when this call has sent nothing.
-      outcome: statement<CountedStep, { status: string; told: string | null }>(
+      outcome: statement<CountedStep, { status: string; counts: string | null }>(
         (
           v,
         ) => sql`SELECT ${webhooks.status} AS status, coalesce(${auditRow(v)}, CASE WHEN ${webhooks.status} = 'enabled' THEN (
-          ${lookedEvents(source, v)} SELECT json_object('matched', ${COUNT_MATCHED}, 'next_after_seq', ${nextAfter(v)}) FROM looked) END) AS told
+          ${lookedEvents(source, v)} SELECT json_object('matched', ${COUNT_MATCHED}, 'next_after_seq', ${nextAfter(v)}) FROM looked) END) AS counts
         FROM ${webhooks} WHERE ${webhookOf(v)}`,
       ),
     },
   ]),
 ) as Record<
   RedeliverySource,
-  { send: Statement<SendingStep>; outcome: Statement<CountedStep, { status: string; told: string | null }> }
+  { send: Statement<SendingStep>; outcome: Statement<CountedStep, { status: string; counts: string | null }> }
 >;
 
 /** The outcome of a step. */
@@ -231,7 +231,7 @@ export async function renewDeliveries(
     retries: [next] = [],
   } = await withRetries(runtime, batch, answerBy);
   if (result === undefined) return undefined;
-  const counts = JSON.parse(result.told ?? "{}") as {
+  const counts = JSON.parse(result.counts ?? "{}") as {
     matched?: number;
     queued?: number;
     next_after_seq?: number | null;

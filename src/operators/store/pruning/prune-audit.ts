@@ -28,7 +28,7 @@ export async function* pruneAudit(run: PruneRun, db: D1Database): AsyncGenerator
     const place = String(to);
     const statements = {
       removed: store.delete(auditLog).where(and(between(id, from, to), notInArray(action, [...RECEIPTS]))),
-      kept: store.insert(jobs).values({ name: JOB, place }).onConflictDoUpdate({ target: jobs.name, set: { place } }),
+      placed: store.insert(jobs).values({ name: JOB, place }).onConflictDoUpdate({ target: jobs.name, set: { place } }),
     };
     yield (await countedCall(run, 2, () => inOneBatch(db, statements))).removed.meta.changes;
   }

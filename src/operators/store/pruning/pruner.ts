@@ -125,7 +125,7 @@ export function pruner(
             removed: store.delete(table).where(isExpiredInChunk),
           }),
           ...(isEnd && since !== undefined && counting?.whenAllCounted(run, db, since)),
-          ...(next !== (storedPlace ?? JSON.stringify(start)) && { kept: storePlace(next) }),
+          ...(next !== (storedPlace ?? JSON.stringify(start)) && { placed: storePlace(next) }),
         };
         const amount = Object.keys(statements).length;
         const results = amount > 0 ? await countedCall(run, amount, () => inOneBatch(db, statements)) : undefined;
