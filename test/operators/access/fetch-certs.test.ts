@@ -18,7 +18,7 @@ const hasty = {
   after: (milliseconds: number, callback: () => void) => systemRuntime.after(milliseconds / 50, callback),
 };
 
-const fetched = (answer: (response: ServerResponse, path: string) => void, runtime = systemRuntime) => {
+const fetchWith = (answer: (response: ServerResponse, path: string) => void, runtime = systemRuntime) => {
   endpoint.answer = answer;
   return fetchCerts(runtime, `${endpoint.url}/certs`);
 };
@@ -33,7 +33,7 @@ const answering =
 
 describe("the certs endpoint", () => {
   it("the certs endpoint gets one request, without any header of the caller", async () => {
-    expect(await fetched(answering(200, JSON.stringify({ keys: [KEY], public_cert: {} })))).toMatchObject({
+    expect(await fetchWith(answering(200, JSON.stringify({ keys: [KEY], public_cert: {} })))).toMatchObject({
       keys: [{ kid: "one" }],
     });
     expect(endpoint.arrived).toMatchObject([{ path: "/certs", headers: { accept: "application/json" }, body: "" }]);
@@ -47,7 +47,7 @@ describe("the certs endpoint", () => {
         path === "/certs"
           ? response.writeHead(status, { location: "/elsewhere" }).end()
           : response.end('{"keys":[{"kid":"one"}]}');
-      await expect(fetched(elsewhere)).rejects.toThrow(`status ${status}`);
+      await expect(fetchWith(elsewhere)).rejects.toThrow(`status ${status}`);
       expect(endpoint.at("/elsewhere")).toEqual([]);
     },
   );
@@ -63,14 +63,14 @@ describe("the certs endpoint", () => {
     ["keys that are no objects", 200, '{"keys":[{},null]}', "no JSON object with keys"],
     ["a key without its number", 200, '{"keys":[{"kty":"RSA","kid":"one","e":"AQAB"}]}', "no JSON object with keys"],
   ])("the answer of the certs endpoint is refused when it is %s", async (_, status, body, fault) => {
-    await expect(fetched(answering(status, body))).rejects.toThrow(fault);
+    await expect(fetchWith(answering(status, body))).rejects.toThrow(fault);
   });
 
   it("the answer of the certs endpoint may have 64 KiB, and a longer one is cut off", async () => {
     const empty = JSON.stringify({ keys: [KEY], more: "" });
-    const filled = (bytes: number) => empty.replace(/"}$/, `${"x".repeat(bytes - empty.length)}"}`);
-    expect(await fetched(answering(200, filled(65_536)))).toMatchObject({ keys: [KEY] });
-    await expect(fetched(answering(200, filled(65_537)))).rejects.toThrow("more than 64 KiB");
+    const bodyOf = (bytes: number) => empty.replace(/"}$/, `${"x".repeat(bytes - empty.length)}"}`);
+    expect(await fetchWith(answering(200, bodyOf(65_536)))).toMatchObject({ keys: [KEY] });
+    await expect(fetchWith(answering(200, bodyOf(65_537)))).rejects.toThrow("more than 64 KiB");
     const endless = (response: ServerResponse) => {
       const more = () => {
         while (!response.destroyed && response.write("x".repeat(1_024)));
@@ -78,7 +78,7 @@ describe("the certs endpoint", () => {
       response.writeHead(200).on("drain", more);
       more();
     };
-    await expect(fetched(endless)).rejects.toThrow("more than 64 KiB");
+    await expect(fetchWith(endless)).rejects.toThrow("more than 64 KiB");
     await eventually(() => expect(endpoint.cut["/certs"]).toBeGreaterThan(0));
   });
 
@@ -86,12 +86,12 @@ describe("the certs endpoint", () => {
     ["never answers", () => {}],
     ["never ends its answer", (response) => void response.writeHead(200).write('{"keys":')],
   ])("the certs endpoint counts as down after 3 s when it %s", async (_, answer) => {
-    await expect(fetched(answer, hasty)).rejects.toThrow("no answer in 3 s");
+    await expect(fetchWith(answer, hasty)).rejects.toThrow("no answer in 3 s");
   });
 
   it("the certs endpoint counts as down when no connection can be made", async () => {
     await expect(fetchCerts(systemRuntime, "http://127.0.0.1:1/certs")).rejects.toThrow("no connection");
     const breaks = (response: ServerResponse) => void response.socket?.destroy();
-    await expect(fetched(breaks)).rejects.toThrow("no connection");
+    await expect(fetchWith(breaks)).rejects.toThrow("no connection");
   });
 });

@@ -36,8 +36,8 @@ describe("the settings of Cloudflare Access", () => {
     "https://shop.cloudflareaccess.com/",
     " shop.cloudflareaccess.com\n",
     "https://Shop.cloudflareaccess.com",
-  ])("the domain of the Access team is accepted as people copy it: %j", (given) => {
-    expect(settingsOf({ ACCESS_TEAM_DOMAIN: given }).access).toMatchObject({
+  ])("the domain of the Access team is accepted as people copy it: %j", (domain) => {
+    expect(settingsOf({ ACCESS_TEAM_DOMAIN: domain }).access).toMatchObject({
       issuer: "https://shop.cloudflareaccess.com",
       certsUrl: "https://shop.cloudflareaccess.com/cdn-cgi/access/certs",
     });
@@ -59,7 +59,7 @@ describe("the settings of Cloudflare Access", () => {
       "shop shop",
       "-",
     ].map(
-      (given) => [{ ACCESS_TEAM_DOMAIN: given }, "ACCESS_TEAM_DOMAIN is not like team.cloudflareaccess.com"] as const,
+      (domain) => [{ ACCESS_TEAM_DOMAIN: domain }, "ACCESS_TEAM_DOMAIN is not like team.cloudflareaccess.com"] as const,
     ),
     [{ ACCESS_AUD: undefined }, "ACCESS_AUD is not set"],
     [{ ACCESS_AUD: "" }, "ACCESS_AUD is not set"],

@@ -24,12 +24,12 @@ beforeEach(() => {
 });
 afterEach(() => void vi.unstubAllGlobals());
 
-const encoded = (value: unknown) =>
+const encode = (value: unknown) =>
   new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: "base64url", omitPadding: true });
 
 /** An assertion of these three parts. */
-const joined = (header: unknown, claims: unknown, signature = "") =>
-  `${encoded(header)}.${encoded(claims)}.${signature}`;
+const joinParts = (header: unknown, claims: unknown, signature = "") =>
+  `${encode(header)}.${encode(claims)}.${signature}`;
 
 describe("an assertion that Access made", () => {
   it("an Access assertion signed by any key of the team names the person, and the keys come from the team's own address", async () => {
@@ -109,16 +109,16 @@ describe("an assertion is refused", () => {
       jku: "https://example.com/certs",
       x5u: "https://example.com",
     };
-    const forged = await new SignJWT(CLAIMS).setProtectedHeader(header).sign(otherKey.privateKey);
-    expect(await team.reasonOf(forged)).toBe("assertion_forged");
+    const assertion = await new SignJWT(CLAIMS).setProtectedHeader(header).sign(otherKey.privateKey);
+    expect(await team.reasonOf(assertion)).toBe("assertion_forged");
     expect(team.fetched).toHaveLength(1);
   });
 
   it("an Access assertion whose claims or header were changed after signing is refused", async () => {
     const [header = "", , signature = ""] = (await assertionOf(key)).split(".");
-    const changed = `${header}.${encoded({ ...CLAIMS, email: "bo@example.com" })}.${signature}`;
-    expect(await team.reasonOf(changed)).toBe("assertion_forged");
-    expect(await team.reasonOf(joined({ alg: "RS256", kid: "two" }, CLAIMS, signature))).toBe("assertion_forged");
+    const assertion = `${header}.${encode({ ...CLAIMS, email: "bo@example.com" })}.${signature}`;
+    expect(await team.reasonOf(assertion)).toBe("assertion_forged");
+    expect(await team.reasonOf(joinParts({ alg: "RS256", kid: "two" }, CLAIMS, signature))).toBe("assertion_forged");
   });
 
   it.each(["none", "None", "NONE", "", "HS256", "RS384", "RS512", "PS256", "ES256", "EdDSA"])(
@@ -126,7 +126,7 @@ describe("an assertion is refused", () => {
     async (alg) => {
       const [, , signature = ""] = (await assertionOf(key)).split(".");
       for (const each of ["", signature]) {
-        const reason = await team.reasonOf(joined({ alg, kid: key.kid }, CLAIMS, each));
+        const reason = await team.reasonOf(joinParts({ alg, kid: key.kid }, CLAIMS, each));
         expect(reason).toBe(alg === "" ? "assertion_malformed" : "assertion_forged");
       }
       expect(team.fetched).toEqual([]);
@@ -137,8 +137,8 @@ describe("an assertion is refused", () => {
     const pem = await exportSPKI(key.publicKey);
     for (const secret of [pem, pem.trim(), JSON.stringify(key.shown), String(key.shown.n)]) {
       const header = { alg: "HS256", kid: key.kid };
-      const forged = await new SignJWT(CLAIMS).setProtectedHeader(header).sign(new TextEncoder().encode(secret));
-      expect(await team.reasonOf(forged)).toBe("assertion_forged");
+      const assertion = await new SignJWT(CLAIMS).setProtectedHeader(header).sign(new TextEncoder().encode(secret));
+      expect(await team.reasonOf(assertion)).toBe("assertion_forged");
     }
   });
 

@@ -47,13 +47,13 @@ describe("every admin call", () => {
   it("every admin call is 503 when D1 is down, or answers without the home that is down and names it", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const world = await World.create({ DB: downDb(env.DB) });
-    const named = new Set<string>();
-    for (const { name, method, path, body: sent } of CALLS) {
-      const { status, headers, body } = await read(await world.fetch(request(method, path(world), bearer, sent)));
+    const partialCalls = new Set<string>();
+    for (const { name, method, path, body: input } of CALLS) {
+      const { status, headers, body } = await read(await world.fetch(request(method, path(world), bearer, input)));
       const expected = MAIN_DOWN[name];
       if (expected !== undefined) {
         expect([name, status, body]).toEqual([name, 200, expected]);
-        named.add(name);
+        partialCalls.add(name);
         continue;
       }
       const { homes_down: _, ...rest } = body as Record<string, unknown>;
@@ -63,7 +63,7 @@ describe("every admin call", () => {
       expect(headers.get("cache-control")).toBe("no-store");
       expect(JSON.stringify(body)).not.toContain("D1");
     }
-    expect(named).toEqual(new Set(Object.keys(MAIN_DOWN)));
+    expect(partialCalls).toEqual(new Set(Object.keys(MAIN_DOWN)));
   });
 });
 
@@ -110,8 +110,8 @@ describe("the admin token", () => {
   ])("no token opens the admin API when ADMIN_TOKEN is %s", async (_, token) => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const change = { ADMIN_TOKEN: token } as unknown as Partial<Bindings>;
-    for (const sent of [token, undefined, "undefined", ADMIN_TOKEN]) {
-      expect(await access(`Bearer ${sent ?? ""}`, change)).toBe(401);
+    for (const text of [token, undefined, "undefined", ADMIN_TOKEN]) {
+      expect(await access(`Bearer ${text ?? ""}`, change)).toBe(401);
     }
   });
 
@@ -162,10 +162,10 @@ describe("the admin token", () => {
       read(await world.fetch(request("GET", "/admin/sites", { ...from, ...headers })));
     expect((await send({})).status).toBe(401);
     expect((await send({ authorization: "Bearer wrong" })).status).toBe(401);
-    const limited = await send({ authorization: "Bearer wrong" });
-    expect({ status: limited.status, body: limited.body }).toEqual(problem(429, "Too many requests"));
-    expect(limited.headers.get("retry-after")).toBe("60");
-    expect(limited.headers.get("cache-control")).toBe("no-store");
+    const answer = await send({ authorization: "Bearer wrong" });
+    expect({ status: answer.status, body: answer.body }).toEqual(problem(429, "Too many requests"));
+    expect(answer.headers.get("retry-after")).toBe("60");
+    expect(answer.headers.get("cache-control")).toBe("no-store");
     expect((await send(bearer)).status).toBe(200);
     expect(keys).toEqual(Array(3).fill("operator 192.0.2.7"));
   });
@@ -187,20 +187,20 @@ describe("a path under /admin", () => {
     ["POST", "/admin/sites/1/webhooks/wh/redeliver"],
     ["GET", "/admin/sites/1/events/1"],
   ])("%s %s is no call of the admin API: 404 with a token, 401 without", async (method, path) => {
-    const found = await read(await shared.fetch(request(method, path, bearer)));
-    expect({ status: found.status, body: found.body }).toEqual(problem(404, "Not found"));
-    expect(found.headers.get("content-type")).toBe("application/problem+json");
-    expect(found.headers.get("cache-control")).toBe("no-store");
+    const answer = await read(await shared.fetch(request(method, path, bearer)));
+    expect({ status: answer.status, body: answer.body }).toEqual(problem(404, "Not found"));
+    expect(answer.headers.get("content-type")).toBe("application/problem+json");
+    expect(answer.headers.get("cache-control")).toBe("no-store");
     expect((await shared.fetch(request(method, path, {}))).status).toBe(401);
   });
 
   it("an admin call with a wrong method is a 405 problem that names the allowed methods, or 401 without the token", async () => {
     for (const [path, calls] of Map.groupBy(ADMIN_CALLS, (call) => pathOf(call, shared))) {
-      const served = calls.map(({ method }) => method.toUpperCase());
-      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((other) => !served.includes(other))) {
+      const methods = calls.map(({ method }) => method.toUpperCase());
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((other) => !methods.includes(other))) {
         const { status, headers, body } = await read(await shared.fetch(request(method, path, bearer)));
         expect([method, path, status, body]).toEqual([method, path, 405, problem(405, "Method not allowed").body]);
-        expect(headers.get("allow")).toBe(served.join(", "));
+        expect(headers.get("allow")).toBe(methods.join(", "));
         expect((await shared.fetch(request(method, path, {}))).status).toBe(401);
       }
     }

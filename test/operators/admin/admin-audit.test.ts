@@ -44,13 +44,13 @@ beforeAll(async () => {
 });
 
 /** All entries that match, read in pages of `limit`. */
-async function listed(world: World, query: Record<string, string | number> = {}, limit = 100): Promise<Entry[]> {
+async function listAll(world: World, query: Record<string, string | number> = {}, limit = 100): Promise<Entry[]> {
   const items: Entry[] = [];
   let cursor: string | null = null;
   do {
-    const asked = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) });
-    for (const [name, value] of Object.entries(query)) asked.set(name, String(value));
-    const { status, body }: { status: number; body: Page } = await get(world, viewer, asked.toString());
+    const params = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) });
+    for (const [name, value] of Object.entries(query)) params.set(name, String(value));
+    const { status, body }: { status: number; body: Page } = await get(world, viewer, params.toString());
     expect(status).toBe(200);
     items.push(...body.items);
     cursor = body.next_cursor;
@@ -78,7 +78,7 @@ describe("an entry of GET /admin/audit", () => {
       );
     const answer = await rename(token, "New");
     expect(answer.status).toBe(200);
-    const [entry] = await listed(world, { site_id: world.siteId, action: "site.renamed" });
+    const [entry] = await listAll(world, { site_id: world.siteId, action: "site.renamed" });
     expect(entry).toEqual({
       home: "main",
       id: expect.any(Number),
@@ -98,7 +98,7 @@ describe("an entry of GET /admin/audit", () => {
     const world = await World.create();
     await databaseOf("main").exec("DELETE FROM audit_log");
     await put("main", ROOT, ADA, { actor: "worker", action: "webhook.disabled" }, { action: "operator.refused" }, {});
-    const entries = await listed(world);
+    const entries = await listAll(world);
     expect(entries.map(({ who, address }) => [who, address]).reverse()).toEqual([
       [{ kind: "root", id: "root", name: "ADMIN_TOKEN" }, null],
       [{ kind: "person", id: "ada@example.com", name: "ada@example.com" }, null],
@@ -111,7 +111,7 @@ describe("an entry of GET /admin/audit", () => {
 
 describe("the filters of GET /admin/audit", () => {
   /** Rows 1 to 6 in main and 1 to 3 in apac. */
-  async function filled(): Promise<World> {
+  async function fillWorld(): Promise<World> {
     const world = await World.create();
     for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
     await put(
@@ -125,18 +125,18 @@ describe("the filters of GET /admin/audit", () => {
       { at: NOW + 8, action: "operator.refused" as const, subject: "ada@example.com" },
       { ...NIGHTLY, whoId: "tok_2", at: NOW + 10, subject: "%" },
     );
-    const pasted = { ids: [10411, 10412], names: ["77", "worker"] };
+    const agents = { ids: [10411, 10412], names: ["77", "worker"] };
     await put(
       "apac",
 
       { ...ADA, at: NOW + 1 },
       { ...ROOT, at: NOW + 3, siteId: world.siteId },
-      { ...ADA, at: NOW + 5, action: "agent.added", subject: "", details: JSON.stringify(pasted) },
+      { ...ADA, at: NOW + 5, action: "agent.added", subject: "", details: JSON.stringify(agents) },
     );
     return world;
   }
 
-  const FOUND: [query: Record<string, string | number>, found: string[]][] = [
+  const FILTERS: [query: Record<string, string | number>, places: string[]][] = [
     [{ who: "ada@example.com" }, ["apac:3", "main:2", "apac:1"]],
     [{ who: "root" }, ["apac:2", "main:1"]],
     [{ who: "ADMIN_TOKEN" }, ["apac:2", "main:1"]],
@@ -160,10 +160,10 @@ describe("the filters of GET /admin/audit", () => {
   ];
 
   it("each filter of GET /admin/audit finds exactly the entries it names, in pages of any size", async () => {
-    const world = await filled();
-    for (const [query, found] of FOUND) {
+    const world = await fillWorld();
+    for (const [query, places] of FILTERS) {
       for (const limit of [2, 100]) {
-        expect([query, placesOf(await listed(world, query, limit))]).toEqual([query, found]);
+        expect([query, placesOf(await listAll(world, query, limit))]).toEqual([query, places]);
       }
     }
   });
@@ -175,7 +175,7 @@ describe("the filters of GET /admin/audit", () => {
     await put("main", { ...ADA, ...ofSite }, ADA, { ...ROOT, ...ofSite });
     await put("apac", { ...ADA, ...ofSite, at: NOW + 1 }, { ...ADA, siteId: world.siteId + 1 });
     const query = { who: "ada@example.com", site_id: world.siteId };
-    for (const limit of [1, 100]) expect(placesOf(await listed(world, query, limit))).toEqual(["apac:1", "main:1"]);
+    for (const limit of [1, 100]) expect(placesOf(await listAll(world, query, limit))).toEqual(["apac:1", "main:1"]);
   });
 
   const REFUSED: [query: string, field: string, message: string][] = [
@@ -203,7 +203,7 @@ describe("the filters of GET /admin/audit", () => {
     for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
     await put("apac", ...AUDIT_ACTIONS.map((action) => ({ action })));
     for (const [i, action] of AUDIT_ACTIONS.entries()) {
-      expect([action, placesOf(await listed(world, { action }))]).toEqual([action, [`apac:${i + 1}`]]);
+      expect([action, placesOf(await listAll(world, { action }))]).toEqual([action, [`apac:${i + 1}`]]);
     }
   });
 });
@@ -216,7 +216,7 @@ describe("agents that are added together", () => {
     const many = Array.from({ length: 100 }, (_, i) => ({ id: 10_400 + i, name: `Agent ${i}` }));
     await createAgents(ctx, { site, agents: many });
     await createAgents(ctx, { site, agents: [{ id: 7, name: "Alone" }] });
-    const [alone, together, ...more] = await listed(world, {
+    const [alone, together, ...more] = await listAll(world, {
       site_id: world.siteId,
       action: "agent.added",
       since: NOW,
@@ -226,20 +226,20 @@ describe("agents that are added together", () => {
     expect([together?.subject, together?.details]).toEqual(["", { ids, names }]);
     expect(more.filter(({ details }) => "ids" in details)).toEqual([]);
     for (const subject of ["10400", "10411", "10499"])
-      expect(placesOf(await listed(world, { subject }))).toEqual(placesOf(together ? [together] : []));
-    expect(await listed(world, { subject: "10500" })).toEqual([]);
+      expect(placesOf(await listAll(world, { subject }))).toEqual(placesOf(together ? [together] : []));
+    expect(await listAll(world, { subject: "10500" })).toEqual([]);
   });
 
   it("adding several agents writes no audit entry when one of them exists already", async () => {
     const world = await World.create();
     const site = await findSite(contextAt(NOW), world);
-    const before = await listed(world);
+    const before = await listAll(world);
     const agents = [
       { id: 900, name: "New" },
       { id: 1, name: "There" },
     ];
     await expect(createAgents(contextAt(NOW), { site, agents })).rejects.toMatchObject({ code: "conflict" });
-    expect(await listed(world)).toEqual(before);
+    expect(await listAll(world)).toEqual(before);
   });
 });
 

@@ -29,8 +29,8 @@ const NO_AGENT = { ...problem(404, "Not found"), body: { detail: "There is no su
 const ID = "must be an integer from 1 to 9007199254740991";
 
 async function rows(sql: string, ...values: (string | number)[]): Promise<Record<string, unknown>[]> {
-  const bound = env.DB.prepare(sql).bind(...values);
-  return (await bound.all()).results;
+  const statement = env.DB.prepare(sql).bind(...values);
+  return (await statement.all()).results;
 }
 
 const agentsOf = (world: World) => rows("SELECT * FROM agents WHERE site_id = ? ORDER BY id", world.siteId);
@@ -58,12 +58,12 @@ describe("POST /admin/sites", () => {
       body: { id: expect.any(Number), name: "  A 漢字 <b>site</b> 😀 ", home: "main", status: "open" },
     });
     const { id } = answer.body as { id: number };
-    const stored = { name: "  A 漢字 <b>site</b> 😀 ", status: "open", revision: 0, created_at: NOW };
+    const fields = { name: "  A 漢字 <b>site</b> 😀 ", status: "open", revision: 0, created_at: NOW };
     expect(await rows("SELECT * FROM sites WHERE id = ?", id)).toEqual([
-      { id, ...stored, home: "main", first_chat_id: 1, event_seq_floor: 0, retention_days: null },
+      { id, ...fields, home: "main", first_chat_id: 1, event_seq_floor: 0, retention_days: null },
     ]);
     expect(await rows("SELECT * FROM home_sites WHERE site_id = ?", id)).toEqual([
-      { site_id: id, ...stored, chat_id_floor: 0, events: 0, event_seq_floor: 0, retention_days: null },
+      { site_id: id, ...fields, chat_id_floor: 0, events: 0, event_seq_floor: 0, retention_days: null },
     ]);
     expect(await call(world, "POST", "/admin/sites", { name: "Site" })).toMatchObject({ status: 201 });
   });
@@ -148,12 +148,12 @@ describe("the body of an admin call", () => {
 
   it("an admin call accepts a media type with parameters, and a body of up to 64 KiB", async () => {
     const world = await World.create();
-    const filled = (size: number) => `{"name":"x"${" ".repeat(size - 12)}}`;
+    const bodyOf = (size: number) => `{"name":"x"${" ".repeat(size - 12)}}`;
     expect(await send(world, '{"name":"x"}', { "content-type": "APPLICATION/json; charset=utf-8" })).toMatchObject({
       status: 201,
     });
-    expect(await send(world, filled(65_536), json)).toMatchObject({ status: 201 });
-    expect(await send(world, filled(65_537), json)).toEqual({
+    expect(await send(world, bodyOf(65_536), json)).toMatchObject({ status: 201 });
+    expect(await send(world, bodyOf(65_537), json)).toEqual({
       status: 413,
       body: {
         type: "about:blank",
@@ -186,12 +186,12 @@ describe("POST /admin/sites/:site_id/apps", () => {
 
   it("an imported appid and secret sign at once, even when a call asked for the appid before", async () => {
     const world = await World.create();
-    const brought = { appid: `A_b-${world.siteId}`, secret: "legacy secret of 1999!" };
-    Object.assign(world, brought);
+    const app = { appid: `A_b-${world.siteId}`, secret: "legacy secret of 1999!" };
+    Object.assign(world, app);
     expect((await world.create()).status).toBe(401);
-    expect(summary(await call(world, "POST", path(world), { name: "Moved", ...brought }))).toEqual({
+    expect(summary(await call(world, "POST", path(world), { name: "Moved", ...app }))).toEqual({
       status: 201,
-      body: { ...brought, name: "Moved", version: expect.any(String) },
+      body: { ...app, name: "Moved", version: expect.any(String) },
     });
     expect((await world.create()).status).toBe(200);
   });
@@ -329,8 +329,8 @@ describe("POST /admin/apps/:appid/rotate", () => {
     };
     const operator = world.anotherIsolate(inD1 ? { DB: replacing(env.DB, { batch }) } : {});
     const body = { expected_version: await versionOf(world), overlap_seconds: 60 };
-    const lost = await call(operator, "POST", path(world), body);
-    expect(lost.status).toBe(inD1 ? 503 : 200);
+    const answer = await call(operator, "POST", path(world), body);
+    expect(answer.status).toBe(inD1 ? 503 : 200);
     const after = await appRow(world);
     expect(after).toMatchObject({ previous_version: body.expected_version, previous_expires_at: NOW + 60 });
 
@@ -343,7 +343,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
     expect(await appRow(world)).toEqual(after);
     expect((await world.create()).status).toBe(200);
     if (!inD1) {
-      world.secret = (lost.body as { secret: string }).secret;
+      world.secret = (answer.body as { secret: string }).secret;
       expect((await world.create()).status).toBe(200);
     }
     const next = { ...body, expected_version: await versionOf(world), ends: "current" };

@@ -190,12 +190,12 @@ describe("GET /admin/sites/:site_id/webhooks/:webhook_id/deliveries", () => {
       const { body } = await call(world, "GET", at(world, id, `/deliveries${query}`));
       return (body as { items: object[] }).items;
     };
-    const gone = { event_id: null, type: null, chat_id: null };
+    const noEvent = { event_id: null, type: null, chat_id: null };
     expect(await list("?status=skipped")).toMatchObject([
       { seq: 2, status: "skipped", type: "session.created", event_id: EVENT_ID },
-      { seq: 1, status: "skipped", ...gone, created_at: NOW },
+      { seq: 1, status: "skipped", ...noEvent, created_at: NOW },
     ]);
-    expect(await list("")).toMatchObject([{ seq: 3, status: "pending", ...gone }, { seq: 2 }, { seq: 1 }]);
+    expect(await list("")).toMatchObject([{ seq: 3, status: "pending", ...noEvent }, { seq: 2 }, { seq: 1 }]);
   });
 
   const WRONG: [query: string, field: string, message: string][] = [
@@ -251,12 +251,12 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/deliveries/:seq/redeli
     const { world, id } = await start();
     await world.chatId();
     await update(world, "status = 'failed', attempts = 8, next_attempt_at = NULL");
-    const sent = (await eventStore(world)).audit.length;
+    const rowsBefore = (await eventStore(world)).audit.length;
     const answers = await Promise.all([world, world.anotherIsolate()].map((each) => redeliver(each, id, 1)));
     expect(answers.map(({ status }) => status)).toEqual([202, 202]);
     const { deliveries, audit } = await eventStore(world);
     expect(deliveries).toMatchObject([DUE]);
-    expect(audit.slice(sent)).toMatchObject(Array(2).fill({ action: "webhook.redelivered" }));
+    expect(audit.slice(rowsBefore)).toMatchObject(Array(2).fill({ action: "webhook.redelivered" }));
   });
 
   it("a single event is sent on request to a webhook that is younger than the event or chose other types", async () => {
@@ -274,15 +274,15 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/deliveries/:seq/redeli
   it("sending a delivery again does not stop a running attempt, and starts a lost attempt again at once", async () => {
     const { world, id } = await start();
     await world.chatId();
-    const known = "last_status = 500, last_error = 'no', last_attempt_at = 5, duration_ms = 6";
-    await update(world, `attempts = 3, claim = 'mine', next_attempt_at = ${NOW + 1}, ${known}`);
+    const lastAttempt = "last_status = 500, last_error = 'no', last_attempt_at = 5, duration_ms = 6";
+    await update(world, `attempts = 3, claim = 'mine', next_attempt_at = ${NOW + 1}, ${lastAttempt}`);
     const inFlight = { status: "pending", attempts: 0, claim: "mine", next_attempt_at: NOW + 1, last_status: 500 };
     expect((await redeliver(world, id, 1)).status).toBe(202);
     expect((await eventStore(world)).deliveries).toMatchObject([{ ...inFlight, last_attempt_at: 5, duration_ms: 6 }]);
     world.clock.now = NOW + 1;
     expect((await redeliver(world, id, 1)).status).toBe(202);
-    const redelivered = { ...DUE, next_attempt_at: NOW + 1, last_attempt_at: 5, duration_ms: null };
-    expect((await eventStore(world)).deliveries).toMatchObject([redelivered]);
+    const delivery = { ...DUE, next_attempt_at: NOW + 1, last_attempt_at: 5, duration_ms: null };
+    expect((await eventStore(world)).deliveries).toMatchObject([delivery]);
   });
 
   it("a ping that is sent again is first in line again", async () => {
@@ -310,9 +310,9 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/deliveries/:seq/redeli
     await world.chatId();
     await update(world, "status = 'skipped', next_attempt_at = NULL");
     await env.DB.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
-    const erased = await redeliver(world, id, 1);
-    expect(summary(erased)).toEqual(conflict("event_erased"));
-    expect(erased.body).toMatchObject({ detail: "The event was erased." });
+    const answer = await redeliver(world, id, 1);
+    expect(summary(answer)).toEqual(conflict("event_erased"));
+    expect(answer.body).toMatchObject({ detail: "The event was erased." });
     await disable(world, id);
     expect((await redeliver(world, id, 1)).status).toBe(409);
     expect((await eventStore(world)).deliveries).toMatchObject([{ status: "skipped" }]);

@@ -156,10 +156,10 @@ describe("a request id", () => {
 
   it("the audit row of an operator's change has the request id of that call", async () => {
     const world = await World.create();
-    const changed = await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name: "Renamed" });
+    const answer = await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name: "Renamed" });
     const { body } = await call(world, "GET", `/admin/audit?site_id=${world.siteId}&limit=1`);
     expect((body as Page).items).toMatchObject([
-      { action: "site.renamed", request_id: changed.headers.get("x-request-id") },
+      { action: "site.renamed", request_id: answer.headers.get("x-request-id") },
     ]);
   });
 });
@@ -228,15 +228,15 @@ describe("GET /admin/sites/:site_id/refusals", () => {
     const site = await World.create();
     const ids = Array.from({ length: 7 }, (_, i) => idAt(NOW - i)).toReversed();
     for (const requestId of ids) await newRefusal(site, { requestId });
-    const seen: string[] = [];
+    const listedIds: string[] = [];
     let cursor = "";
     do {
       const { body } = await call(site, "GET", `/admin/sites/${site.siteId}/refusals?limit=3${cursor}`);
       const { items, next_cursor } = body as Page;
-      seen.push(...items.map(({ request_id }) => request_id));
+      listedIds.push(...items.map(({ request_id }) => request_id));
       cursor = next_cursor === null ? "" : `&cursor=${encodeURIComponent(next_cursor)}`;
     } while (cursor !== "");
-    expect(seen).toEqual(ids.toReversed());
+    expect(listedIds).toEqual(ids.toReversed());
     // A cursor of a later time finds nothing newer than the range.
     const path = `/admin/sites/${site.siteId}/refusals`;
     const first = (await call(site, "GET", `${path}?limit=1`)).body as Page;
@@ -253,8 +253,8 @@ describe("GET /admin/sites/:site_id/refusals", () => {
 
   it("the list of refusals filters by app, reason, operation and time, with both ends included", async () => {
     const site = await World.create();
-    const at = async (seconds: number, given = {}) =>
-      (await newRefusal(site, { requestId: idAt(NOW + seconds), at: NOW + seconds, ...given })).requestId;
+    const at = async (seconds: number, fields = {}) =>
+      (await newRefusal(site, { requestId: idAt(NOW + seconds), at: NOW + seconds, ...fields })).requestId;
     const [a, b, c, d] = [
       await at(-40, { reason: "fields_invalid" }),
       await at(-30, { operation: "add_agents" }),
@@ -345,8 +345,8 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     const { headers, envelope } = await world.create();
     const requestId = headers.get("x-request-id");
     const { chat_id } = envelope.data as { chat_id: number };
-    const accepted = { outcome: "ok", chat_id, at: NOW, appid: world.appid, operation: "create_gd" };
-    expect(await find(world, requestId)).toMatchObject({ status: 200, body: accepted });
+    const acceptedCall = { outcome: "ok", chat_id, at: NOW, appid: world.appid, operation: "create_gd" };
+    expect(await find(world, requestId)).toMatchObject({ status: 200, body: acceptedCall });
     const db = databaseOf(world.home);
     await db.prepare("DELETE FROM nonces WHERE site_id = ?").bind(world.siteId).run();
     // 30 sessions of the same time, and 30 of more than a year later.
@@ -360,17 +360,17 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
       .bind(world.siteId)
       .run();
     world.clock.now += 86_400 * 400;
-    expect(await find(world, requestId)).toMatchObject({ status: 200, body: accepted });
+    expect(await find(world, requestId)).toMatchObject({ status: 200, body: acceptedCall });
   });
 
   it("an accepted call that opened no session is found by its request id while its nonce is stored", async () => {
     const { world } = await journaled();
     const chatId = await world.chatId({});
-    const added = await world.add(chatId, { kefu_ids: "3" });
+    const answer = await world.add(chatId, { kefu_ids: "3" });
     const body = { outcome: "ok", chat_id: chatId, at: NOW, appid: world.appid, operation: "add_kf" };
-    expect(await find(world, added.headers.get("x-request-id"))).toMatchObject({ status: 200, body });
+    expect(await find(world, answer.headers.get("x-request-id"))).toMatchObject({ status: 200, body });
     world.clock.now += 1_860 + 61;
-    expect(await find(world, added.headers.get("x-request-id"))).toMatchObject({ status: 404 });
+    expect(await find(world, answer.headers.get("x-request-id"))).toMatchObject({ status: 404 });
   });
 
   it("a repeated call is found by its request id, with the session of the first call", async () => {
@@ -412,14 +412,14 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     await world.create();
     const faults = new Faults(({ name }) => (name.endsWith(".batch") ? "after" : undefined));
     const isolate = world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, faults) });
-    const lost = await isolate.create();
+    const answer = await isolate.create();
     await faults.end();
     await new JournalConsumer().write(sent);
-    expect(lost.status).toBe(503);
-    const found = async () => (await find(world, lost.headers.get("x-request-id"))).body;
-    expect(await found()).toMatchObject({ reason: "d1_unavailable", chat_id: 2 });
+    expect(answer.status).toBe(503);
+    const findBody = async () => (await find(world, answer.headers.get("x-request-id"))).body;
+    expect(await findBody()).toMatchObject({ reason: "d1_unavailable", chat_id: 2 });
     await env.HOME_APAC.prepare("DELETE FROM nonces WHERE site_id = ?").bind(world.siteId).run();
-    expect(await found()).toMatchObject({ reason: "d1_unavailable", chat_id: 2 });
+    expect(await findBody()).toMatchObject({ reason: "d1_unavailable", chat_id: 2 });
     vi.restoreAllMocks();
   });
 
@@ -461,9 +461,9 @@ describe("GET /admin/requests/:request_id", () => {
     const { world, items } = await journaled("apac");
     const { headers } = await world.create({ timestamp: 1 });
     const [item] = await items();
-    const asked = await World.create();
-    const found = await call(asked, "GET", `/admin/requests/${headers.get("x-request-id")}`);
-    expect(found).toMatchObject({ status: 200, body: { site_id: world.siteId, ...item } });
+    const other = await World.create();
+    const answer = await call(other, "GET", `/admin/requests/${headers.get("x-request-id")}`);
+    expect(answer).toMatchObject({ status: 200, body: { site_id: world.siteId, ...item } });
   });
 
   it("GET /admin/requests/:request_id is 404 when every home has answered and none has the call", async () => {
@@ -520,9 +520,9 @@ describe("a request id that is not found", () => {
     const other = await World.create({}, "apac");
     await newRefusal(other, { requestId: idAt(AT), skipped: 1_000 });
     const { status, body } = await call(world, "GET", `/admin/sites/${world.siteId}/requests/${idAt(AT)}`);
-    const { around, ...told } = body as { around: Item[] };
+    const { around, ...fields } = body as { around: Item[] };
     const detail = expect.stringContaining("holds the time");
-    expect([status, told]).toEqual([
+    expect([status, fields]).toEqual([
       404,
       { type: "about:blank", title: "Not found", status, detail, at: AT, left_out: leftOut },
     ]);
@@ -536,10 +536,10 @@ describe("a request id that is not found", () => {
     const other = await World.create();
     const { requestId } = await newRefusal(other, { requestId: idAt(at), skipped: 1_000 });
     const { token } = await newToken({ role: "viewer", siteId: world.siteId });
-    const mine = (await useToken(world, token, "GET", `/admin/requests/${idAt(at)}`)).body;
+    const ownBody = (await useToken(world, token, "GET", `/admin/requests/${idAt(at)}`)).body;
     const all = (await call(world, "GET", `/admin/requests/${idAt(at)}`)).body;
     const idsOf = (body: unknown) => (body as { around: Item[] }).around.map(({ request_id }) => request_id);
-    expect([mine, idsOf(mine)]).toEqual([expect.objectContaining({ at, left_out: leftOut }), near]);
+    expect([ownBody, idsOf(ownBody)]).toEqual([expect.objectContaining({ at, left_out: leftOut }), near]);
     expect(idsOf(all)).toContain(requestId);
     expect((all as { left_out: number }).left_out).toBeGreaterThanOrEqual(leftOut + 1_000);
   });

@@ -13,10 +13,10 @@ const bad = (field: string, message: string) => problem(400, "Invalid input", [{
 async function page(world: World, path: string): Promise<Page> {
   const answer = await call(world, "GET", path);
   expect(answer.status).toBe(200);
-  const { homes_down, ...found } = answer.body as Page;
-  expect(Object.keys(found)).toEqual(["items", "next_cursor"]);
+  const { homes_down, ...list } = answer.body as Page;
+  expect(Object.keys(list)).toEqual(["items", "next_cursor"]);
   expect(homes_down).toEqual(path.startsWith("/admin/audit") ? [] : undefined);
-  return found;
+  return list;
 }
 
 /** Follows a list's cursors to the end. @returns the size of each page, and all items */
@@ -26,17 +26,17 @@ async function walk(world: World, path: string, limit: number, cursor?: string) 
   let next: string | null = cursor ?? null;
   do {
     const query = new URLSearchParams({ limit: String(limit), ...(next !== null && { cursor: next }) });
-    const found: Page = await page(world, `${path}${path.includes("?") ? "&" : "?"}${query}`);
-    sizes.push(found.items.length);
-    items.push(...found.items);
-    next = found.next_cursor;
+    const list: Page = await page(world, `${path}${path.includes("?") ? "&" : "?"}${query}`);
+    sizes.push(list.items.length);
+    items.push(...list.items);
+    next = list.next_cursor;
     if (sizes.length > 100) throw new Error("the list does not end");
   } while (next !== null);
   return { sizes, items };
 }
 
 /** A world's site with four more apps, agents and sessions. */
-async function filled(): Promise<World> {
+async function fillSite(): Promise<World> {
   const world = await World.create();
   for (let i = 0; i < 4; i++) {
     await call(world, "POST", `/admin/sites/${world.siteId}/apps`, { name: `App ${i}` });
@@ -76,8 +76,8 @@ describe("GET /admin/sites", () => {
 
 describe("GET /admin/sites/:site_id/apps", () => {
   it("the list of apps is sorted by appid, shows no secrets, and has each app once over all pages", async () => {
-    const world = await filled();
-    const rotated = await call(world, "POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
+    const world = await fillSite();
+    const rotation = await call(world, "POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
     await call(world, "DELETE", `/admin/apps/${world.appid}`);
     const path = `/admin/sites/${world.siteId}/apps`;
     const { sizes, items } = await walk(world, path, 2);
@@ -87,7 +87,7 @@ describe("GET /admin/sites/:site_id/apps", () => {
     expect(items.find(({ appid }) => appid === world.appid)).toEqual({
       appid: world.appid,
       name: "App",
-      version: (rotated.body as { version: string }).version,
+      version: (rotation.body as { version: string }).version,
       previous_expires_at: NOW + 60,
       revoked_at: NOW,
       created_at: NOW,
@@ -101,7 +101,7 @@ describe("GET /admin/sites/:site_id/apps", () => {
 
 describe("GET /admin/sites/:site_id/agents", () => {
   it("the list of agents is sorted by id over all pages", async () => {
-    const world = await filled();
+    const world = await fillSite();
     const { sizes, items } = await walk(world, `/admin/sites/${world.siteId}/agents`, 3);
     expect(sizes).toEqual([3, 3, 2]);
     expect(ids(items, "id")).toEqual([1, 2, 3, 4, 97, 98, 99, 100]);
@@ -112,7 +112,7 @@ describe("GET /admin/sites/:site_id/agents", () => {
 
 describe("GET /admin/sites/:site_id/sessions", () => {
   it("the list of sessions has the newest first over all pages", async () => {
-    const world = await filled();
+    const world = await fillSite();
     const { sizes, items } = await walk(world, sessionsPath(world), 3);
     expect(sizes).toEqual([3, 1]);
     const chatIds = ids(items, "chat_id") as number[];
@@ -129,7 +129,7 @@ describe("GET /admin/sites/:site_id/sessions", () => {
   });
 
   it("the list of sessions filters by status over all pages", async () => {
-    const world = await filled();
+    const world = await fillSite();
     const all = (await page(world, sessionsPath(world))).items;
     for (const status of ["waiting", "replied"]) {
       const { sizes, items } = await walk(world, `${sessionsPath(world)}?status=${status}`, 1);
@@ -139,7 +139,7 @@ describe("GET /admin/sites/:site_id/sessions", () => {
   });
 
   it("the list of sessions filters by customer, and by customer and status", async () => {
-    const world = await filled();
+    const world = await fillSite();
     const chatId = await world.chatId({ sbs: "another & more", sender_type: 1 });
     const pageWith = (query: string) => page(world, `${sessionsPath(world)}?sbs=another%20%26%20more${query}`);
     expect(ids((await pageWith("")).items, "chat_id")).toEqual([chatId]);
@@ -247,7 +247,7 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
 
 describe("the lists of another site", () => {
   it("the lists of one site show nothing of another site", async () => {
-    const [world, other] = [await filled(), await World.create()];
+    const [world, other] = [await fillSite(), await World.create()];
     const chatId = await world.chatId();
     expect(summary(await call(world, "GET", `${sessionsPath(other)}/${chatId}`))).toEqual(problem(404, "Not found"));
     expect((await page(world, sessionsPath(other))).items).toEqual([]);

@@ -66,7 +66,7 @@ async function put(
 const statusesOf = async (webhook: TestWebhook) =>
   (await deliveriesOf(webhook)).map(({ seq, status, attempts }) => `${seq} ${status} ${attempts}`);
 
-const told = async (world: World) =>
+const auditRows = async (world: World) =>
   (await eventStore(world)).audit.filter(({ action }) => action === "webhook.redelivered");
 
 describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
@@ -93,15 +93,15 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
       created_at: NOW,
     };
     // The time of the last attempt stays, because the receiver may have the event.
-    const redelivered = { ...due, last_error: null, last_attempt_at: 1, duration_ms: null };
+    const dueAgain = { ...due, last_error: null, last_attempt_at: 1, duration_ms: null };
     expect(deliveries).toMatchObject([
-      { seq: 1, ...redelivered },
+      { seq: 1, ...dueAgain },
       { seq: 2, status: "delivered", attempts: 8, last_status: 500, last_attempt_at: 1 },
-      { seq: 3, ...redelivered },
+      { seq: 3, ...dueAgain },
       { seq: 4, status: "skipped" },
     ]);
     const details = { status: ["failed", "pending"], until: NOW, queued: 2, next_after_seq: null };
-    expect(await told(world)).toEqual([
+    expect(await auditRows(world)).toEqual([
       {
         action: "webhook.redelivered",
         actor: "admin-api",
@@ -156,7 +156,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
     // The queue gets one notice for each second in which a delivery is due.
     const tens = Array.from({ length: 10 }, (_, second) => second);
     expect(delays).toEqual([...tens, 0, 1]);
-    expect((await told(world)).map(({ details }) => details)).toMatchObject([
+    expect((await auditRows(world)).map(({ details }) => details)).toMatchObject([
       { since: NOW, until: NOW, queued: 5_000 },
       { since: NOW, until: NOW, after_seq: 5_000, queued: 1_000 },
     ]);
@@ -374,7 +374,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
       expect(summary(unknown)).toEqual(problem(404, "Not found"));
     }
     expect(await statusesOf(webhook)).toEqual(["1 failed 3"]);
-    expect(await told(world)).toEqual([]);
+    expect(await auditRows(world)).toEqual([]);
     expect(sent).toEqual([]);
   });
 
@@ -419,7 +419,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
       expect([body, summary(await redeliver(body))]).toEqual([body, bad(field, message)]);
     }
     expect(await statusesOf(webhook)).toEqual(["1 failed 3"]);
-    expect(await told(world)).toEqual([]);
+    expect(await auditRows(world)).toEqual([]);
   });
 
   it("the call redeliver accepts the largest documented values", async () => {
@@ -438,10 +438,10 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver", () => {
 describe("redeliver when the database loses an answer", () => {
   /** A context whose database runs every batch but loses the answer of the first. */
   function forgetful(between: () => Promise<unknown> = async () => {}) {
-    let lost = 0;
+    let tries = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
       const results = await env.DB.batch(statements);
-      if (lost++ > 0) return results;
+      if (tries++ > 0) return results;
       await between();
       throw new Error("D1_ERROR: Network connection lost.");
     };
@@ -468,7 +468,7 @@ describe("redeliver when the database loses an answer", () => {
       };
       const step = await redeliverEvents(forgetful(between), { site, webhookId: webhook.id, status, since: NOW });
       expect(step).toEqual({ matched: 5_000, queued: 5_000, until: NOW, nextAfterSeq: 5_000 });
-      expect(await told(world)).toHaveLength(1);
+      expect(await auditRows(world)).toHaveLength(1);
       const [first, second] = await deliveriesOf(webhook);
       expect([first, second]).toMatchObject([
         { status: "delivered", attempts: 0 },

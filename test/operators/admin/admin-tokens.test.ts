@@ -19,7 +19,7 @@ interface MadeToken {
 }
 
 /** Makes a token with the root token. */
-async function made(world: World, body: Record<string, unknown> = {}): Promise<MadeToken> {
+async function makeToken(world: World, body: Record<string, unknown> = {}): Promise<MadeToken> {
   const answer = await call(world, "POST", "/admin/tokens", { name: "Nightly", role: "viewer", ...body });
   expect(answer.status).toBe(201);
   return answer.body as MadeToken;
@@ -69,21 +69,21 @@ describe("POST /admin/tokens", () => {
       last_used_at: null,
       deleted_at: null,
     });
-    const audited = await auditOf(id);
-    expect(audited).toMatchObject([
+    const entries = await auditOf(id);
+    expect(entries).toMatchObject([
       { action: "token.created", who_kind: "root", details: '{"name":"Nightly","role":"operator","site_id":null}' },
     ]);
-    const stored = await env.DB.prepare("SELECT json_group_array(details) AS all_details FROM audit_log").first(
+    const details = await env.DB.prepare("SELECT json_group_array(details) AS all_details FROM audit_log").first(
       "all_details",
     );
-    expect(stored).not.toContain(token);
+    expect(details).not.toContain(token);
     const list = await call(world, "GET", "/admin/tokens?limit=100");
     expect(JSON.stringify(list.body)).toContain(id);
     expect(JSON.stringify(list.body)).not.toContain(token);
   });
 
   it("a new token ends with the CRC32 of the characters before, in base62", async () => {
-    const { token } = await made(await World.create());
+    const { token } = await makeToken(await World.create());
     const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const check = [...token.slice(-6)].reduce((sum, digit) => sum * 62 + digits.indexOf(digit), 0);
     expect(check).toBe(crc32(token.slice(0, -6)));
@@ -91,7 +91,7 @@ describe("POST /admin/tokens", () => {
 
   it("a new token stores its site and its end", async () => {
     const world = await World.create();
-    const { id } = await made(world, { role: "operator", site_id: world.siteId, expires_in_days: 90 });
+    const { id } = await makeToken(world, { role: "operator", site_id: world.siteId, expires_in_days: 90 });
     expect(await rowOf(id)).toMatchObject({ site_id: world.siteId, expires_at: NOW + 90 * DAY });
   });
 
@@ -116,7 +116,7 @@ describe("POST /admin/tokens", () => {
   it.each(["Root causes", "rooter", "root 2", "Worker pool", "@deploy", "tok_1", "夜间导出", "🤖"])(
     "POST /admin/tokens accepts the name %j",
     async (name) => {
-      const { id } = await made(await World.create(), { name });
+      const { id } = await makeToken(await World.create(), { name });
       expect(await rowOf(id)).toMatchObject({ name });
     },
   );
@@ -142,7 +142,7 @@ describe("a token", () => {
 
   it("the audit log names the token that made a change", async () => {
     const world = await World.create();
-    const { id, token } = await made(world, { role: "operator", name: "Deploy bot" });
+    const { id, token } = await makeToken(world, { role: "operator", name: "Deploy bot" });
     const { status } = await read(
       await world.fetch(
         new Request(`http://worker/admin/sites/${world.siteId}`, {
@@ -171,7 +171,7 @@ describe("a token", () => {
 
   it("a deleted token is refused from the next call on, in every isolate", async () => {
     const world = await World.create();
-    const { id, token } = await made(world);
+    const { id, token } = await makeToken(world);
     const other = world.anotherIsolate();
     for (const isolate of [world, other]) expect((await use(isolate, token)).status).toBe(200);
     expect((await call(world, "DELETE", `/admin/tokens/${id}`)).status).toBe(204);
@@ -181,7 +181,7 @@ describe("a token", () => {
 
   it("a deleted token stays deleted: a second DELETE /admin/tokens/:token_id is 404, and a late retry of its creation changes nothing", async () => {
     const world = await World.create();
-    const { id } = await made(world);
+    const { id } = await makeToken(world);
     await call(world, "DELETE", `/admin/tokens/${id}`);
     expect(await call(world, "DELETE", `/admin/tokens/${id}`)).toMatchObject(problem(404, "Not found"));
     expect((await auditOf(id)).map(({ action }) => action)).toEqual(["token.created", "token.deleted"]);
@@ -192,7 +192,7 @@ describe("a token", () => {
 
   it("an expired token is 401, and the answer says that it has expired", async () => {
     const world = await World.create();
-    const { token } = await made(world, { expires_in_days: 1 });
+    const { token } = await makeToken(world, { expires_in_days: 1 });
     world.clock.now = NOW + DAY - 1;
     expect((await use(world, token)).status).toBe(200);
     world.clock.now = NOW + DAY;
@@ -207,11 +207,11 @@ describe("a token", () => {
   ])("a token %s gets an answer about the typing error, without a read of the directory", async (_, slip) => {
     const world = await World.create();
     // The two last characters differ, so that exchanging them changes something.
-    const { token } = await made(world);
-    const slipped = slip(token);
-    if (slipped === token) return;
-    const shut = world.anotherIsolate({ DB: downDb(env.DB) });
-    const { status, body } = await use(shut, slipped);
+    const { token } = await makeToken(world);
+    const wrongToken = slip(token);
+    if (wrongToken === token) return;
+    const isolate = world.anotherIsolate({ DB: downDb(env.DB) });
+    const { status, body } = await use(isolate, wrongToken);
     expect([status, (body as { detail: string }).detail]).toEqual([401, expect.stringContaining("has a slip")]);
   });
 
@@ -225,7 +225,7 @@ describe("a token", () => {
 
   it("a token stores the hour of its last use, with one write per hour", async () => {
     const world = await World.create();
-    const { id, token } = await made(world);
+    const { id, token } = await makeToken(world);
     const hour = NOW - (NOW % 3_600);
     await use(world, token);
     expect(await rowOf(id)).toMatchObject({ last_used_at: hour });
@@ -240,21 +240,21 @@ describe("a token", () => {
 
   it("the use of one token does not change the last use of another", async () => {
     const world = await World.create();
-    const [used, unused] = [await made(world), await made(world)];
-    await use(world, used.token);
-    expect(await rowOf(unused.id)).toMatchObject({ last_used_at: null });
+    const [usedToken, unusedToken] = [await makeToken(world), await makeToken(world)];
+    await use(world, usedToken.token);
+    expect(await rowOf(unusedToken.id)).toMatchObject({ last_used_at: null });
   });
 
   it("a token in a cookie or in the query is 401", async () => {
     const world = await World.create();
-    const { token } = await made(world);
+    const { token } = await makeToken(world);
     const headers = { cookie: `token=${token}; __Host-console=${token}` };
     expect((await world.fetch(new Request(`http://worker/admin/sites?token=${token}`, { headers }))).status).toBe(401);
   });
 
   it("a token of the API does not sign in to the console, and the page says that it is such a token", async () => {
     const world = await World.create();
-    const { token } = await made(world, { role: "owner" });
+    const { token } = await makeToken(world, { role: "owner" });
     const answer = await world.fetch(
       new Request("https://worker/console/sign-in", {
         method: "POST",
@@ -321,7 +321,7 @@ describe("a token while the directory is down", () => {
     vi.spyOn(console, "warn").mockReturnValue();
     vi.spyOn(console, "error").mockReturnValue();
     const { world, down } = await switchable();
-    const { token } = await made(world);
+    const { token } = await makeToken(world);
     expect((await use(world, token, AUDIT)).status).toBe(200);
     down(true);
     world.clock.now = NOW + 299;
@@ -334,7 +334,7 @@ describe("a token while the directory is down", () => {
     vi.spyOn(console, "warn").mockReturnValue();
     vi.spyOn(console, "error").mockReturnValue();
     const { world, down } = await switchable();
-    const { token } = await made(world, { expires_in_days: 1 });
+    const { token } = await makeToken(world, { expires_in_days: 1 });
     world.clock.now = NOW + DAY - 1;
     expect((await use(world, token, AUDIT)).status).toBe(200);
     down(true);
@@ -347,7 +347,7 @@ describe("a token while the directory is down", () => {
     vi.spyOn(console, "warn").mockReturnValue();
     vi.spyOn(console, "error").mockReturnValue();
     const { world, down } = await switchable();
-    const { token } = await made(world, { site_id: world.siteId });
+    const { token } = await makeToken(world, { site_id: world.siteId });
     expect((await use(world, token)).status).toBe(200);
     down(true);
     expect((await use(world, token, "/admin/homes")).status).toBe(403);
@@ -363,16 +363,16 @@ describe("a token while the directory is down", () => {
     vi.spyOn(console, "error").mockReturnValue();
     vi.spyOn(console, "warn").mockReturnValue();
     const world = await World.create();
-    const { token } = await made(world);
-    const shut = world.anotherIsolate(DOWN);
-    expect((await use(shut, token, AUDIT)).status).toBe(503);
-    expect((await use(shut, ADMIN_TOKEN, AUDIT)).status).toBe(200);
+    const { token } = await makeToken(world);
+    const isolate = world.anotherIsolate(DOWN);
+    expect((await use(isolate, token, AUDIT)).status).toBe(503);
+    expect((await use(isolate, ADMIN_TOKEN, AUDIT)).status).toBe(200);
   });
 
   it("a token that was found deleted stays refused when the directory fails afterwards", async () => {
     vi.spyOn(console, "error").mockReturnValue();
     const { world, down } = await switchable();
-    const { id, token } = await made(world);
+    const { id, token } = await makeToken(world);
     await use(world, token, AUDIT);
     await call(world, "DELETE", `/admin/tokens/${id}`);
     expect((await use(world, token, AUDIT)).status).toBe(401);
@@ -382,21 +382,21 @@ describe("a token while the directory is down", () => {
 });
 
 describe("a caller who tries tokens", () => {
-  const limited = () => {
+  const twoTries = () => {
     let triesLeft = 2;
     return { CLIENT_LIMIT: { limit: async () => ({ success: triesLeft-- > 0 }) } as unknown as RateLimit };
   };
   const from = { "cf-connecting-ip": "192.0.2.7" };
 
   it("wrong tokens over the limit of an address are 429, and a valid token from that address works in any isolate", async () => {
-    const world = await World.create(limited());
-    const { token } = await made(world);
-    const { token: cold } = await made(world);
+    const world = await World.create(twoTries());
+    const { token } = await makeToken(world);
+    const { token: cold } = await makeToken(world);
     expect((await use(world, token, undefined, from)).status).toBe(200);
-    const { id, token: forged } = await newToken();
+    const { id, token: unknownToken } = await newToken();
     await env.DB.prepare("DELETE FROM admin_tokens WHERE id = ?").bind(id).run();
     const statuses = [];
-    for (let time = 0; time < 3; time++) statuses.push((await use(world, forged, undefined, from)).status);
+    for (let time = 0; time < 3; time++) statuses.push((await use(world, unknownToken, undefined, from)).status);
     expect(statuses).toEqual([401, 401, 429]);
     const reads = vi.spyOn(env.DB, "prepare");
     const since = Date.now();
@@ -412,7 +412,7 @@ describe("a caller who tries tokens", () => {
     );
     expect((await use(world, token, undefined, from)).status).toBe(200);
     expect((await use(world, cold, undefined, from)).status).toBe(200);
-    expect((await use(world, forged, undefined, { "cf-connecting-ip": "192.0.2.8" })).status).toBe(429);
+    expect((await use(world, unknownToken, undefined, { "cf-connecting-ip": "192.0.2.8" })).status).toBe(429);
   });
 });
 
@@ -423,7 +423,7 @@ describe("tokens of a restored directory", () => {
     const last = await newToken({ name: "zzz, deleted and back", role: "owner" });
     const answer = await call(world, "POST", "/admin/homes/main/restored", { force: true });
     expect(answer.status).toBe(200);
-    const listed = (answer.body as { tokens: { id: string }[] }).tokens.map(({ id }) => id);
-    expect(listed).toContain(last.id);
+    const ids = (answer.body as { tokens: { id: string }[] }).tokens.map(({ id }) => id);
+    expect(ids).toContain(last.id);
   });
 });

@@ -20,11 +20,11 @@ async function start() {
   const world = await World.create({ EVENTS });
   const webhook = await newWebhook(world);
   const patch = (body: object) => call(world, "PATCH", `/admin/sites/${world.siteId}/webhooks/${webhook.id}`, body);
-  const shown = async () => {
+  const showWebhook = async () => {
     const { body } = await call(world, "GET", `/admin/sites/${world.siteId}/webhooks`);
     return (body as { items: Record<string, unknown>[] }).items.find(({ id }) => id === webhook.id);
   };
-  return { world, webhook, patch, shown, sent };
+  return { world, webhook, patch, showWebhook, sent };
 }
 
 /** How many pending deliveries are due now, and how many are later. */
@@ -89,8 +89,8 @@ describe("a webhook with another URL", () => {
   it("a new URL clears the failures of a webhook; other changes do not", async () => {
     const { world, webhook, patch } = await start();
     const failing = { failing_since: 5, last_status: 500, last_cause: "status", last_failed_at: 6 };
-    const stored = "last_cause = 'status', last_failed_at = 6, last_seq = 1";
-    await setWebhook(webhook, `failing_since = 5, last_status = 500, ${stored}, failing_told_at = 6, slow = 0`);
+    const failure = "last_cause = 'status', last_failed_at = 6, last_seq = 1";
+    await setWebhook(webhook, `failing_since = 5, last_status = 500, ${failure}, failing_told_at = 6, slow = 0`);
     const others = { events: ["session.created"], url: webhook.url, status: "enabled" };
     expect((await patch(others)).body).toMatchObject(failing);
     expect((await eventStore(world)).webhooks).toMatchObject([{ failing_told_at: 6, slow: 0 }]);
@@ -116,10 +116,10 @@ describe("a webhook with another URL", () => {
     const { world, webhook } = await start();
     await fillDeliveries(webhook, 2);
     await setDeliveries(webhook, `attempts = 2, next_attempt_at = ${NOW + 9}`);
-    let lost = 0;
+    let tries = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
       const results = await env.DB.batch(statements);
-      if (lost++ > 0) return results;
+      if (tries++ > 0) return results;
       // Meanwhile an attempt at the new URL has begun, and another one has failed.
       await setDeliveries(
         webhook,
@@ -129,8 +129,8 @@ describe("a webhook with another URL", () => {
     };
     const ctx = contextAt(NOW, { DB: replacing(env.DB, { batch }) });
     const site = await findSite(ctx, world);
-    const changed = await changeWebhook(ctx, { site, webhookId: webhook.id, change: { url: MOVED } });
-    expect(changed).toMatchObject({ url: MOVED, pending: 2 });
+    const answer = await changeWebhook(ctx, { site, webhookId: webhook.id, change: { url: MOVED } });
+    expect(answer).toMatchObject({ url: MOVED, pending: 2 });
     expect(await deliveriesOf(webhook)).toMatchObject([
       { attempts: 3, claim: "theirs", next_attempt_at: NOW + 60 },
       { attempts: 3, next_attempt_at: NOW + 300 },
@@ -145,20 +145,20 @@ describe("a webhook with another URL", () => {
     const site = await findSite(contextAt(NOW), world);
     const prepare = (sql: string) => {
       const fails = sql.startsWith("update");
-      const broken = () => Promise.reject(new Error("D1_ERROR: D1 DB is overloaded."));
+      const fail = () => Promise.reject(new Error("D1_ERROR: D1 DB is overloaded."));
       const statement = env.DB.prepare(sql);
       return fails
-        ? replacing(statement, { bind: (...v: unknown[]) => replacing(statement.bind(...v), { run: broken }) })
+        ? replacing(statement, { bind: (...v: unknown[]) => replacing(statement.bind(...v), { run: fail }) })
         : statement;
     };
     const batch = (statements: D1PreparedStatement[]) => env.DB.batch(statements);
-    const kept: unknown[] = [];
+    const warnings: unknown[] = [];
     const ctx = contextAt(NOW, { DB: replacing(env.DB, { prepare, batch }) });
-    const telemetry = { ...ctx.telemetry, warn: (record: unknown) => void kept.push(record) };
+    const telemetry = { ...ctx.telemetry, warn: (record: unknown) => void warnings.push(record) };
     const change = { url: MOVED };
     expect(await changeWebhook({ ...ctx, telemetry }, { site, webhookId: webhook.id, change })).toMatchObject(change);
     expect(await dueAndLater(webhook)).toEqual([5_000, 1_000]);
-    expect(kept).toMatchObject([{ warning: "not all that is pending is due at the new URL now" }]);
+    expect(warnings).toMatchObject([{ warning: "not all that is pending is due at the new URL now" }]);
   });
 });
 
@@ -190,22 +190,22 @@ describe("disabling a webhook", () => {
   it("disabling a webhook that the Worker disabled does not change the stored reason and time", async () => {
     const { world, webhook, patch } = await start();
     await setWebhook(webhook, "status = 'disabled', disabled_reason = 'gone', disabled_at = 7, last_status = 410");
-    const gone = { disabled_reason: "gone", disabled_at: 7, last_status: 410 };
-    expect((await patch({ status: "disabled" })).body).toMatchObject(gone);
-    expect((await eventStore(world)).webhooks).toMatchObject([gone]);
+    const reason = { disabled_reason: "gone", disabled_at: 7, last_status: 410 };
+    expect((await patch({ status: "disabled" })).body).toMatchObject(reason);
+    expect((await eventStore(world)).webhooks).toMatchObject([reason]);
   });
 });
 
 describe("enabling a webhook", () => {
   it("enabling a webhook is 409 while more than 5,000 deliveries are being ended, and works after the sweep", async () => {
-    const { world, webhook, patch, shown } = await start();
+    const { world, webhook, patch, showWebhook } = await start();
     await fillDeliveries(webhook, 5_003);
     expect((await patch({ status: "disabled" })).body).toMatchObject({ pending: 3, failed: 5_000 });
     const before = await eventStore(world);
     for (const change of [{ status: "enabled" }, { status: "enabled", url: MOVED, events: ["session.created"] }]) {
-      const refused = await patch(change);
-      expect(summary(refused)).toEqual(conflict("webhook_ending"));
-      expect(refused.body).toMatchObject({
+      const answer = await patch(change);
+      expect(summary(answer)).toEqual(conflict("webhook_ending"));
+      expect(answer.body).toMatchObject({
         detail:
           "Deliveries that were pending when the webhook was disabled are still being ended, within minutes: enable it when `pending` is 0.",
       });
@@ -213,8 +213,8 @@ describe("enabling a webhook", () => {
     expect(await eventStore(world)).toEqual(before);
     const worker = new DeliveringWorker();
     // Each run begins with webhooks that other tests left, if there are any.
-    for (let run = 0; run < 20 && (await shown())?.pending !== 0; run++) await worker.scheduled("* * * * *");
-    expect(await shown()).toMatchObject({ status: "disabled", pending: 0, failed: 5_003 });
+    for (let run = 0; run < 20 && (await showWebhook())?.pending !== 0; run++) await worker.scheduled("* * * * *");
+    expect(await showWebhook()).toMatchObject({ status: "disabled", pending: 0, failed: 5_003 });
     expect(summary(await patch({ status: "enabled" }))).toMatchObject({
       status: 200,
       body: { status: "enabled", pending: 0 },
@@ -234,8 +234,8 @@ describe("enabling a webhook", () => {
 
 describe("a webhook in the answers", () => {
   it("a webhook shows its pending and failed deliveries, up to 10,000 each, and the age of the oldest pending one", async () => {
-    const { world, webhook, shown } = await start();
-    expect(await shown()).toMatchObject({ pending: 0, failed: 0, oldest_pending_at: null });
+    const { world, webhook, showWebhook } = await start();
+    expect(await showWebhook()).toMatchObject({ pending: 0, failed: 0, oldest_pending_at: null });
     const other = await newWebhook(world);
     await fillDeliveries(webhook, 20_002);
     await fillDeliveries(other, 1);
@@ -243,23 +243,23 @@ describe("a webhook in the answers", () => {
       webhook,
       `created_at = ${NOW} - 30000 + seq, status = CASE WHEN seq > 10001 THEN 'failed' WHEN seq = 1 THEN 'delivered' ELSE 'pending' END`,
     );
-    expect(await shown()).toMatchObject({ pending: 10_000, failed: 10_000, oldest_pending_at: NOW - 30_000 + 2 });
+    expect(await showWebhook()).toMatchObject({ pending: 10_000, failed: 10_000, oldest_pending_at: NOW - 30_000 + 2 });
     await setDeliveries(webhook, "status = iif(seq < 20000, 'delivered', 'pending')");
-    expect(await shown()).toMatchObject({ pending: 3, failed: 0, oldest_pending_at: NOW - 10_000 });
+    expect(await showWebhook()).toMatchObject({ pending: 3, failed: 0, oldest_pending_at: NOW - 10_000 });
   });
 
   it("a webhook shows why its last delivery failed, with the receiver's words while that delivery has them", async () => {
-    const { webhook, shown } = await start();
+    const { webhook, showWebhook } = await start();
     await fillDeliveries(webhook, 2);
     await setDeliveries(webhook, "last_status = 503, last_error = 'HTTP 503: busy ' || seq");
     const cause = { last_status: 503, last_cause: "status", last_failed_at: 6 };
-    const stored = "last_status = 503, last_cause = 'status', last_failed_at = 6, last_seq = 1";
-    await setWebhook(webhook, `failing_since = 5, ${stored}, last_error = 'HTTP 500: of an older release'`);
-    expect(await shown()).toMatchObject({ failing_since: 5, ...cause, last_error: "HTTP 503: busy 1" });
+    const failure = "last_status = 503, last_cause = 'status', last_failed_at = 6, last_seq = 1";
+    await setWebhook(webhook, `failing_since = 5, ${failure}, last_error = 'HTTP 500: of an older release'`);
+    expect(await showWebhook()).toMatchObject({ failing_since: 5, ...cause, last_error: "HTTP 503: busy 1" });
     // The delivery loses the receiver's words when it is sent again, and gets others under a wrong MASTER_KEY.
     for (const later of ["last_error = NULL", "last_status = NULL, last_error = 'the secret does not open'"]) {
       await setDeliveries(webhook, later);
-      expect(await shown()).toMatchObject({ ...cause, last_error: null });
+      expect(await showWebhook()).toMatchObject({ ...cause, last_error: null });
     }
   });
 });

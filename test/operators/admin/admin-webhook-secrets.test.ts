@@ -51,15 +51,15 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
     expect(after.row.version).toBe((answer.body as { version: string }).version);
     const third = secretOf(await rotate(world, id, { ends: "previous" }));
     expect(await unsealed(world)).toMatchObject({ current: third, previous: second });
-    const listed = await call(world, "GET", `/admin/sites/${world.siteId}/webhooks`);
+    const list = await call(world, "GET", `/admin/sites/${world.siteId}/webhooks`);
     const listedVersion = (await unsealed(world)).row.version;
-    expect(listed.body).toMatchObject({ items: [{ version: listedVersion, previous_expires_at: NOW + 86_400 }] });
+    expect(list.body).toMatchObject({ items: [{ version: listedVersion, previous_expires_at: NOW + 86_400 }] });
     const { audit } = await eventStore(world);
-    const rotated = (from: unknown, to: unknown) => ({ version: to, from, to, previous_expires_at: NOW + 86_400 });
+    const rotation = (from: unknown, to: unknown) => ({ version: to, from, to, previous_expires_at: NOW + 86_400 });
     const entry = { action: "webhook.rotated", actor: "admin-api", at: NOW, subject: id };
     expect(audit.slice(2)).toEqual([
-      { ...entry, details: rotated(before.version, after.row.version) },
-      { ...entry, details: { ...rotated(after.row.version, listedVersion), ends: "previous" } },
+      { ...entry, details: rotation(before.version, after.row.version) },
+      { ...entry, details: { ...rotation(after.row.version, listedVersion), ends: "previous" } },
     ]);
   });
 
@@ -92,8 +92,8 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
     const { id } = await addWebhook(world);
     const before = await eventStore(world);
     for (const [body, field, message] of WRONG) {
-      const refused = problem(400, "Invalid input", [{ field, message }]);
-      expect([body, summary(await rotate(world, id, body))]).toEqual([body, refused]);
+      const expected = problem(400, "Invalid input", [{ field, message }]);
+      expect([body, summary(await rotate(world, id, body))]).toEqual([body, expected]);
     }
     expect(await eventStore(world)).toEqual(before);
   });
@@ -101,15 +101,15 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
   it("a rotation of a webhook secret happens once when the database loses its answer, and shows the stored secret", async () => {
     const world = await World.create();
     const { id, secret: first } = await addWebhook(world);
-    let lost = 0;
+    let tries = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
       const results = await env.DB.batch(statements);
-      if (lost++ === 0) throw new Error("D1_ERROR: Network connection lost.");
+      if (tries++ === 0) throw new Error("D1_ERROR: Network connection lost.");
       return results;
     };
     const answer = await rotate(world.anotherIsolate({ DB: replacing(env.DB, { batch }) }), id);
     expect(answer.status).toBe(200);
-    expect(lost).toBeGreaterThan(1);
+    expect(tries).toBeGreaterThan(1);
     expect(await unsealed(world)).toMatchObject({ current: secretOf(answer), previous: first });
     const { audit } = await eventStore(world);
     expect(audit.filter(({ action }) => action === "webhook.rotated")).toHaveLength(1);
@@ -119,13 +119,13 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
     const world = await World.create();
     const { id } = await addWebhook(world);
     const answers = await Promise.all([1, 2, 3].map(() => rotate(world, id, { ends: "previous" })));
-    const made = answers.filter(({ status }) => status === 200).map(secretOf);
+    const secrets = answers.filter(({ status }) => status === 200).map(secretOf);
     expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true);
     const { current, previous } = await unsealed(world);
-    expect(made).toContain(current);
-    if (made.length > 1) expect(made).toContain(previous);
+    expect(secrets).toContain(current);
+    if (secrets.length > 1) expect(secrets).toContain(previous);
     const { audit } = await eventStore(world);
-    expect(audit.filter(({ action }) => action === "webhook.rotated")).toHaveLength(made.length);
+    expect(audit.filter(({ action }) => action === "webhook.rotated")).toHaveLength(secrets.length);
   });
 
   it("rotating a webhook secret is 500 when no master key opens the secret, and changes nothing", async () => {
@@ -141,16 +141,14 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/rotate", () => {
 
 describe("a webhook's secret and the path of its URL", () => {
   it("a webhook's secret is in no log, no table and no later answer, and its URL path is in no log", async () => {
-    const logged: string[] = [];
+    const lines: string[] = [];
     for (const method of ["log", "info", "warn", "error", "debug"] as const) {
-      vi.spyOn(console, method).mockImplementation(
-        (...args: unknown[]) => void logged.push(args.map(String).join(" ")),
-      );
+      vi.spyOn(console, method).mockImplementation((...args: unknown[]) => void lines.push(args.map(String).join(" ")));
     }
     const world = await World.create();
     const token = "token-Zq81Kd";
     const { id, secret } = await addWebhook(world, { url: `https://hooks.example.com/${token}` });
-    const rotated = secretOf(await rotate(world, id));
+    const newSecret = secretOf(await rotate(world, id));
     const sitePath = `/admin/sites/${world.siteId}`;
     const answers = [
       await call(world, "GET", `${sitePath}/webhooks`),
@@ -163,18 +161,18 @@ describe("a webhook's secret and the path of its URL", () => {
       await call(world, "DELETE", `${sitePath}/webhooks/${id}`),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 400, 202, 200, 200, 200, 204]);
-    expect(logged.length).toBeGreaterThanOrEqual(answers.length);
+    expect(lines.length).toBeGreaterThanOrEqual(answers.length);
     const { results } = await env.DB.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all<{
       name: string;
     }>();
     const tables = results.map(({ name }) => name).filter((name) => !/^(_cf_|sqlite_|d1_)/.test(name));
-    const stored = await env.DB.batch(tables.map((table) => env.DB.prepare(`SELECT * FROM ${table}`)));
-    const rows = JSON.stringify(stored.map((result) => result.results));
+    const contents = await env.DB.batch(tables.map((table) => env.DB.prepare(`SELECT * FROM ${table}`)));
+    const rows = JSON.stringify(contents.map((result) => result.results));
     const bodies = JSON.stringify(answers.map(({ body }) => body));
-    for (const each of [secret, rotated, secret.slice(6), rotated.slice(6)]) {
-      expect([rows, bodies, logged.join("\n")].map((text) => text.includes(each))).toEqual([false, false, false]);
+    for (const each of [secret, newSecret, secret.slice(6), newSecret.slice(6)]) {
+      expect([rows, bodies, lines.join("\n")].map((text) => text.includes(each))).toEqual([false, false, false]);
     }
-    expect(logged.join("\n")).not.toContain(token);
+    expect(lines.join("\n")).not.toContain(token);
     expect(JSON.stringify(answers[6]?.body)).not.toContain(token);
   });
 });

@@ -16,7 +16,7 @@ const TYPE_RULE = `must be ${ALL_TYPES.join(" or ")}`;
 const at = ({ siteId }: World, path = "") => `/admin/sites/${siteId}/webhooks${path}`;
 
 /** A webhook that was just added, as the admin API shows it. */
-const shown = (change: object = {}) => ({
+const webhookWith = (change: object = {}) => ({
   id: expect.stringMatching(/^wh_[0-9a-f]{32}$/),
   url: "https://hooks.example.com/in?token=t",
   events: ALL_TYPES,
@@ -66,7 +66,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     const answer = await call(world, "POST", at(world), { url: "https://hooks.example.com/in?token=t" });
     expect(summary(answer)).toEqual({
       status: 201,
-      body: shown({ secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) }),
+      body: webhookWith({ secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) }),
     });
     const { id, secret } = answer.body as { id: string; secret: string };
     expect(Uint8Array.fromBase64(secret.slice(6))).toHaveLength(32);
@@ -161,8 +161,8 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     const answers = await Promise.all(
       Array.from({ length: 14 }, () => call(world, "POST", at(world), { url: "https://hooks.example.com/" })),
     );
-    const refused = answers.filter(({ status }) => status !== 201);
-    expect(refused.map(summary)).toEqual(Array(4).fill(bad("url", "a site has at most 10 webhooks")));
+    const refusals = answers.filter(({ status }) => status !== 201);
+    expect(refusals.map(summary)).toEqual(Array(4).fill(bad("url", "a site has at most 10 webhooks")));
     const { webhooks, audit } = await eventStore(world);
     expect([webhooks.length, audit.length]).toEqual([10, 11]);
     const [{ id } = { id: "" }] = webhooks;
@@ -269,8 +269,8 @@ describe("GET /admin/sites/:site_id/webhooks", () => {
     const { body } = await call(world, "GET", at(world));
     expect(body).toEqual({
       items: [
-        shown({ id: first.id }),
-        shown({
+        webhookWith({ id: first.id }),
+        webhookWith({
           id: second.id,
           url: "https://second.example.com/",
           events: ["session.created"],
@@ -290,7 +290,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     const url = "https://second.example.com/secret-path?token=2";
     expect(summary(await call(world, "PATCH", at(world, `/${id}`), { url }))).toEqual({
       status: 200,
-      body: shown({ id, url }),
+      body: webhookWith({ id, url }),
     });
     const { webhooks, audit } = await eventStore(world);
     expect(webhooks).toMatchObject([{ id, url }]);
@@ -319,8 +319,8 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     const status = "disabled";
     expect(summary(await call(world, "PATCH", at(world, `/${id}`), { status }))).toMatchObject({ status: 200 });
     const url = "https://second.example.com/";
-    const mended = await call(world, "PATCH", at(world, `/${id}`), { url, status: "enabled" });
-    expect(summary(mended)).toEqual({ status: 200, body: shown({ id, url }) });
+    const answer = await call(world, "PATCH", at(world, `/${id}`), { url, status: "enabled" });
+    expect(summary(answer)).toEqual({ status: 200, body: webhookWith({ id, url }) });
     const to = { origin: "https://second.example.com" };
     const { audit } = await eventStore(world);
     expect(audit.slice(2)).toEqual(
@@ -336,7 +336,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     const { id } = await addWebhook(world);
     const events = ["session.agents_added", "session.agents_added"];
     const { body } = await call(world, "PATCH", at(world, `/${id}`), { events });
-    expect(body).toEqual(shown({ id, events: ["session.agents_added"] }));
+    expect(body).toEqual(webhookWith({ id, events: ["session.agents_added"] }));
     await world.chatId();
     const { deliveries, audit } = await eventStore(world);
     expect(deliveries).toEqual([]);
@@ -352,7 +352,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     await world.chatId();
     await env.DB.prepare("UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL WHERE seq = 1").run();
     const { body } = await call(world, "PATCH", at(world, `/${id}`), { status: "disabled" });
-    expect(body).toEqual(shown({ id, status: "disabled", disabled_at: NOW, failed: 1 }));
+    expect(body).toEqual(webhookWith({ id, status: "disabled", disabled_at: NOW, failed: 1 }));
     await world.chatId();
     const { deliveries, audit } = await eventStore(world);
     const of = (webhook: string) =>
@@ -384,7 +384,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
       items: [{ status: "disabled", ...fault, last_cause: "status", last_failed_at: 6 }],
     });
     const { body } = await call(world, "PATCH", at(world, `/${id}`), { status: "enabled" });
-    expect(body).toEqual(shown({ id, failed: 1 }));
+    expect(body).toEqual(webhookWith({ id, failed: 1 }));
     expect((await eventStore(world)).webhooks).toMatchObject([
       { failing_told_at: null, last_seq: null, health_since: NOW, slow: null },
     ]);

@@ -38,9 +38,9 @@ describe("a call of the admin API", () => {
   it.each(CALLS)(
     "a call of the admin API is in both lists of src/operators/admin/calls.ts: $file",
     ({ default: call, documentation }) => {
-      const listed = ADMIN_CALLS.find((each) => each === call);
-      expect(listed).toBeDefined();
-      expect(listed && ADMIN_DOCUMENTATION[listed.id]).toBe(documentation);
+      const declaration = ADMIN_CALLS.find((each) => each === call);
+      expect(declaration).toBeDefined();
+      expect(declaration && ADMIN_DOCUMENTATION[declaration.id]).toBe(documentation);
     },
   );
 
@@ -68,11 +68,11 @@ describe("a call of the admin API", () => {
       external: ["node:*", "cloudflare:*"],
     });
     const bundle = outputFiles[0]?.text ?? "";
-    const documented = [
+    const documentation = [
       ...ADMIN_CALLS.map(({ id }) => ADMIN_DOCUMENTATION[id]()),
       ...DOCUMENTED.map((each) => each.documentation),
     ];
-    const sentences = new Set(documented.flatMap(sentencesIn));
+    const sentences = new Set(documentation.flatMap(sentencesIn));
     expect(sentences.size).toBeGreaterThan(250);
     expect(bundle).toContain("/sites/:site_id/webhooks");
     expect([...sentences].filter((sentence) => bundle.includes(sentence))).toEqual([]);

@@ -57,8 +57,8 @@ describe("POST /admin/sites", () => {
         },
       });
       expect((await storedSite(id, home === "main" ? "apac" : "main")).home).toBeNull();
-      const listed = (await call(world, "GET", `/admin/sites?cursor=${id - 1}`)).body as { items: unknown[] };
-      expect(listed.items).toEqual([{ id, name: "Shop", home, status: "open", created_at: NOW }]);
+      const list = (await call(world, "GET", `/admin/sites?cursor=${id - 1}`)).body as { items: unknown[] };
+      expect(list.items).toEqual([{ id, name: "Shop", home, status: "open", created_at: NOW }]);
       const audit = (await call(world, "GET", `/admin/audit?site_id=${id}`)).body as { items: unknown[] };
       const details = { name: "Shop", first_chat_id: 5_001 };
       expect(audit.items).toMatchObject([
@@ -252,8 +252,8 @@ describe.each(["main", "apac"])("a closed site in %s", (home) => {
   it("a closed site answers a wrong signature with 401, and other sites of its home work", async () => {
     const [world, other] = [await World.create({}, home), await World.create({}, home)];
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
-    const forged = await world.create({}, { "x-chat-signature": "0".repeat(64) });
-    expect([forged.status, forged.headers.has("x-error-detail")]).toEqual([401, false]);
+    const answer = await world.create({}, { "x-chat-signature": "0".repeat(64) });
+    expect([answer.status, answer.headers.has("x-error-detail")]).toEqual([401, false]);
     expect((await other.create()).status).toBe(200);
     expect((await world.admin("GET", `/admin/sites/${world.siteId}/sessions`)).status).toBe(200);
   });

@@ -35,8 +35,8 @@ describe("the URL of a webhook", () => {
         const answer = await world.fetch(new Request(`http://worker${path(world)}`, { method, headers }));
         expect([path(world), (await answer.text()).includes(HIDDEN)]).toEqual([path(world), false]);
       }
-      const shown = await useToken(world, token, "GET", `/admin${list}`);
-      expect(shown.body).toMatchObject({ items: [{ url: "https://hooks.example.com" }] });
+      const answer = await useToken(world, token, "GET", `/admin${list}`);
+      expect(answer.body).toMatchObject({ items: [{ url: "https://hooks.example.com" }] });
       const { token: operators } = await newToken();
       const whole = await useToken(world, operators, "GET", `/admin${list}`);
       expect(whole.body).toMatchObject({ items: [{ url: `https://hooks.example.com/${HIDDEN}?t=1` }] });
@@ -55,10 +55,10 @@ describe("the URL of a webhook", () => {
     const paths = ["/console", site, `/console${list}`, webhook, `${webhook}/deliveries/1`, `${site}/audit`];
     const pagesOf = async (role: "viewer" | "operator") => {
       const visitor = await visitorWithRole(world, role);
-      const opened = [];
-      for (const path of [...paths, `${site}/sessions/900220`]) opened.push(await visitor.open(path));
-      for (const typed of [id, String(event)]) opened.push(await searched(visitor, typed));
-      return opened.map(({ html }) => html);
+      const pages = [];
+      for (const path of [...paths, `${site}/sessions/900220`]) pages.push(await visitor.open(path));
+      for (const text of [id, String(event)]) pages.push(await searched(visitor, text));
+      return pages.map(({ html }) => html);
     };
     const [viewers, operators] = [await pagesOf("viewer"), await pagesOf("operator")];
     expect(viewers.filter((html) => html.includes(HIDDEN))).toEqual([]);

@@ -78,26 +78,26 @@ describe("a receiver's answer", () => {
   it("the answer to a running attempt is not stored when its event is pruned or its session gets too old", async () => {
     const world = await World.create({}, "apac");
     const webhook = await newWebhook(world);
-    const [old, pruned] = [personText(), personText()];
+    const [oldText, prunedText] = [personText(), personText()];
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { retention_days: 7 });
     const worker = new DeliveringWorker();
-    await world.chatId({ ...fieldsOf(old), content: old.repeat(3) });
+    await world.chatId({ ...fieldsOf(oldText), content: oldText.repeat(3) });
     world.clock.now += 30 * 86_400;
-    await world.chatId({ ...fieldsOf(pruned), content: pruned.repeat(3) });
+    await world.chatId({ ...fieldsOf(prunedText), content: prunedText.repeat(3) });
     const { siteId } = world;
-    const isOld = "UPDATE events SET created_at = 1 WHERE site_id = ? AND seq = 2";
-    await env.HOME_APAC.prepare(isOld).bind(siteId).run();
+    const makeOld = "UPDATE events SET created_at = 1 WHERE site_id = ? AND seq = 2";
+    await env.HOME_APAC.prepare(makeOld).bind(siteId).run();
     await world.chatId({ sbs: "the newest event stays" });
     worker.clock.now = world.clock.now;
-    let answered = 0;
+    let answers = 0;
     worker.receiver = async ({ body }) => {
-      if (++answered === 1) await worker.scheduled("*/5 * * * *");
+      if (++answers === 1) await worker.scheduled("*/5 * * * *");
       return new Response(`cannot use ${body.slice(-150)}`, { status: 500 });
     };
     await worker.deliver(webhook);
-    expect(answered).toBe(3);
-    expect(await placesOf(old)).toEqual([]);
-    expect(await placesOf(pruned)).not.toContain("apac.deliveries");
+    expect(answers).toBe(3);
+    expect(await placesOf(oldText)).toEqual([]);
+    expect(await placesOf(prunedText)).not.toContain("apac.deliveries");
     expect(await deliveriesOf(webhook)).toMatchObject([{ seq: 2, status: "skipped", last_error: null }, { seq: 3 }]);
     expect((await eventStore(world)).webhooks).toMatchObject([{ last_cause: "status", last_error: null }]);
   });
@@ -210,11 +210,11 @@ describe("the answer to an erasure", () => {
     const toldWebhook = await newWebhook(world);
     const older = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
     const off = await newWebhook(world, { status: "disabled" });
-    const deleted = await addWebhook(world);
+    const deletedWebhook = await addWebhook(world);
     await world.chatId({ sbs: "named" });
     const worker = new DeliveringWorker();
-    await worker.deliver(toldWebhook, older, { ...toldWebhook, id: deleted.id });
-    await env.HOME_APAC.prepare("DELETE FROM webhooks WHERE id = ?").bind(deleted.id).run();
+    await worker.deliver(toldWebhook, older, { ...toldWebhook, id: deletedWebhook.id });
+    await env.HOME_APAC.prepare("DELETE FROM webhooks WHERE id = ?").bind(deletedWebhook.id).run();
     const { body } = await erase(world, { sbs: "named" });
     const { webhooks } = body as ErasureAnswer;
     const byId = Object.fromEntries(webhooks.map(({ id, ...rest }) => [id, rest]));
@@ -222,7 +222,7 @@ describe("the answer to an erasure", () => {
       [toldWebhook.id]: { url: toldWebhook.url, delivered: 1, may_have_arrived: 0, told: true },
       [older.id]: { url: older.url, delivered: 1, may_have_arrived: 0, told: false },
       [off.id]: { url: off.url, delivered: 0, may_have_arrived: 0, told: false },
-      [deleted.id]: { url: null, delivered: 1, may_have_arrived: 0, told: false },
+      [deletedWebhook.id]: { url: null, delivered: 1, may_have_arrived: 0, told: false },
     });
   });
 
@@ -294,28 +294,28 @@ describe("the events of an erased customer", () => {
   it("an erasure finds all events of a customer among those of others and in the same second", async () => {
     const world = await World.create();
     await newWebhook(world);
-    const theirs = await world.chatId({ sbs: "theirs", kefu_id: [1] });
-    await world.add(theirs, { kefu_ids: "2" });
+    const chatId = await world.chatId({ sbs: "theirs", kefu_id: [1] });
+    await world.add(chatId, { kefu_ids: "2" });
     for (let i = 0; i < 5; i++) await world.chatId({ sbs: `other ${i}` });
     world.clock.now += 5_000;
-    await world.add(theirs, { kefu_ids: "3" });
+    await world.add(chatId, { kefu_ids: "3" });
     for (let i = 0; i < 5; i++) await world.chatId({ sbs: `other ${i}` });
     const [{ erased } = { erased: {} }] = await eraseWhole(world, "theirs");
     expect(erased).toMatchObject({ sessions: 1, participants: 2, events: 3 });
     const { events } = await eventStore(world);
-    const emptied = events.filter(({ data }) => data === null);
-    expect(emptied.map(({ seq, session_id }) => [seq, session_id])).toEqual([
-      [1, theirs],
-      [2, theirs],
-      [8, theirs],
+    const emptyEvents = events.filter(({ data }) => data === null);
+    expect(emptyEvents.map(({ seq, session_id }) => [seq, session_id])).toEqual([
+      [1, chatId],
+      [2, chatId],
+      [8, chatId],
     ]);
   });
 
   it("an erasure finds an event that arrives between its search and its step", async () => {
     const world = await World.create();
     await newWebhook(world);
-    const theirs = await world.chatId({ sbs: "busy", kefu_id: [1] });
-    const DB = beforeStep(env.DB, () => world.add(theirs, { kefu_ids: "2,3" }));
+    const chatId = await world.chatId({ sbs: "busy", kefu_id: [1] });
+    const DB = beforeStep(env.DB, () => world.add(chatId, { kefu_ids: "2,3" }));
     const [{ erased } = { erased: {} }] = await eraseWhole(world.anotherIsolate({ DB }), "busy");
     expect(erased).toMatchObject({ participants: 2, events: 2 });
     expect((await eventStore(world)).events.map(({ data }) => data === null)).toEqual([true, true, false]);

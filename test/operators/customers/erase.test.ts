@@ -28,12 +28,12 @@ describe.each(HOMES)("erasing a customer in %s", (home) => {
     const webhook = await newWebhook(world);
     const older = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
     const text = personText();
-    const theirs = fieldsOf(text);
+    const fields = fieldsOf(text);
     const other = await world.chatId({ sbs: "other" });
     const chatIds = [
-      await world.chatId(theirs),
-      await world.chatId(theirs),
-      await world.chatId({ ...theirs, kefu_id: [1, 2, 3] }),
+      await world.chatId(fields),
+      await world.chatId(fields),
+      await world.chatId({ ...fields, kefu_id: [1, 2, 3] }),
     ];
     await world.add(Number(chatIds[0]), { kefu_ids: "3" });
     const before = await world.stored();
@@ -124,10 +124,10 @@ describe("POST /admin/sites/:site_id/customers/erase", () => {
     ]);
     expect(new Set(answers.map(({ erasure_id }) => erasure_id)).size).toBe(1);
     const { events } = await eventStore(world);
-    const told = events
+    const counts = events
       .filter(({ type }) => type === "session.erased")
       .map(({ data }) => JSON.parse(String(data)).chat_ids.length);
-    expect(told).toEqual([250, 250, 250, 250, 200]);
+    expect(counts).toEqual([250, 250, 250, 250, 200]);
     expect(await placesOf(text)).toEqual([]);
     const [, end] = await auditOfErasures(world);
     expect(end?.details).toMatchObject({ sessions: 1_200, messages: 1_200, participants: 1_200, events: 1_200 });
@@ -230,12 +230,12 @@ describe("POST /admin/sites/:site_id/customers/erase", () => {
     const world = await World.create({}, "apac");
     await world.chatId({ sbs: "gone" });
     const [end] = await eraseWhole(world, "gone");
-    const stored = () =>
+    const readErasure = () =>
       databaseOf("apac").prepare("SELECT * FROM erasures WHERE site_id = ?").bind(world.siteId).all();
-    const { results: before } = await stored();
+    const { results: before } = await readErasure();
     world.clock.now = NOW + 3 * DAY;
     expect(await eraseWhole(world, "gone")).toMatchObject([{ erasure_id: end?.erasure_id, remaining: 0 }]);
-    expect((await stored()).results).toEqual(before);
+    expect((await readErasure()).results).toEqual(before);
   });
 
   it("an erased chat_id is not given again, even when all sessions are erased", async () => {
@@ -256,8 +256,8 @@ describe("POST /admin/sites/:site_id/customers/erase", () => {
     await eraseWhole(world, "retried");
     const secondAnswer = await world.create(body, key);
     expect(secondAnswer.envelope).toEqual(first.envelope);
-    const added = await world.add(chat_id);
-    expect(added.envelope).toEqual({ code: -1, msg: "会话不存在", data: "" });
+    const answer = await world.add(chat_id);
+    expect(answer.envelope).toEqual({ code: -1, msg: "会话不存在", data: "" });
     const { customers, sessions, participants, messages } = await world.stored();
     expect([customers, sessions, participants, messages]).toEqual([[], [], [], []]);
   });

@@ -27,11 +27,11 @@ describe("POST /admin/sites/:site_id/customers/export: the export of a customer"
     const id = await world.chatId(body);
     world.clock.now += 60;
     await world.add(id, { kefu_ids: "3" });
-    const { status, body: shown } = await exportOf(world, { sbs: "theirs" });
+    const { status, body: answer } = await exportOf(world, { sbs: "theirs" });
     const { request_id } = (await world.stored()).sessions.at(-1) as { request_id: string };
-    expect({ status, shown }).toEqual({
+    expect({ status, answer }).toEqual({
       status: 200,
-      shown: {
+      answer: {
         customer: { sbs: "theirs", name: "Customer Name", ip: "127.0.0.1", created_at: NOW, updated_at: NOW },
         sessions: [
           {
@@ -60,7 +60,7 @@ describe("POST /admin/sites/:site_id/customers/export: the export of a customer"
         next_cursor: null,
       },
     });
-    expect(JSON.stringify(shown)).not.toContain("somebody else");
+    expect(JSON.stringify(answer)).not.toContain("somebody else");
   });
 
   it("the export of a customer has nothing of another site whose sessions have the same ids", async () => {

@@ -72,8 +72,8 @@ describe("an erasure step whose answer D1 loses", () => {
       expect(sessions).toBe(300);
       const back = await world.chatId({ sbs: text });
       if (way === "late" && batches() >= n) await commitLate();
-      const stored = await world.stored();
-      expect(stored.sessions.map(({ id }) => id)).toEqual([back]);
+      const rows = await world.stored();
+      expect(rows.sessions.map(({ id }) => id)).toEqual([back]);
       const { events } = await eventStore(world);
       expect(events.filter(({ type }) => type === "session.erased")).toHaveLength(2);
       const ends = (await auditOfErasures(world)).filter(({ action }) => action === "customer.erased");
@@ -148,10 +148,10 @@ it("an erasure step writes its event although a deletion of the site was begun, 
 it("the answer to an erasure says that webhooks are told even when a session disappears meanwhile", async () => {
   const world = await World.create({}, "apac");
   await newWebhook(world, { events: JSON.stringify(["session.erased"]) });
-  const [, gone] = [await world.chatId({ sbs: "x" }), await world.chatId({ sbs: "x" })];
+  const [, chatId] = [await world.chatId({ sbs: "x" }), await world.chatId({ sbs: "x" })];
   const remove = ["participants WHERE session_id", "messages WHERE session_id", "sessions WHERE id"];
   const removals = remove.map((from) =>
-    env.HOME_APAC.prepare(`DELETE FROM ${from} = ? AND site_id = ?`).bind(gone, world.siteId),
+    env.HOME_APAC.prepare(`DELETE FROM ${from} = ? AND site_id = ?`).bind(chatId, world.siteId),
   );
   const slow = beforeStep(env.HOME_APAC, () => env.HOME_APAC.batch(removals));
   const { body } = await erase(world.anotherIsolate({ HOME_APAC: slow }), { sbs: "x" });

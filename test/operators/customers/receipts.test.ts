@@ -92,10 +92,10 @@ describe("the receipts", () => {
 
   it.each(["KV", "the directory"])(
     "the erasure receipts in %s alone are enough to erase a customer again after a restore",
-    async (kept) => {
+    async (place) => {
       const world = await World.create({}, "apac");
       const { text } = await erasedAndBack(world);
-      await (kept === "KV" ? forgetDirectory(world) : forgetKv(world));
+      await (place === "KV" ? forgetDirectory(world) : forgetKv(world));
       await settleHome(world, "apac");
       expect(await placesOf(text)).toEqual([]);
     },
@@ -124,11 +124,11 @@ describe("the receipts", () => {
     const text = personText();
     const id = await world.chatId(fieldsOf(text));
     const travelBack = await bookmarkDatabase(env.HOME_APAC);
-    const lost = await world.chatId(fieldsOf(text));
+    const lostId = await world.chatId(fieldsOf(text));
     await eraseWhole(world, text);
     await travelBack();
     // The directory has only the second part, about sessions that the home has lost.
-    await ofReceipts("UPDATE erasure_receipts SET chat_ids = ?, first_chat_id = ?", world, `[${lost}]`, lost);
+    await ofReceipts("UPDATE erasure_receipts SET chat_ids = ?, first_chat_id = ?", world, `[${lostId}]`, lostId);
     expect((await world.stored()).sessions).toMatchObject([{ id }]);
     await settleHome(world, "apac");
     expect(await placesOf(text)).toEqual([]);
@@ -202,12 +202,12 @@ describe("the receipts", () => {
   it("the operator gets erasure receipts once, and the erasure goes on even days later", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     await world.chatId({ sbs: "slow" });
-    const erased: number[] = [];
+    const counts: number[] = [];
     for (let day = 0; day < 2; day++) {
       world.clock.now = NOW + day * DAY;
-      erased.push(((await erase(world, { sbs: "slow" })).body as ErasureAnswer).erased.sessions);
+      counts.push(((await erase(world, { sbs: "slow" })).body as ErasureAnswer).erased.sessions);
     }
-    expect(erased).toEqual([0, 1]);
+    expect(counts).toEqual([0, 1]);
   });
 
   it("the operator gets erasure receipts again when new sessions came since", async () => {
@@ -282,10 +282,10 @@ describe("the receipts", () => {
   it("a lost or malformed part of an erasure receipt in KV counts as an erasure that is left, and the log says so", async () => {
     const world = await World.create();
     const { text, id } = await erasedAndBack(world);
-    const [lost] = await kvOf(world);
-    for (const value of ["[1,", '{"1":2}']) await writeReceipt(world, id, value, lost?.metadata);
+    const [part] = await kvOf(world);
+    for (const value of ["[1,", '{"1":2}']) await writeReceipt(world, id, value, part?.metadata);
     const get = async (key: string, ...more: never[]) =>
-      key === lost?.name ? null : env.CREDENTIALS.get(key, ...more);
+      key === part?.name ? null : env.CREDENTIALS.get(key, ...more);
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const { body } = await settleOnce(world, "main", {}, { CREDENTIALS: replacing(env.CREDENTIALS, { get }) });
     expect(body).toMatchObject({ erased_again: 0, erasures_left: 3 });
@@ -301,8 +301,8 @@ describe("the receipts", () => {
     const [{ name, metadata } = { name: "", metadata: undefined }] = await kvOf(world);
     await env.CREDENTIALS.delete(name);
     const others = [undefined, { until: 9 }, { hash: "made up", until: 9 }, { hash: "made up" }];
-    for (const damaged of [...others, { hash: metadata?.hash, until: id - 1 }])
-      await writeReceipt(world, id, `[${id}]`, damaged);
+    for (const value of [...others, { hash: metadata?.hash, until: id - 1 }])
+      await writeReceipt(world, id, `[${id}]`, value);
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const { body } = await settleOnce(world, "main");
     expect(body).toMatchObject({ erased_again: 0, erasures_left: 5 });
@@ -384,7 +384,7 @@ describe("the receipts", () => {
     const travelBack = await bookmarkDatabase(env.DB);
     for (const sbs of ["a", "b"]) await eraseWhole(world, sbs);
     await travelBack();
-    const list = (asked: KVNamespaceListOptions) => env.CREDENTIALS.list({ ...asked, limit: 1 });
+    const list = (options: KVNamespaceListOptions) => env.CREDENTIALS.list({ ...options, limit: 1 });
     const { body } = await settleOnce(world, "main", {}, { CREDENTIALS: replacing(env.CREDENTIALS, { list }) });
     expect(body).toMatchObject({ erased_again: 2, erasures_left: 0 });
   });

@@ -118,9 +118,9 @@ describe("a text that is no JSON", () => {
 describe("the reader of JSON", () => {
   it("the JSON reader accepts exactly what JSON.parse accepts, and writes it back unchanged", () => {
     const noise = fc.constantFrom(..."{}[],:\"'\\0-+.eE1 \n\ttrue/nul\u00a0\ufeff😀");
-    const changed = fc.tuple(fc.json({ maxDepth: 4 }), fc.nat(), fc.nat(3), fc.string({ unit: noise, maxLength: 3 }));
+    const edits = fc.tuple(fc.json({ maxDepth: 4 }), fc.nat(), fc.nat(3), fc.string({ unit: noise, maxLength: 3 }));
     fc.assert(
-      fc.property(changed, ([json, place, removed, added]) => {
+      fc.property(edits, ([json, place, removed, added]) => {
         const at = place % (json.length + 1);
         for (const text of [json, json.slice(0, at) + added + json.slice(at + removed)]) {
           const read = readTree(text);
@@ -174,12 +174,12 @@ describe("a caller's check without the operation", () => {
     ["\r\n", "CRLF (\\r\\n)", "LF (\\n)"],
     ["\r", "CR (\\r)", "LF (\\n)"],
   ])("the check of a caller's own request says which line ends fit the signature: %j", async (end, fits, other) => {
-    const sent = JSON.stringify({ appid: "a", timestamp: NOW, ranstr: "r" }, null, 2).replaceAll("\n", end);
-    const request = { secret: "s", signature: await hmac("s", sent), now: NOW, tolerance: 300 };
-    const typed = { ...request, body: encode(sent.replaceAll(/\r\n?/g, "\n")), lineEndsKept: false };
-    const { answer, conditions } = await checkAsCaller(typed);
+    const text = JSON.stringify({ appid: "a", timestamp: NOW, ranstr: "r" }, null, 2).replaceAll("\n", end);
+    const request = { secret: "s", signature: await hmac("s", text), now: NOW, tolerance: 300 };
+    const formRequest = { ...request, body: encode(text.replaceAll(/\r\n?/g, "\n")), lineEndsKept: false };
+    const { answer, conditions } = await checkAsCaller(formRequest);
     expect([answer.status, conditions]).toMatchObject([200, [{ name: "line_ends", values: [fits, other] }]]);
-    expect((await checkAsCaller({ ...request, body: encode(sent) })).conditions).toEqual([]);
+    expect((await checkAsCaller({ ...request, body: encode(text) })).conditions).toEqual([]);
   });
 
   it.each(["s ", " s", '"s"', "s\n"])(

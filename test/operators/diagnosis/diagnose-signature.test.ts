@@ -16,8 +16,8 @@ vi.mock("../../../src/operators/diagnosis/json-tree.ts", { spy: true });
 const SECRET = "0123456789abcdef0123456789abcdef";
 const OLD = "an older Secret";
 const CURRENT = { slot: "current", secret: SECRET, expiresAt: Number.POSITIVE_INFINITY } as const;
-const overlapping = { slot: "previous", secret: OLD, expiresAt: NOW + 60 } as const;
-const ended = { slot: "previous", secret: OLD, expiresAt: NOW } as const;
+const overlapSecret = { slot: "previous", secret: OLD, expiresAt: NOW + 60 } as const;
+const endedSecret = { slot: "previous", secret: OLD, expiresAt: NOW } as const;
 
 const DOCUMENTED = ["appid", "timestamp", "ranstr", "sbs_mc", "content", "kefu_id"];
 const FIELDS = { timestamp: NOW, appid: "app", ranstr: "r/1", sbs_mc: "客户", content: "a < b & c", kefu_id: [2, 1] };
@@ -35,18 +35,18 @@ const names = ({ findings }: Awaited<ReturnType<typeof diagnose>>) => findings.m
 const texts = ({ findings }: Awaited<ReturnType<typeof diagnose>>) => findings.map((each) => sentenceOf(english, each));
 
 /** An HMAC whose key may be any bytes. */
-async function keyed(key: Uint8Array<ArrayBuffer>, body: string, hash = "SHA-256"): Promise<string> {
+async function hmacWith(key: Uint8Array<ArrayBuffer>, body: string, hash = "SHA-256"): Promise<string> {
   const hmacKey = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash }, false, ["sign"]);
   return new Uint8Array(await crypto.subtle.sign("HMAC", hmacKey, new TextEncoder().encode(body))).toHex();
 }
-const hashed = async (text: string, hash = "SHA-256") =>
+const hashOf = async (text: string, hash = "SHA-256") =>
   new Uint8Array(await crypto.subtle.digest(hash, new TextEncoder().encode(text))).toHex();
 
 describe("a signature that the server accepts", () => {
   it("a signature over exactly the pasted body is valid, in either case and between blanks", async () => {
     const signature = await hmac(SECRET, BODY);
-    for (const pasted of [signature, signature.toUpperCase(), ` ${signature}\n`]) {
-      const diagnosis = await diagnose(BODY, pasted);
+    for (const text of [signature, signature.toUpperCase(), ` ${signature}\n`]) {
+      const diagnosis = await diagnose(BODY, text);
       expect(diagnosis).toMatchObject({ valid: true, exact: true, match: { slot: "current", body: { text: BODY } } });
       expect(names(diagnosis)).toEqual(["valid"]);
     }
@@ -54,9 +54,9 @@ describe("a signature that the server accepts", () => {
 
   it("a signature with the previous secret is valid until its overlap ends", async () => {
     const signature = await hmac(OLD, BODY);
-    const inside = await diagnose(BODY, signature, [CURRENT, overlapping]);
+    const inside = await diagnose(BODY, signature, [CURRENT, overlapSecret]);
     expect([inside.valid, names(inside)]).toEqual([true, ["valid", "previous_valid"]]);
-    const after = await diagnose(BODY, signature, [CURRENT, ended]);
+    const after = await diagnose(BODY, signature, [CURRENT, endedSecret]);
     expect([after.valid, after.exact, names(after)]).toEqual([false, true, ["previous_ended"]]);
     expect(texts(after)[0]).toContain("stopped working on 2027-01-15T08:00:00.000Z");
   });
@@ -93,8 +93,8 @@ describe("a signature that the server refuses", () => {
     expect(texts(diagnosis)[0]).toMatch(/^Signed with the secret of the app stock\./);
     const nameless = await diagnose(BODY, await hmac(OLD, BODY), [CURRENT, { ...other, appid: undefined }]);
     expect(names(nameless)).toEqual(["other_app"]);
-    const altered = await diagnose(BODY, await hmac(`${OLD}\n`, BODY), [CURRENT, other]);
-    expect(names(altered)).toEqual(["no_match", "received"]);
+    const withLineEnd = await diagnose(BODY, await hmac(`${OLD}\n`, BODY), [CURRENT, other]);
+    expect(names(withLineEnd)).toEqual(["no_match", "received"]);
   });
 
   it.each(["", "not json", "[1]", '"text"', '{"appid":'])(
@@ -107,9 +107,9 @@ describe("a signature that the server refuses", () => {
 
   it("a signature over bytes that are not UTF-8 is compared with the bytes only", async () => {
     const bytes = Uint8Array.of(0x7b, 0xff);
-    const sent = { bytes, lineEndsKept: true };
-    expect(names(await diagnose("{\ufffd", await hmac(SECRET, bytes), [CURRENT], sent))).toEqual(["valid"]);
-    expect(names(await diagnose("{\ufffd", await hmac(SECRET, "{\ufffd"), [CURRENT], sent))).toEqual([
+    const options = { bytes, lineEndsKept: true };
+    expect(names(await diagnose("{\ufffd", await hmac(SECRET, bytes), [CURRENT], options))).toEqual(["valid"]);
+    expect(names(await diagnose("{\ufffd", await hmac(SECRET, "{\ufffd"), [CURRENT], options))).toEqual([
       "no_match",
       "received",
     ]);
@@ -137,8 +137,8 @@ describe("a signature that the server refuses", () => {
       expect([names(diagnosis), texts(diagnosis)[0]]).toEqual([[name], expect.stringMatching(text)]);
       expect(diagnosis.valid).toBe(false);
     }
-    const pasted = await diagnose(`${BODY}\r\n`, await hmac(SECRET, BODY));
-    expect(texts(pasted)[0]).toMatch(/^What was signed has no line end at its end, the pasted body does/);
+    const diagnosis = await diagnose(`${BODY}\r\n`, await hmac(SECRET, BODY));
+    expect(texts(diagnosis)[0]).toMatch(/^What was signed has no line end at its end, the pasted body does/);
   });
 
   const pretty = JSON.stringify(FIELDS, null, 3);
@@ -408,7 +408,7 @@ describe("another key than the secret", () => {
     ["secret_appid", bytes("app")],
     ["secret_example", bytes("YOUR_APP_SECRET")],
   ])("the signature diagnosis recognises a signature with a changed secret: %s", async (name, key) => {
-    const diagnosis = await diagnose(BODY, await keyed(key, BODY), [{ ...CURRENT, secret: OLD }]);
+    const diagnosis = await diagnose(BODY, await hmacWith(key, BODY), [{ ...CURRENT, secret: OLD }]);
     expect([names(diagnosis), diagnosis.valid]).toEqual([[name], false]);
   });
 
@@ -420,7 +420,7 @@ describe("another key than the secret", () => {
   ])(
     "the signature diagnosis recognises a signature with a decoded or trimmed secret: %s",
     async (name, secret, key) => {
-      expect(names(await diagnose(BODY, await keyed(key, BODY), [{ ...CURRENT, secret }]))).toEqual([name]);
+      expect(names(await diagnose(BODY, await hmacWith(key, BODY), [{ ...CURRENT, secret }]))).toEqual([name]);
     },
   );
 
@@ -429,7 +429,7 @@ describe("another key than the secret", () => {
   });
 
   it("the signature diagnosis names an ended secret first, and then the change that was made to it", async () => {
-    const diagnosis = await diagnose(BODY, await hmac(`${OLD}\n`, BODY), [CURRENT, ended]);
+    const diagnosis = await diagnose(BODY, await hmac(`${OLD}\n`, BODY), [CURRENT, endedSecret]);
     expect(names(diagnosis)).toEqual(["previous_ended", "secret_lf"]);
   });
 });
@@ -439,14 +439,14 @@ describe("another computation than HMAC-SHA256", () => {
     const key = new TextEncoder().encode(SECRET);
     const rightSignature = await hmac(SECRET, BODY);
     const cases: [string, string][] = [
-      ["plain_hash", await hashed(BODY)],
-      ["plain_hash", await hashed(SECRET + BODY)],
-      ["plain_hash", await hashed(BODY + SECRET, "SHA-1")],
+      ["plain_hash", await hashOf(BODY)],
+      ["plain_hash", await hashOf(SECRET + BODY)],
+      ["plain_hash", await hashOf(BODY + SECRET, "SHA-1")],
       ["swapped", await hmac(BODY, SECRET)],
-      ["hash_signed", await hmac(SECRET, await hashed(BODY))],
-      ["key_hashed", await hmac(await hashed(SECRET), BODY)],
-      ["other_hash", await keyed(Uint8Array.from(key), BODY, "SHA-1")],
-      ["other_hash", await keyed(Uint8Array.from(key), BODY, "SHA-512")],
+      ["hash_signed", await hmac(SECRET, await hashOf(BODY))],
+      ["key_hashed", await hmac(await hashOf(SECRET), BODY)],
+      ["other_hash", await hmacWith(Uint8Array.from(key), BODY, "SHA-1")],
+      ["other_hash", await hmacWith(Uint8Array.from(key), BODY, "SHA-512")],
       ["truncated", rightSignature.slice(0, 32)],
       ["truncated", rightSignature.slice(4)],
     ];
@@ -454,7 +454,7 @@ describe("another computation than HMAC-SHA256", () => {
       const diagnosis = await diagnose(BODY, signature);
       expect([name, names(diagnosis), diagnosis.instead]).toEqual([name, [name], name]);
     }
-    expect(texts(await diagnose(BODY, await hashed(BODY)))[0]).toMatch(/^It is a plain SHA-256 hash/);
+    expect(texts(await diagnose(BODY, await hashOf(BODY)))[0]).toMatch(/^It is a plain SHA-256 hash/);
   });
 
   it("the signature diagnosis recognises a right signature whose bytes are written wrongly", async () => {
@@ -467,10 +467,10 @@ describe("another computation than HMAC-SHA256", () => {
     }
     const bytes = right.match(/../g) ?? [];
     const short = bytes.map((byte) => Number.parseInt(byte, 16).toString(16)).join("");
-    const signed = bytes.map((byte) => (byte >= "80" ? `ffffff${byte}` : byte.replace(/^0/, ""))).join("");
+    const signExtended = bytes.map((byte) => (byte >= "80" ? `ffffff${byte}` : byte.replace(/^0/, ""))).join("");
     expect(names(await diagnose(text, right.slice(1)))).toEqual(["zeros_lost"]);
     expect(names(await diagnose(text, short))).toEqual(["zeros_lost"]);
-    expect(names(await diagnose(text, signed))).toEqual(["sign_extended"]);
+    expect(names(await diagnose(text, signExtended))).toEqual(["sign_extended"]);
   });
 });
 
@@ -517,8 +517,8 @@ describe("a signature in another form", () => {
     ["a".repeat(10), ["length"]],
     ["abc.def.ghi", ["jwt"]],
     ["not a signature", ["unreadable"]],
-  ])("an unreadable signature is reported as such: %j", async (pasted, mistakes) => {
-    const diagnosis = await diagnose(BODY, pasted);
+  ])("an unreadable signature is reported as such: %j", async (signature, mistakes) => {
+    const diagnosis = await diagnose(BODY, signature);
     expect(diagnosis).toMatchObject({ exact: false, valid: false, match: undefined, signature: { mistakes } });
     expect(names(diagnosis)).toEqual(mistakes);
   });
@@ -550,19 +550,19 @@ describe("a signature that nothing explains", () => {
     const diagnosis = await diagnose("{\r\n}", "a".repeat(64));
     const sha = await digest(Uint8Array.from(new TextEncoder().encode("{\n}")));
     expect(texts(diagnosis)[1]).toContain(`has 3 bytes; their SHA-256 is ${sha}. A form cannot keep line ends`);
-    const kept = await diagnose("{\r\n}", "a".repeat(64), [CURRENT], { lineEndsKept: true });
-    expect(texts(kept)[1]).toContain("has 4 bytes;");
+    const withLineEnds = await diagnose("{\r\n}", "a".repeat(64), [CURRENT], { lineEndsKept: true });
+    expect(texts(withLineEnds)[1]).toContain("has 4 bytes;");
   });
 });
 
 describe("the cost of a diagnosis", () => {
   afterEach(() => void vi.restoreAllMocks());
 
-  const nested = (levels: number, inside = "") => `{"x":${"[".repeat(levels)}${inside}${"]".repeat(levels)}}`;
+  const nest = (levels: number, inside = "") => `{"x":${"[".repeat(levels)}${inside}${"]".repeat(levels)}}`;
   const pairs = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`field-${100 - n}`, "客/<".repeat(20)]));
   const bodies: [string, string][] = [
     ["an ordinary body", BODY],
-    ["many numbers", nested(31, Array(8_000).fill("1").join(","))],
+    ["many numbers", nest(31, Array(8_000).fill("1").join(","))],
     ["one long text", JSON.stringify({ b: "客/<".repeat(3_000), a: 1e30 })],
     ["many pairs", JSON.stringify(pairs)],
     [
@@ -587,19 +587,19 @@ describe("the cost of a diagnosis", () => {
     const sign = vi.spyOn(crypto.subtle, "sign").mockResolvedValue(new ArrayBuffer(32));
     vi.mocked(writeTree).mockClear();
     const others = Array.from({ length: 50 }, (_, n) => ({ ...CURRENT, slot: "other_app" as const, secret: `${n}` }));
-    expect((await diagnose(body, "a".repeat(64), [CURRENT, ended, ...others])).match).toBeUndefined();
+    expect((await diagnose(body, "a".repeat(64), [CURRENT, endedSecret, ...others])).match).toBeUndefined();
     const macs = verify.mock.calls.length + sign.mock.calls.length;
     const bytes = verify.mock.calls.reduce((sum, [, , , message]) => sum + (message as Uint8Array).length, 0);
     expect(macs).toBeLessThan(3_500);
     // Some 128 MiB for a body of 64 KiB. A short body costs little, however often it is tried.
-    const written = vi.mocked(writeTree).mock.results.reduce((sum, { value }) => sum + value.length, 0);
-    expect(written).toBeLessThan(6 * 1024 * 1024);
+    const length = vi.mocked(writeTree).mock.results.reduce((sum, { value }) => sum + value.length, 0);
+    expect(length).toBeLessThan(6 * 1024 * 1024);
     expect(bytes).toBeLessThan(Math.max(1_048_576, 2_048 * (new TextEncoder().encode(body).length + 100)));
   });
 
   it("beyond 32 levels or 64 KiB the signature diagnosis tries only other line ends, and says so", async () => {
     const verify = verifying();
-    for (const body of [nested(2_000), nested(1, `"${"x".repeat(65_536)}"`)]) {
+    for (const body of [nest(2_000), nest(1, `"${"x".repeat(65_536)}"`)]) {
       verify.mockClear();
       const diagnosis = await diagnose(body, "a".repeat(64));
       expect([diagnosis.notRewritten, names(diagnosis)]).toEqual([true, ["no_match", "received", "not_rewritten"]]);

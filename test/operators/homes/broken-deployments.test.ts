@@ -69,7 +69,7 @@ interface Seen {
 }
 
 const degraded = (body: object): Seen["health"] => [200, { status: "degraded", ...body }];
-const shown = (page: string) => ({ status: 200, page });
+const pageOf = (page: string) => ({ status: 200, page });
 const QUEUE_GONE = { metrics: async () => Promise.reject(new Error("Queue not found")) };
 
 const BROKEN: [string, ReplacedBindings, Seen][] = [
@@ -84,7 +84,7 @@ const BROKEN: [string, ReplacedBindings, Seen][] = [
       }),
       cron: "what is sealed: MASTER_KEY does not open it",
       scraped: part("master_key", "down"),
-      front: shown("Wrong key MASTER_KEY does not open what is sealed"),
+      front: pageOf("Wrong key MASTER_KEY does not open what is sealed"),
       state: "Wrong key",
     },
   ],
@@ -105,7 +105,7 @@ const BROKEN: [string, ReplacedBindings, Seen][] = [
       health: degraded({ homes: { main: "ok", apac: "closed" } }),
       cron: "ok",
       scraped: { ...home("closed", "main", 0), ...home("closed", "apac", 1) },
-      front: shown("Home closed apac is closed"),
+      front: pageOf("Home closed apac is closed"),
       state: "Home closed",
     },
   ],
@@ -116,7 +116,7 @@ const BROKEN: [string, ReplacedBindings, Seen][] = [
       health: degraded({ homes: { main: "closed", apac: "ok" } }),
       cron: "ok",
       scraped: { ...home("closed", "main", 1), ...home("closed", "apac", 0) },
-      front: shown("Home closed main is closed"),
+      front: pageOf("Home closed main is closed"),
       state: "Open",
     },
   ],
@@ -127,7 +127,7 @@ const BROKEN: [string, ReplacedBindings, Seen][] = [
       health: degraded({ homes: { main: "ok", apac: "down" } }),
       cron: expect.stringContaining("not pruned: apac."),
       scraped: silent("apac"),
-      front: shown("No answer apac did not answer within a second"),
+      front: pageOf("No answer apac did not answer within a second"),
       state: "No answer",
     },
   ],
@@ -148,7 +148,7 @@ const BROKEN: [string, ReplacedBindings, Seen][] = [
       health: [200, { kv: "off" }],
       cron: "ok",
       scraped: { ...part("nonces", "off"), ...part("credentials", "off") },
-      front: shown("CREDENTIALS is not bound"),
+      front: pageOf("CREDENTIALS is not bound"),
       state: "Open",
     },
   ],
@@ -159,7 +159,7 @@ const BROKEN: [string, ReplacedBindings, Seen][] = [
       health: [200, { kv: "off" }],
       cron: "ok",
       scraped: { ...part("nonces", "off"), ...part("credentials", "ok") },
-      front: shown("NONCES is not bound"),
+      front: pageOf("NONCES is not bound"),
       state: "Open",
     },
   ],
@@ -170,7 +170,7 @@ const BROKEN: [string, ReplacedBindings, Seen][] = [
       health: degraded({ queues: "down", fault: "EVENTS does not answer." }),
       cron: "ok",
       scraped: { ...part("events", "down"), ...part("journal", "ok") },
-      front: shown("Queue down EVENTS does not answer"),
+      front: pageOf("Queue down EVENTS does not answer"),
       state: "Open",
     },
   ],
@@ -184,7 +184,7 @@ const BROKEN: [string, ReplacedBindings, Seen][] = [
       }),
       cron: expect.stringContaining("not pruned: apac."),
       scraped: silent("apac"),
-      front: shown("Not migrated apac lacks a migration of this release"),
+      front: pageOf("Not migrated apac lacks a migration of this release"),
       state: "Not migrated",
     },
   ],
@@ -198,7 +198,7 @@ const BROKEN: [string, ReplacedBindings, Seen][] = [
       }),
       cron: "ok",
       scraped: { ...home("silence_seconds", "apac", Infinity), ...home("closed", "apac", undefined) },
-      front: shown("Not bound apac has no database"),
+      front: pageOf("Not bound apac has no database"),
       state: "Not bound",
     },
   ],
@@ -223,15 +223,15 @@ describe.each(BROKEN)("%s", (_, bindings, { health, cron, scraped, front, state 
       );
     }
     for (let time = 1; time <= 2; time++) {
-      const broken = world.anotherIsolate(bindings);
-      const answer = await broken.fetch(new Request("http://worker/healthz"));
+      const isolate = world.anotherIsolate(bindings);
+      const answer = await isolate.fetch(new Request("http://worker/healthz"));
       const expectedBody = status === 503 && "setting" in body ? { version: whole.version } : { ...whole, homes };
       expect([answer.status, await answer.json()]).toEqual([status, { ...expectedBody, ...body }]);
       expect(await cronAt(LATER, bindings)).toEqual(cron);
-      broken.clock.now = LATER;
-      if (scraped === undefined) expect((await broken.admin("GET", "/admin/metrics")).status).toBeGreaterThan(499);
+      isolate.clock.now = LATER;
+      if (scraped === undefined) expect((await isolate.admin("GET", "/admin/metrics")).status).toBeGreaterThan(499);
       else {
-        const samples = await scrape(broken);
+        const samples = await scrape(isolate);
         expect(Object.fromEntries(Object.keys(scraped).map((name) => [name, samples[name]]))).toEqual(scraped);
       }
     }

@@ -14,7 +14,7 @@ type Change = { name?: string; status?: string; first_chat_id?: number; events?:
 
 /** The site as the directory has it and as its home has it. */
 async function both({ siteId }: World) {
-  const listed = await env.DB.prepare("SELECT name, status, revision, first_chat_id FROM sites WHERE id = ?")
+  const siteRow = await env.DB.prepare("SELECT name, status, revision, first_chat_id FROM sites WHERE id = ?")
     .bind(siteId)
     .first<{ name: string; status: string; revision: number; first_chat_id: number }>();
   const row = await env.HOME_APAC.prepare(
@@ -22,8 +22,8 @@ async function both({ siteId }: World) {
   )
     .bind(siteId)
     .first<{ name: string; status: string; revision: number; chat_id_floor: number; events: number }>();
-  if (listed === null || row === null) throw new Error("the site is not there");
-  const { name, status, revision } = listed;
+  if (siteRow === null || row === null) throw new Error("the site is not there");
+  const { name, status, revision } = siteRow;
   expect(row).toMatchObject({ name, status, revision });
   return { name, status, floor: row.chat_id_floor, events: row.events };
 }
@@ -35,11 +35,11 @@ async function change(world: World, body: Change) {
 }
 
 /** A site that was changed after the restore point of its home, and an isolate that treats the home as closed. */
-async function restored(...undone: Change[]) {
+async function restoreSite(...lostChanges: Change[]) {
   const world = await World.create({}, "apac");
   await world.chatId();
   const travelBack = await bookmarkDatabase(env.HOME_APAC);
-  for (const each of undone) await change(world, each);
+  for (const each of lostChanges) await change(world, each);
   await travelBack();
   const shut = world.anotherIsolate(closedHomeVars("apac"));
   const reconcile = async () => {
@@ -49,7 +49,7 @@ async function restored(...undone: Change[]) {
   return { world, shut, reconcile };
 }
 
-async function audited({ siteId }: World) {
+async function auditOf({ siteId }: World) {
   const { results } = await env.HOME_APAC.prepare(
     "SELECT action, details FROM audit_log WHERE site_id = ? AND action LIKE 'site.%' ORDER BY id",
   )
@@ -60,7 +60,7 @@ async function audited({ siteId }: World) {
 
 describe("a change of a site between the restore of its home and its reconciliation", () => {
   it("an appid cannot be released between the restore of a home and its reconciliation", async () => {
-    const { world, reconcile } = await restored({ status: "closed" });
+    const { world, reconcile } = await restoreSite({ status: "closed" });
     const appid = crypto.randomUUID();
     await env.DB.prepare("INSERT INTO app_routes (appid, site_id) VALUES (?, ?)").bind(appid, world.siteId).run();
     for (let i = 0; i < 3; i++) {
@@ -89,20 +89,20 @@ describe("a change of a site between the restore of its home and its reconciliat
     ["no change of values", [CLOSED], { name: "Site" }, { name: "Site", status: "closed" }],
   ])(
     "a site change between restore and reconciliation stays, and the directory gives the other fields: %s",
-    async (_, undone, wanted, expected) => {
-      const { world, shut, reconcile } = await restored(...undone);
-      expect(await change(shut, wanted)).toMatchObject(expected);
+    async (_, lostChanges, input, expected) => {
+      const { world, shut, reconcile } = await restoreSite(...lostChanges);
+      expect(await change(shut, input)).toMatchObject(expected);
       expect(await both(world)).toMatchObject(expected);
       expect(await reconcile()).toMatchObject({
         ...expected,
         floor: 1 + SKIPPED,
-        events: Number(wanted.events ?? false),
+        events: Number(input.events ?? false),
       });
     },
   );
 
   it("a site change between restore and reconciliation stays when another change follows it", async () => {
-    const { shut, reconcile } = await restored({ name: "1" }, { name: "2" }, CLOSED, { first_chat_id: 500 });
+    const { shut, reconcile } = await restoreSite({ name: "1" }, { name: "2" }, CLOSED, { first_chat_id: 500 });
     await change(shut, { name: "New" });
     await change(shut, { status: "open", events: true });
     await change(shut, { events: false });
@@ -110,7 +110,7 @@ describe("a change of a site between the restore of its home and its reconciliat
   });
 
   it("between restore and reconciliation no first_chat_id can be set below the one in the directory", async () => {
-    const { world, shut, reconcile } = await restored({ first_chat_id: 5_000 });
+    const { world, shut, reconcile } = await restoreSite({ first_chat_id: 5_000 });
     const low = await call(shut, "PATCH", `/admin/sites/${world.siteId}`, { first_chat_id: 100, name: "New" });
     expect([low.status, low.body]).toMatchObject([
       400,
@@ -124,9 +124,9 @@ describe("a change of a site between the restore of its home and its reconciliat
   });
 
   it("a site change between restore and reconciliation leaves an audit entry for each value that really changed", async () => {
-    const { world, shut } = await restored({ status: "closed", name: "Known", first_chat_id: 40 });
+    const { world, shut } = await restoreSite({ status: "closed", name: "Known", first_chat_id: 40 });
     await change(shut, { name: "New" });
-    expect(await audited(world)).toEqual([
+    expect(await auditOf(world)).toEqual([
       ["site.renamed", { from: "Site", to: "New" }],
       ["site.closed", { name: "New", from: "open", to: "closed" }],
       ["site.first_chat_id_set", { first_chat_id: 40, from: 1, to: 40 }],
@@ -134,13 +134,13 @@ describe("a change of a site between the restore of its home and its reconciliat
   });
 
   it("webhooks added between restore and reconciliation do not open a closed site or undo its changes", async () => {
-    const { world, shut, reconcile } = await restored(CLOSED);
+    const { world, shut, reconcile } = await restoreSite(CLOSED);
     await newWebhook(shut);
     await change(shut, { events: false });
     await newWebhook(shut);
     await change(shut, { events: true });
     expect(await reconcile()).toMatchObject({ name: "Known", status: "closed", events: 1 });
-    const alone = await restored(CLOSED);
+    const alone = await restoreSite(CLOSED);
     for (const _ of [1, 2]) await newWebhook(alone.shut);
     expect(await alone.reconcile()).toMatchObject({ name: "Known", status: "closed", events: 1 });
     const webhooks = env.HOME_APAC.prepare("SELECT count(*) AS n FROM webhooks WHERE site_id = ?");

@@ -109,8 +109,8 @@ describe("sites in two homes", () => {
         .first("n");
     }
     expect(Object.keys(counts)).toEqual(expect.arrayContaining(["sessions", "nonces", "apps", "idempotency_keys"]));
-    const filled = Object.fromEntries(Object.entries(counts).filter(([, n]) => n !== 0));
-    expect(filled).toEqual({ app_routes: 1, audit_log: 2 });
+    const nonZero = Object.fromEntries(Object.entries(counts).filter(([, n]) => n !== 0));
+    expect(nonZero).toEqual({ app_routes: 1, audit_log: 2 });
   });
 
   it("an Idempotency-Key works in the home apac: the same session again, and 422 for another request", async () => {
@@ -128,8 +128,8 @@ describe("sites in two homes", () => {
 
   it("an appid of a site in apac cannot be taken by a site in main", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
-    const taken = { name: "App", appid: world.appid, secret: world.secret };
-    const answer = await call(other, "POST", `/admin/sites/${other.siteId}/apps`, taken);
+    const app = { name: "App", appid: world.appid, secret: world.secret };
+    const answer = await call(other, "POST", `/admin/sites/${other.siteId}/apps`, app);
     expect(answer.status).toBe(409);
     expect((await world.create()).status).toBe(200);
   });
@@ -139,15 +139,15 @@ describe.each(HOMES)("the home %s without an answer", (home) => {
   it("a home that does not answer stops only its own sites, with 503 and Retry-After", async () => {
     const [world, other] = [await World.create({}, home), await World.create({}, OTHER[home])];
     const isolate = world.anotherIsolate({ [BINDING[home]]: downDb(home === "main" ? env.DB : env.HOME_APAC) });
-    const stopped = await expectUnwritten(world, () => isolate.create());
-    expect([stopped.status, stopped.envelope]).toEqual([503, UNAVAILABLE]);
-    expect(Number(stopped.headers.get("retry-after"))).toBeGreaterThan(0);
-    const served = Object.assign(world.anotherIsolate(isolate.env), { appid: other.appid, secret: other.secret });
-    const created = await served.create();
-    expect([created.status, created.envelope]).toEqual([200, { code: 1, msg: "ok", data: { chat_id: 1 } }]);
-    expect((await served.add(1)).status).toBe(200);
-    expect((await served.create({}, { "x-chat-signature": "0".repeat(64) })).status).toBe(401);
-    expect((await served.create({ content: "" })).status).toBe(400);
+    const refusal = await expectUnwritten(world, () => isolate.create());
+    expect([refusal.status, refusal.envelope]).toEqual([503, UNAVAILABLE]);
+    expect(Number(refusal.headers.get("retry-after"))).toBeGreaterThan(0);
+    const otherWorld = Object.assign(world.anotherIsolate(isolate.env), { appid: other.appid, secret: other.secret });
+    const answer = await otherWorld.create();
+    expect([answer.status, answer.envelope]).toEqual([200, { code: 1, msg: "ok", data: { chat_id: 1 } }]);
+    expect((await otherWorld.add(1)).status).toBe(200);
+    expect((await otherWorld.create({}, { "x-chat-signature": "0".repeat(64) })).status).toBe(401);
+    expect((await otherWorld.create({ content: "" })).status).toBe(400);
   });
 });
 
@@ -171,10 +171,10 @@ describe("an operator, while apac does not answer", () => {
       ["POST", "apps", { name: "App" }],
       ["PATCH", "agents/1", { name: "Renamed" }],
     ] as const) {
-      const stopped = await call(world, method, `/admin/sites/${world.siteId}/${path}`, body);
-      expect(stopped.status).toBe(503);
-      const served = await call(world, method, `/admin/sites/${other.siteId}/${path}`, body);
-      expect(served.status).toBeOneOf([200, 201]);
+      const refusal = await call(world, method, `/admin/sites/${world.siteId}/${path}`, body);
+      expect(refusal.status).toBe(503);
+      const answer = await call(world, method, `/admin/sites/${other.siteId}/${path}`, body);
+      expect(answer.status).toBeOneOf([200, 201]);
     }
   });
 
@@ -187,13 +187,13 @@ describe("an operator, while apac does not answer", () => {
     const makeSite = () => call(isolate, "POST", "/admin/sites", { name: "Begun", home: "apac", first_chat_id: 70 });
     expect((await makeSite()).status).toBe(503);
     expect((await makeSite()).status).toBe(503);
-    const begun = await env.DB.prepare("SELECT id, status FROM sites WHERE name = 'Begun'").all();
-    expect(begun.results).toEqual([{ id: expect.any(Number), status: "creating" }]);
+    const rows = await env.DB.prepare("SELECT id, status FROM sites WHERE name = 'Begun'").all();
+    expect(rows.results).toEqual([{ id: expect.any(Number), status: "creating" }]);
     isDown = false;
     const madeSite = await makeSite();
     expect([madeSite.status, madeSite.body]).toEqual([
       201,
-      { id: begun.results[0]?.id, name: "Begun", home: "apac", status: "open" },
+      { id: rows.results[0]?.id, name: "Begun", home: "apac", status: "open" },
     ]);
     const { id } = madeSite.body as { id: number };
     const app = { name: "App", appid: `begun-${id}`, secret: "0123456789abcdef" };
@@ -221,9 +221,9 @@ describe("the directory without an answer", () => {
       const chatId = await isolate.chatId();
       expect((await isolate.add(chatId)).status).toBe(200);
     }
-    const rotated = await call(world, "POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
+    const rotation = await call(world, "POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
     const old = world.secret;
-    const { secret } = rotated.body as { secret: string };
+    const { secret } = rotation.body as { secret: string };
     for (const isolate of [warm, world.anotherIsolate(bindings)]) {
       expect((await Object.assign(isolate, { secret: old }).create()).status).toBe(401);
       expect((await Object.assign(isolate, { secret }).create()).status).toBe(200);
@@ -235,21 +235,21 @@ describe("the directory without an answer", () => {
 describe("a home whose database was never migrated", () => {
   it("a home without migrated tables is down and accepts a site only after the migration", async () => {
     const inApac = await World.create({}, "apac");
-    const stopped = await inApac.anotherIsolate({ HOME_APAC: env.UNMIGRATED }).create();
-    expect([stopped.status, stopped.envelope]).toEqual([503, UNAVAILABLE]);
-    expect(Number(stopped.headers.get("retry-after"))).toBeGreaterThan(0);
+    const refusal = await inApac.anotherIsolate({ HOME_APAC: env.UNMIGRATED }).create();
+    expect([refusal.status, refusal.envelope]).toEqual([503, UNAVAILABLE]);
+    expect(Number(refusal.headers.get("retry-after"))).toBeGreaterThan(0);
 
     const world = await World.create({ HOME_OC: env.UNMIGRATED });
     expect((await statesOf(world)).at(-1)).toEqual(["oc", "down"]);
     const makeSite = () => call(world, "POST", "/admin/sites", { name: "Down under", home: "oc" });
-    const refused = await makeSite();
-    expect({ status: refused.status, body: refused.body }).toEqual(problem(503, "Temporarily unavailable"));
-    expect(refused.body).toMatchObject({ detail: expect.stringContaining("not migrated") });
-    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-    const listed = (await call(world, "GET", "/admin/sites?limit=100")).body as { items: Record<string, unknown>[] };
-    const begun = listed.items.filter(({ home }) => home === "oc");
-    expect(begun).toMatchObject([{ name: "Down under", status: "creating" }]);
-    const id = begun[0]?.id;
+    const answer = await makeSite();
+    expect({ status: answer.status, body: answer.body }).toEqual(problem(503, "Temporarily unavailable"));
+    expect(answer.body).toMatchObject({ detail: expect.stringContaining("not migrated") });
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    const list = (await call(world, "GET", "/admin/sites?limit=100")).body as { items: Record<string, unknown>[] };
+    const sites = list.items.filter(({ home }) => home === "oc");
+    expect(sites).toMatchObject([{ name: "Down under", status: "creating" }]);
+    const id = sites[0]?.id;
     const early = await call(world, "POST", `/admin/sites/${id}/apps`, { name: "App" });
     expect({ status: early.status, body: early.body }).toEqual(conflict("site_unfinished"));
 

@@ -20,7 +20,7 @@ const HIGHEST = 1_000_000;
 const OLDER = 900_000_000_000_000;
 const MORE_FLOORS = { status: 503, body: { detail: expect.stringContaining("more floors") } };
 const FAILED = { status: 503, body: { detail: "KV does not answer." } };
-const done = (lifted_by: number) => ({ status: 200, body: { lifted_by } });
+const success = (lifted_by: number) => ({ status: 200, body: { lifted_by } });
 
 let late = 0;
 beforeEach(() => {
@@ -41,7 +41,7 @@ interface Answer {
   status: number;
   body: { detail?: string; lifted_by?: number };
   /** The calls for floors: the numbers of the listed pages, and the ids of reconciliations that were read. */
-  asked: (number | string)[];
+  calls: (number | string)[];
 }
 
 /** A site in a closed home, with five pages of floors in KV. */
@@ -53,12 +53,12 @@ async function start(home: string) {
     const metadata = [world.siteId, floor, 0];
     await env.CREDENTIALS.put(`${prefix}site:${world.siteId}:${floor}`, "", { metadata });
   }
-  const kv = { refuses: (_: Answer["asked"][number]): boolean => false };
-  const asked: Answer["asked"] = [];
+  const kv = { refuses: (_: Answer["calls"][number]): boolean => false };
+  const calls: Answer["calls"] = [];
   const cursors: unknown[] = [null];
-  const ask = (what: Answer["asked"][number]) => {
+  const ask = (what: Answer["calls"][number]) => {
     late += KV_MS;
-    asked.push(what);
+    calls.push(what);
     if (kv.refuses(what)) throw new Error("KV failed: 400 Bad Request");
   };
   const list: KVNamespace["list"] = async (options) => {
@@ -77,10 +77,10 @@ async function start(home: string) {
   const settle = async (settling_id?: string, now = NOW): Promise<Answer> => {
     const isolate = world.anotherIsolate(bindings);
     isolate.clock.now = now;
-    asked.length = 0;
+    calls.length = 0;
     const body = { lift: LIFT, ...(settling_id && { settling_id }) };
     const answer = await call(isolate, "POST", `/admin/homes/${home}/restored`, body);
-    return { status: answer.status, body: answer.body as Answer["body"], asked: [...asked] };
+    return { status: answer.status, body: answer.body as Answer["body"], calls: [...calls] };
   };
   const one = (query: string, value: unknown) => databaseOf(home).prepare(query).bind(value);
   const floor = () =>
@@ -95,12 +95,12 @@ it.each(["main", "apac"])(
   async (home) => {
     const { world, settle, floor, places } = await start(home);
     const first = await settle();
-    expect(first).toMatchObject({ ...MORE_FLOORS, asked: [1, 2] });
+    expect(first).toMatchObject({ ...MORE_FLOORS, calls: [1, 2] });
     const [, id = ""] = /"settling_id":"(\w+)"/.exec(first.body.detail ?? "") ?? [];
     expect([await floor(), await places(id)]).toEqual([HIGHEST, 1]);
-    expect(await settle(id)).toMatchObject({ ...MORE_FLOORS, asked: [3, 4] });
-    expect(await settle(id)).toMatchObject({ ...done(LIFT), asked: [5] });
-    expect(await settle(id)).toMatchObject({ ...done(0), asked: [] });
+    expect(await settle(id)).toMatchObject({ ...MORE_FLOORS, calls: [3, 4] });
+    expect(await settle(id)).toMatchObject({ ...success(LIFT), calls: [5] });
+    expect(await settle(id)).toMatchObject({ ...success(0), calls: [] });
     expect([await floor(), await places(id)]).toEqual([HIGHEST + LIFT, 0]);
     expect(await world.chatId()).toBe(HIGHEST + LIFT + 1);
   },
@@ -112,8 +112,8 @@ it("the reconciliation of a home goes on between two floors of the same page", a
     const entries = [[world.siteId, id === "A" ? OLDER : HIGHEST, 0]];
     await env.CREDENTIALS.put(`${prefix}settling:${id}`, JSON.stringify(entries));
   }
-  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [1, "A"] });
-  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [1, "B"] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, calls: [1, "A"] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, calls: [1, "B"] });
   while ((await settle(x)).status === 503);
   expect(await floor()).toBe(OLDER + LIFT);
 });
@@ -125,14 +125,14 @@ it("in the console, pressing again finishes the reconciliation, and a receipt pa
     (await env.DB.prepare("SELECT external_id FROM customers WHERE site_id = ?").bind(world.siteId).all()).results;
   const travelBack = await bookmarkDatabase(env.DB);
   const withoutKv = world.anotherIsolate({ CREDENTIALS: undefined });
-  const erased = await call(withoutKv, "POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs: "mei" });
-  const { receipts } = erased.body as { receipts: unknown[] };
+  const erasure = await call(withoutKv, "POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs: "mei" });
+  const { receipts } = erasure.body as { receipts: unknown[] };
   await travelBack();
   const visitor = (await ConsoleVisitor.signedIn(world)).through(world.anotherIsolate(bindings));
   let page = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…");
   const press = async (fill = {}) => visitor.press(page, "It was restored: skip now", fill);
-  const pasted = { "Receipts of erasures and deletions": JSON.stringify(receipts) };
-  for (const fill of [pasted, {}]) {
+  const form = { "Receipts of erasures and deletions": JSON.stringify(receipts) };
+  for (const fill of [form, {}]) {
     page = await press(fill);
     expect(page.notices).toEqual([expect.stringMatching(/^Not done yet: .* Press it again/)]);
     expect(await customers()).toEqual([{ external_id: "mei" }]);
@@ -144,25 +144,25 @@ it("in the console, pressing again finishes the reconciliation, and a receipt pa
 
 it("the reconciliation of a home respects a first_chat_id that is set while it goes on", async () => {
   const { world, settle, x, floor } = await start("main");
-  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [1, 2] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, calls: [1, 2] });
   const change = { first_chat_id: HIGHEST * 10 + 1 };
   expect((await call(world, "PATCH", `/admin/sites/${world.siteId}`, change)).status).toBe(200);
   expect(await settle(x)).toMatchObject(MORE_FLOORS);
-  expect(await settle(x)).toMatchObject(done(LIFT));
+  expect(await settle(x)).toMatchObject(success(LIFT));
   expect(await floor()).toBe(HIGHEST * 10 + LIFT);
 });
 
 it("each reconciliation of a home reads its own floors, and starts anew after another restore or 31 minutes", async () => {
   const { settle, x, y, floor } = await start("apac");
   const travelBack = await bookmarkDatabase(env.HOME_APAC);
-  expect(await settle(x)).toMatchObject({ asked: [1, 2] });
-  expect(await settle(y)).toMatchObject({ asked: [1, 2] });
-  expect(await settle(x)).toMatchObject({ asked: [3, 4] });
+  expect(await settle(x)).toMatchObject({ calls: [1, 2] });
+  expect(await settle(y)).toMatchObject({ calls: [1, 2] });
+  expect(await settle(x)).toMatchObject({ calls: [3, 4] });
   await travelBack();
-  expect(await settle(x)).toMatchObject({ asked: [1, 2] });
-  expect(await settle(x, NOW + 1_860)).toMatchObject({ asked: [1, 2] });
-  expect(await settle(x, NOW + 1_860)).toMatchObject({ asked: [3, 4] });
-  expect(await settle(y, NOW + 1_860)).toMatchObject({ asked: [1, 2] });
+  expect(await settle(x)).toMatchObject({ calls: [1, 2] });
+  expect(await settle(x, NOW + 1_860)).toMatchObject({ calls: [1, 2] });
+  expect(await settle(x, NOW + 1_860)).toMatchObject({ calls: [3, 4] });
+  expect(await settle(y, NOW + 1_860)).toMatchObject({ calls: [1, 2] });
   for (const id of [x, y]) while ((await settle(id, NOW + 1_860)).status === 503);
   expect(await floor()).toBe(HIGHEST + 2 * LIFT);
 });
@@ -170,16 +170,16 @@ it("each reconciliation of a home reads its own floors, and starts anew after an
 it("the reconciliation of a home continues after a KV failure, and restarts when KV refuses only the cursor", async () => {
   const { settle, x, floor, kv } = await start("main");
   kv.refuses = (page) => page === 2;
-  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [1, 2] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, calls: [1, 2] });
   kv.refuses = () => true;
-  expect(await settle(x)).toMatchObject({ ...FAILED, asked: [2, 1] });
+  expect(await settle(x)).toMatchObject({ ...FAILED, calls: [2, 1] });
   kv.refuses = () => false;
-  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [2, 3] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, calls: [2, 3] });
   kv.refuses = (page) => page === 4;
-  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [4, 1] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, calls: [4, 1] });
   kv.refuses = () => false;
-  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [2, 3] });
-  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, asked: [4, 5] });
-  expect(await settle(x)).toMatchObject({ ...done(LIFT), asked: [5] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, calls: [2, 3] });
+  expect(await settle(x)).toMatchObject({ ...MORE_FLOORS, calls: [4, 5] });
+  expect(await settle(x)).toMatchObject({ ...success(LIFT), calls: [5] });
   expect(await floor()).toBe(HIGHEST + LIFT);
 });

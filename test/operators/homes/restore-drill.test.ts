@@ -15,7 +15,7 @@ const UNAVAILABLE = { code: -1, msg: "服务暂时不可用", data: "" };
 const NONCE_SECONDS = 1_860;
 const SKIPPED = 1_000_000;
 
-const closed = (world: World, home: string) => world.anotherIsolate(closedHomeVars(home));
+const withClosed = (world: World, home: string) => world.anotherIsolate(closedHomeVars(home));
 const reconcile = (world: World, home: string, body?: unknown) =>
   call(world, "POST", `/admin/homes/${home}/restored`, body);
 
@@ -40,7 +40,7 @@ async function capture(world: World) {
 describe("the home apac, restored", () => {
   it("the restored home apac gives no chat_id twice, accepts no earlier request again, and lists the apps to look at", async () => {
     const world = await World.create({}, "apac");
-    const [rotated, revoked] = [
+    const [rotatedApp, revokedApp] = [
       await issue(world, world.siteId, "Rotated"),
       await issue(world, world.siteId, "Revoked"),
     ];
@@ -48,24 +48,24 @@ describe("the home apac, restored", () => {
     const travelBack = await bookmarkDatabase(env.HOME_APAC);
 
     // The restore undoes these changes.
-    const captured = await capture(world);
-    const taken = await world.sendRaw("create_gd", captured.body, captured.headers);
-    chatIds.push((taken.envelope.data as { chat_id: number }).chat_id, await world.chatId(), await world.chatId());
-    const rotation = await call(world, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
+    const request = await capture(world);
+    const first = await world.sendRaw("create_gd", request.body, request.headers);
+    chatIds.push((first.envelope.data as { chat_id: number }).chat_id, await world.chatId(), await world.chatId());
+    const rotation = await call(world, "POST", `/admin/apps/${rotatedApp.appid}/rotate`, { overlap_seconds: 0 });
     const { secret: nextSecret } = rotation.body as { secret: string };
-    expect((await call(world, "DELETE", `/admin/apps/${revoked.appid}`)).status).toBe(204);
-    const issued = await issue(world, world.siteId, "Issued");
-    expect((await as(world, issued).create()).status).toBe(200);
+    expect((await call(world, "DELETE", `/admin/apps/${revokedApp.appid}`)).status).toBe(204);
+    const newApp = await issue(world, world.siteId, "Issued");
+    expect((await as(world, newApp).create()).status).toBe(200);
     await call(world, "PATCH", `/admin/sites/${world.siteId}`, { name: "Renamed" });
     const late = await World.create({}, "apac");
     const lateIds = [await late.chatId(), await late.chatId()];
 
     // While the home is closed, no caller is served and no ranstr is used up.
-    const shut = closed(world, "apac");
+    const shut = withClosed(world, "apac");
     const waiting = JSON.stringify(world.createBody({ timestamp: NOW }));
-    const stopped = await expectUnwritten(world, () => shut.send("create_gd", waiting));
-    expect([stopped.status, stopped.envelope]).toEqual([503, UNAVAILABLE]);
-    expect(Number(stopped.headers.get("retry-after"))).toBeGreaterThan(0);
+    const refusal = await expectUnwritten(world, () => shut.send("create_gd", waiting));
+    expect([refusal.status, refusal.envelope]).toEqual([503, UNAVAILABLE]);
+    expect(Number(refusal.headers.get("retry-after"))).toBeGreaterThan(0);
     expect((await call(shut, "GET", "/admin/homes")).body).toMatchObject({
       items: [
         { name: "main", status: "open" },
@@ -77,8 +77,8 @@ describe("the home apac, restored", () => {
 
     await travelBack();
     expect((await world.stored()).sessions).toHaveLength(3);
-    const reconciled = await reconcile(shut, "apac");
-    expect({ status: reconciled.status, body: reconciled.body }).toEqual({
+    const answer = await reconcile(shut, "apac");
+    expect({ status: answer.status, body: answer.body }).toEqual({
       status: 200,
       body: {
         sites: await countSites(env.HOME_APAC),
@@ -92,15 +92,15 @@ describe("the home apac, restored", () => {
         tokens: [],
       },
     });
-    const { reopen_after } = reconciled.body as { reopen_after: number };
-    const listed = await call(shut, "GET", "/admin/homes/apac/divergent?limit=100");
-    const { items: apps } = listed.body as { items: unknown[] };
+    const { reopen_after } = answer.body as { reopen_after: number };
+    const list = await call(shut, "GET", "/admin/homes/apac/divergent?limit=100");
+    const { items: apps } = list.body as { items: unknown[] };
     expect(apps).toHaveLength(4);
     expect(apps).toEqual(
       expect.arrayContaining([
-        { appid: rotated.appid, site_id: world.siteId, why: "rotated" },
-        { appid: revoked.appid, site_id: world.siteId, why: "revoked" },
-        { appid: issued.appid, site_id: world.siteId, why: "missing" },
+        { appid: rotatedApp.appid, site_id: world.siteId, why: "rotated" },
+        { appid: revokedApp.appid, site_id: world.siteId, why: "revoked" },
+        { appid: newApp.appid, site_id: world.siteId, why: "missing" },
         { appid: late.appid, site_id: late.siteId, why: "missing" },
       ]),
     );
@@ -110,34 +110,32 @@ describe("the home apac, restored", () => {
     expect(row).toEqual({ name: "Renamed" });
 
     // The operator looks at the listed apps while the home is closed.
-    expect((await call(shut, "DELETE", `/admin/apps/${revoked.appid}`)).status).toBe(204);
-    const secondAnswer = await call(shut, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
-    for (const { appid, secret, siteId } of [{ ...issued, siteId: world.siteId }, late]) {
-      const imported = await call(shut, "POST", `/admin/sites/${siteId}/apps`, { name: "App", appid, secret });
-      expect(imported.status).toBe(201);
+    expect((await call(shut, "DELETE", `/admin/apps/${revokedApp.appid}`)).status).toBe(204);
+    const secondAnswer = await call(shut, "POST", `/admin/apps/${rotatedApp.appid}/rotate`, { overlap_seconds: 0 });
+    for (const { appid, secret, siteId } of [{ ...newApp, siteId: world.siteId }, late]) {
+      const importAnswer = await call(shut, "POST", `/admin/sites/${siteId}/apps`, { name: "App", appid, secret });
+      expect(importAnswer.status).toBe(201);
     }
     await call(shut, "POST", `/admin/sites/${late.siteId}/agents`, { id: 1, name: "A" });
 
     // The home is open again.
     world.clock.now = reopen_after;
     for (const isolate of [world, world.anotherIsolate({ NONCES: undefined })]) {
-      const replayed = await expectUnwritten(world, () =>
-        isolate.sendRaw("create_gd", captured.body, captured.headers),
-      );
-      expect(replayed.status).toBe(401);
-      expect(replayed.headers.get("x-error-detail")).toContain("timestamp: must be within");
+      const replay = await expectUnwritten(world, () => isolate.sendRaw("create_gd", request.body, request.headers));
+      expect(replay.status).toBe(401);
+      expect(replay.headers.get("x-error-detail")).toContain("timestamp: must be within");
     }
-    const fresh = [await world.chatId(), await world.anotherIsolate().chatId(), await as(world, issued).chatId()];
+    const fresh = [await world.chatId(), await world.anotherIsolate().chatId(), await as(world, newApp).chatId()];
     expect(fresh).toEqual([3 + SKIPPED + 1, 3 + SKIPPED + 2, 3 + SKIPPED + 3]);
     expect(Math.min(...fresh)).toBeGreaterThan(Math.max(...chatIds));
     const lateFresh = await as(world, late).chatId({ kefu_id: [1] });
     expect(lateFresh).toBeGreaterThan(Math.max(...lateIds));
     const { secret: newest } = secondAnswer.body as { secret: string };
-    for (const secret of [rotated.secret, nextSecret]) {
-      expect((await as(world, { appid: rotated.appid, secret }).create()).status).toBe(401);
+    for (const secret of [rotatedApp.secret, nextSecret]) {
+      expect((await as(world, { appid: rotatedApp.appid, secret }).create()).status).toBe(401);
     }
-    expect((await as(world, { appid: rotated.appid, secret: newest }).create()).status).toBe(200);
-    expect((await as(world, revoked).create()).status).toBe(401);
+    expect((await as(world, { appid: rotatedApp.appid, secret: newest }).create()).status).toBe(200);
+    expect((await as(world, revokedApp).create()).status).toBe(401);
   });
 
   it("the restored home apac gives no seq twice and serves the webhooks that the restore did not lose", async () => {
@@ -151,7 +149,7 @@ describe("the home apac, restored", () => {
     await newWebhook(late);
     await late.chatId();
     await travelBack();
-    expect((await reconcile(closed(world, "apac"), "apac")).status).toBe(200);
+    expect((await reconcile(withClosed(world, "apac"), "apac")).status).toBe(200);
     await world.chatId();
     await world.chatId();
     const { events, deliveries } = await eventStore(world);
@@ -169,18 +167,18 @@ describe("the home apac, restored", () => {
     expect(await add()).toMatchObject(problem(404, "Not found"));
     const { audit } = await world.operated();
     expect(audit.filter(({ action }) => action === "agent.added")).toEqual([]);
-    await reconcile(closed(world, "apac"), "apac");
+    await reconcile(withClosed(world, "apac"), "apac");
     expect((await add()).status).toBe(201);
   });
 
   it("a restored home accepts an earlier request while its timestamp is fresh, so reopen_after waits", async () => {
     const world = await World.create({}, "apac");
     const travelBack = await bookmarkDatabase(env.HOME_APAC);
-    const captured = await capture(world);
-    const send = (isolate: World) => isolate.sendRaw("create_gd", captured.body, captured.headers);
+    const request = await capture(world);
+    const send = (isolate: World) => isolate.sendRaw("create_gd", request.body, request.headers);
     expect((await send(world)).status).toBe(200);
     await travelBack();
-    const { reopen_after } = (await reconcile(closed(world, "apac"), "apac")).body as { reopen_after: number };
+    const { reopen_after } = (await reconcile(withClosed(world, "apac"), "apac")).body as { reopen_after: number };
     const early = world.anotherIsolate({ NONCES: undefined });
     early.clock.now = NOW + 300;
     expect((await send(early)).envelope).toMatchObject({ code: 1, data: { chat_id: SKIPPED + 1 } });
@@ -200,26 +198,26 @@ describe("the home main, restored", () => {
     const travelBack = await bookmarkDatabase(env.DB);
 
     chatIds.push(await world.chatId(), await world.chatId());
-    const lost = await World.create({}, "apac");
+    const lostWorld = await World.create({}, "apac");
     const newApp = await issue(apacSite, apacSite.siteId, "Issued in apac");
     await call(apacSite, "PATCH", `/admin/sites/${apacSite.siteId}`, { name: "Renamed", status: "closed" });
-    expect(await lost.chatId()).toBe(1);
+    expect(await lostWorld.chatId()).toBe(1);
 
-    const shut = closed(world, "main");
+    const shut = withClosed(world, "main");
     expect((await expectUnwritten(world, () => shut.create())).status).toBe(503);
     await travelBack();
-    expect((await as(shut, lost).create()).status).toBe(200);
+    expect((await as(shut, lostWorld).create()).status).toBe(200);
     // A cold isolate finds no route, and apac uses the lost site's id.
-    await env.CREDENTIALS.delete(`app:${lost.appid}`);
-    expect((await expectUnwritten(lost, () => lost.anotherIsolate().create())).status).toBe(401);
+    await env.CREDENTIALS.delete(`app:${lostWorld.appid}`);
+    expect((await expectUnwritten(lostWorld, () => lostWorld.anotherIsolate().create())).status).toBe(401);
     // The directory has lost an id and an appid, so it must give out none while it is closed.
     for (const home of ["main", "apac"]) {
-      const refused = await call(shut, "POST", "/admin/sites", { name: "Clash", home });
-      expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
+      const answer = await call(shut, "POST", "/admin/sites", { name: "Clash", home });
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "30"]);
     }
     const sameAppid = await call(shut, "POST", `/admin/sites/${apacSite.siteId}/apps`, {
       name: "App",
-      appid: lost.appid,
+      appid: lostWorld.appid,
     });
     expect(sameAppid.body).toMatchObject({ status: 503, detail: "The home main is closed." });
     // Without closing, the home that uses the id refuses the new site.
@@ -227,8 +225,8 @@ describe("the home main, restored", () => {
     expect({ status: clash.status, body: clash.body }).toEqual(conflict("site_id_taken"));
     expect(clash.body).toMatchObject({ detail: expect.stringContaining("POST /admin/homes/main/restored") });
 
-    const reconciled = await reconcile(shut, "main");
-    expect(reconciled.body).toEqual({
+    const answer = await reconcile(shut, "main");
+    expect(answer.body).toEqual({
       sites: await countSites(env.DB),
       lifted_by: SKIPPED,
       erased_again: 0,
@@ -241,18 +239,18 @@ describe("the home main, restored", () => {
     });
     const { body: list } = await call(shut, "GET", "/admin/homes/main/divergent");
     expect(list).toEqual({ items: [], next_cursor: null, homes_down: [] });
-    expect((await lost.anotherIsolate().create()).status).toBe(200);
+    expect((await lostWorld.anotherIsolate().create()).status).toBe(200);
     const { items } = (await call(shut, "GET", `/admin/sites?cursor=${apacSite.siteId - 1}`)).body as never;
     expect(items).toEqual([
       { id: apacSite.siteId, name: "Renamed", home: "apac", status: "closed", created_at: NOW },
-      { id: lost.siteId, name: "Site", home: "apac", status: "open", created_at: NOW },
+      { id: lostWorld.siteId, name: "Site", home: "apac", status: "open", created_at: NOW },
     ]);
     await call(shut, "PATCH", `/admin/sites/${apacSite.siteId}`, { status: "open" });
     await env.CREDENTIALS.delete(`app:${newApp.appid}`);
     expect((await as(apacSite, newApp).create()).status).toBe(200);
     const madeSite = await call(world.anotherIsolate(), "POST", "/admin/sites", { name: "Clash", home: "apac" });
     expect(madeSite.status).toBe(201);
-    expect((madeSite.body as { id: number }).id).toBeGreaterThan(lost.siteId);
+    expect((madeSite.body as { id: number }).id).toBeGreaterThan(lostWorld.siteId);
 
     world.clock.now = NOW + NONCE_SECONDS;
     const fresh = await world.anotherIsolate().chatId();
@@ -273,7 +271,7 @@ describe("tokens that were deleted before main was restored", () => {
   it("the restored home main accepts tokens that were deleted since, lists them, and lets them be deleted again", async () => {
     const world = await World.create();
     const { siteId } = world;
-    const [kept, deleted] = [await make(world, "A kept one"), await make(world, "B deleted", { site_id: siteId })];
+    const [keptToken, deleted] = [await make(world, "A kept one"), await make(world, "B deleted", { site_id: siteId })];
     const short = await make(world, "C expires", { expires_in_days: 1 });
     const owners = await make(world, "D of an owner", { role: "owner" });
     const travelBack = await bookmarkDatabase(env.DB);
@@ -282,15 +280,15 @@ describe("tokens that were deleted before main was restored", () => {
     expect(await statusWith(world, deleted.token)).toBe(401);
 
     await travelBack();
-    const shut = closed(world, "main");
+    const shut = withClosed(world, "main");
     shut.clock.now = NOW + 86_400;
     expect(await statusWith(shut, deleted.token)).toBe(200);
     const { body } = await reconcile(shut, "main");
     const { tokens } = body as { tokens: { id: string }[] };
-    const ids = [kept, deleted, short, owners].map(({ id }) => id);
+    const ids = [keptToken, deleted, short, owners].map(({ id }) => id);
     expect(tokens.filter(({ id }) => ids.includes(id))).toEqual([
       { id: owners.id, name: "D of an owner", role: "owner", site_id: null, created_at: NOW },
-      { id: kept.id, name: "A kept one", role: "operator", site_id: null, created_at: NOW },
+      { id: keptToken.id, name: "A kept one", role: "operator", site_id: null, created_at: NOW },
       { id: deleted.id, name: "B deleted", role: "operator", site_id: siteId, created_at: NOW },
     ]);
     expect(JSON.stringify(body)).not.toContain("ast_");
@@ -302,7 +300,7 @@ describe("tokens that were deleted before main was restored", () => {
 describe("POST /admin/homes/:name/restored", () => {
   it("each reconciliation without a settling_id skips the given number of ids, for every site of that home only", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
-    const shut = closed(world, "apac");
+    const shut = withClosed(world, "apac");
     expect(await world.chatId()).toBe(1);
     expect((await reconcile(shut, "apac", { lift: 5 })).body).toMatchObject({ lifted_by: 5 });
     expect(await world.chatId()).toBe(7);
@@ -312,15 +310,15 @@ describe("POST /admin/homes/:name/restored", () => {
     expect(await other.chatId()).toBe(1);
     const audit = (await call(world, "GET", "/admin/audit?limit=100")).body as { items: Record<string, unknown>[] };
     for (const home of ["main", "apac"]) {
-      const restored = audit.items.filter((entry) => entry.action === "home.restored" && entry.home === home);
+      const entries = audit.items.filter((entry) => entry.action === "home.restored" && entry.home === home);
       const entry = { subject: "apac", site_id: null, details: { lifted_by: 5, settling_id: expect.any(String) } };
-      expect(restored.slice(0, 3)).toMatchObject(Array(3).fill(entry));
+      expect(entries.slice(0, 3)).toMatchObject(Array(3).fill(entry));
     }
   });
 
   it("repeating a reconciliation with one settling_id skips ids once and leaves one audit row in each database", async () => {
     const world = await World.create({}, "apac");
-    const shut = closed(world, "apac");
+    const shut = withClosed(world, "apac");
     const settling_id = crypto.randomUUID();
     const first = await reconcile(shut, "apac", { lift: 5, settling_id });
     expect(first.body).toMatchObject({ settling_id, lifted_by: 5, reopen_after: NOW + NONCE_SECONDS });
@@ -349,7 +347,7 @@ describe("POST /admin/homes/:name/restored", () => {
       "CREATE TRIGGER no_audit BEFORE INSERT ON audit_log WHEN new.action = 'home.restored' BEGIN SELECT RAISE(ABORT, 'no'); END",
     );
     try {
-      expect((await reconcile(closed(world, "apac"), "apac", { lift: 5 })).status).toBe(500);
+      expect((await reconcile(withClosed(world, "apac"), "apac", { lift: 5 })).status).toBe(500);
       expect(await world.chatId()).toBe(1);
     } finally {
       await env.HOME_APAC.exec("DROP TRIGGER no_audit");
@@ -373,9 +371,9 @@ describe("POST /admin/homes/:name/restored", () => {
   ])("the reconciliation of a home refuses a %s that %s", async (field, message, values) => {
     const world = await World.create({}, "apac");
     for (const value of values) {
-      const { status, body } = await reconcile(closed(world, "apac"), "apac", { [field]: value });
-      const refused = problem(400, "Invalid input", [{ field, message }]);
-      expect([value, { status, body }]).toEqual([value, refused]);
+      const { status, body } = await reconcile(withClosed(world, "apac"), "apac", { [field]: value });
+      const expected = problem(400, "Invalid input", [{ field, message }]);
+      expect([value, { status, body }]).toEqual([value, expected]);
     }
     expect(await world.chatId()).toBe(1);
   });
@@ -397,7 +395,7 @@ describe("POST /admin/homes/:name/restored", () => {
     const world = await World.create({}, "apac");
     const settling_id = crypto.randomUUID();
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));
-    const isolate = closed(world, "apac");
+    const isolate = withClosed(world, "apac");
     const silent = world.anotherIsolate({
       ...closedHomeVars("apac"),
       CREDENTIALS: replacing(env.CREDENTIALS, { put }),

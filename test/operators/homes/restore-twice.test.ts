@@ -11,20 +11,20 @@ import { NOW, World } from "../../support/world.ts";
 
 /** Compares all given ids with each other, because an earlier mistake showed only at the second restore. */
 
-const closed = (world: World) => world.anotherIsolate(closedHomeVars(world.home));
+const withClosed = (world: World) => world.anotherIsolate(closedHomeVars(world.home));
 
 async function reconcile(world: World, body?: unknown) {
-  const { status, body: reconciled } = await call(closed(world), "POST", `/admin/homes/${world.home}/restored`, body);
+  const { status, body: answer } = await call(withClosed(world), "POST", `/admin/homes/${world.home}/restored`, body);
   expect(status).toBe(200);
-  return reconciled as { settling_id: string; lifted_by: number };
+  return answer as { settling_id: string; lifted_by: number };
 }
 
 /** Opens two sessions and stores their ids and the seqs of their events. */
-async function openSessions(world: World, given: { ids: number[]; seqs: number[] }) {
+async function openSessions(world: World, sessions: { ids: number[]; seqs: number[] }) {
   const before = new Set((await eventStore(world)).events.map(({ seq }) => seq));
-  for (let i = 0; i < 2; i++) given.ids.push(await world.anotherIsolate().chatId());
+  for (let i = 0; i < 2; i++) sessions.ids.push(await world.anotherIsolate().chatId());
   const { events } = await eventStore(world);
-  given.seqs.push(...events.map(({ seq }) => Number(seq)).filter((seq) => !before.has(seq)));
+  sessions.seqs.push(...events.map(({ seq }) => Number(seq)).filter((seq) => !before.has(seq)));
 }
 
 const expectDistinct = ({ ids, seqs }: { ids: number[]; seqs: number[] }) => {
@@ -37,18 +37,18 @@ describe.each(["main", "apac"])("the home %s, restored twice", (home) => {
   it("a home gives no chat_id and no seq twice when restores go back to different points", async () => {
     const world = await World.create({}, home);
     await newWebhook(world);
-    const given = { ids: [] as number[], seqs: [] as number[] };
+    const sessions = { ids: [] as number[], seqs: [] as number[] };
     const first = await bookmarkDatabase(databaseOf(home));
-    await openSessions(world, given);
+    await openSessions(world, sessions);
     const second = await bookmarkDatabase(databaseOf(home));
-    await openSessions(world, given);
+    await openSessions(world, sessions);
     for (const travelBack of [second, first, second]) {
       await travelBack();
       expect(await reconcile(world)).toMatchObject({ lifted_by: 1_000_000 });
-      await openSessions(world, given);
+      await openSessions(world, sessions);
     }
-    expectDistinct(given);
-    expect(given.ids).toHaveLength(10);
+    expectDistinct(sessions);
+    expect(sessions.ids).toHaveLength(10);
   });
 
   it("a first_chat_id that was set after the restore point holds after the first and the second restore", async () => {
@@ -72,7 +72,7 @@ describe.each(["main", "apac"])("the home %s, restored twice", (home) => {
     await travelBack();
     const settling_id = crypto.randomUUID();
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));
-    const isolate = closed(world).anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
+    const isolate = withClosed(world).anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
     expect((await call(isolate, "POST", `/admin/homes/${home}/restored`, { settling_id })).status).toBe(503);
     expect(await reconcile(world, { settling_id })).toMatchObject({ settling_id, lifted_by: 0 });
     chatIds.push(await world.chatId());
@@ -107,10 +107,10 @@ describe("the home apac, restored twice", () => {
     const travelBack = await bookmarkDatabase(env.HOME_APAC);
     const chatIds = [await world.chatId()];
     await travelBack();
-    const later = closed(world);
+    const later = withClosed(world);
     later.clock.now = NOW + 1_860;
-    const refused = await call(later, "POST", "/admin/homes/apac/restored", { settling_id });
-    expect([refused.status, refused.body]).toEqual([
+    const answer = await call(later, "POST", "/admin/homes/apac/restored", { settling_id });
+    expect([answer.status, answer.body]).toEqual([
       409,
       expect.objectContaining({ detail: expect.stringContaining("another settling_id") }),
     ]);
@@ -141,7 +141,7 @@ describe("the home main, restored", () => {
   it.each([
     ["KV knows each", 0],
     ["KV has lost all that were made since the first", 2],
-  ])("the restored home main gives no site id twice, even after a second restore, when %s", async (_, lost) => {
+  ])("the restored home main gives no site id twice, even after a second restore, when %s", async (_, lostCount) => {
     const world = await World.create();
     const travelBack = await bookmarkDatabase(env.DB);
     const make = async () => {
@@ -149,15 +149,15 @@ describe("the home main, restored", () => {
       expect(status).toBe(201);
       return (body as { id: number }).id;
     };
-    const given = [await make(), await make()];
+    const siteIds = [await make(), await make()];
     for (let i = 0; i < 2; i++) {
       await travelBack();
       await reconcile(world);
-      given.push(await make(), await make());
-      for (const id of given.slice(given.length - lost))
+      siteIds.push(await make(), await make());
+      for (const id of siteIds.slice(siteIds.length - lostCount))
         await env.CREDENTIALS.delete(`site-ids:${String(1_000_000_000 - id).padStart(10, "0")}`);
     }
-    expect(given).toEqual([...new Set(given)]);
+    expect(siteIds).toEqual([...new Set(siteIds)]);
   });
 
   it("the reconciliation of a home ignores malformed floors in KV and floors that would leave a site no ids", async () => {

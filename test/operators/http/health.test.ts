@@ -28,7 +28,7 @@ async function healthz(world: Isolate): Promise<{ status: number; body: unknown 
 }
 
 /** A deployment with all bindings and no sites. test/operators/homes/broken-deployments.test.ts has one with sites. */
-const deployed = (change: ReplacedBindings = {}) => new Isolate({ JOURNAL: env.JOURNAL as Queue, ...change });
+const deploy = (change: ReplacedBindings = {}) => new Isolate({ JOURNAL: env.JOURNAL as Queue, ...change });
 
 /** The answer of a healthy deployment. */
 const WELL = {
@@ -133,11 +133,11 @@ describe("GET /healthz", () => {
   ])("/healthz is %s", async (_, change, expected) => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     vi.spyOn(console, "error").mockImplementation(() => {});
-    expect(await healthz(deployed(change))).toEqual(expected);
+    expect(await healthz(deploy(change))).toEqual(expected);
   });
 
   it("/healthz shows only the home main when no other home is bound", async () => {
-    expect(await healthz(deployed({ HOME_APAC: undefined }))).toEqual(answerOf({ homes: { main: "ok" } }));
+    expect(await healthz(deploy({ HOME_APAC: undefined }))).toEqual(answerOf({ homes: { main: "ok" } }));
   });
 
   /** Silent homes, followed by one that answers. */
@@ -145,7 +145,7 @@ describe("GET /healthz", () => {
     const silence = silentHomes(count);
     const prompt = { get: async () => null };
     const queue = { metrics: async () => ({}) };
-    const world = deployed({
+    const world = deploy({
       ...silence.bindings,
       DB: answeringBy(async () => {
         onQuery();
@@ -197,7 +197,7 @@ describe("GET /healthz", () => {
       queryCount++;
       return env.DB.prepare(sql);
     };
-    const world = deployed({ DB: replacing(env.DB, { prepare }) });
+    const world = deploy({ DB: replacing(env.DB, { prepare }) });
     const askedAt = async (seconds: number) => {
       world.clock.now += seconds;
       expect(await healthz(world)).toEqual(OK);
@@ -217,7 +217,7 @@ describe("GET /healthz", () => {
     };
     const gets: string[] = [];
     const kv = (name: "NONCES" | "CREDENTIALS") => replacing(env[name], { get: async () => void gets.push(name) });
-    const world = deployed({
+    const world = deploy({
       DB: answeringBy(rows),
       NONCES: kv("NONCES"),
       CREDENTIALS: kv("CREDENTIALS"),
@@ -238,12 +238,12 @@ describe("GET /healthz", () => {
       queryCount++;
       return isSilent ? new Promise<never>(() => {}) : NO_ROWS;
     };
-    const world = deployed({ DB: answeringBy(rows) });
+    const world = deploy({ DB: answeringBy(rows) });
     // When the platform cancels a request, everything that it waits for ends, timers too.
-    const cancelled = vi.spyOn(globalThis, "setTimeout").mockImplementation((() => 0) as never);
+    const timers = vi.spyOn(globalThis, "setTimeout").mockImplementation((() => 0) as never);
     void healthz(world);
     while (queryCount < FIRST) await scheduler.wait(1);
-    cancelled.mockRestore();
+    timers.mockRestore();
     isSilent = false;
     queryCount = 0;
     vi.advanceTimersByTime(4_000);
@@ -258,7 +258,7 @@ describe("GET /healthz", () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     let down = true;
     const prepare = (sql: string) => (down ? throwFault() : env.DB.prepare(sql));
-    const world = deployed({ DB: replacing(env.DB, { prepare }) });
+    const world = deploy({ DB: replacing(env.DB, { prepare }) });
     expect((await healthz(world)).status).toBe(503);
     down = false;
     expect((await healthz(world)).status).toBe(503);
@@ -268,7 +268,7 @@ describe("GET /healthz", () => {
 
   it("/healthz needs no token and shows only the state", async () => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
-    expect(await healthz(deployed({ ADMIN_TOKEN: undefined }))).toEqual(OK);
+    expect(await healthz(deploy({ ADMIN_TOKEN: undefined }))).toEqual(OK);
   });
 
   it.each<[ReplacedBindings, string]>([
@@ -281,7 +281,7 @@ describe("GET /healthz", () => {
     [{ HOME__X: env.HOME_APAC }, `HOME__X is no home. ${BINDING_RULE}`],
   ])("/healthz is down and names the wrong setting, but not its value, with %j", async (change, fault) => {
     const [setting] = fault.split(" ");
-    for (const isolate of [deployed(change), deployed(change)]) {
+    for (const isolate of [deploy(change), deploy(change)]) {
       expect(await healthz(isolate)).toEqual({ status: 503, body: { status: "down", version, setting, fault } });
       const page = await isolate.fetch(new Request("http://worker/console"));
       expect([page.status, await page.text()]).toEqual([500, expect.stringContaining(escaped(fault))]);

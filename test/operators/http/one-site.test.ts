@@ -101,9 +101,9 @@ it("a token of one site gets no secret of an app that moves to another site duri
       (method: "raw" | "all" | "first" | "run") =>
       async (...args: unknown[]) => {
         const call = statement[method] as (...args: unknown[]) => Promise<unknown>;
-        const found = await call.apply(statement, args);
+        const result = await call.apply(statement, args);
         await routeTo(other.siteId);
-        return found;
+        return result;
       };
     return replacing(statement, {
       bind: (...values: unknown[]) => after(statement.bind(...values)),

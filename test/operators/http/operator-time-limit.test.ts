@@ -16,9 +16,9 @@ afterEach(() => {
 });
 
 /** Another isolate whose D1 never answers. D1 either does nothing, or makes the change without answering. */
-function silent(world: World, done: boolean): { isolate: World; faults: Faults } {
+function silent(world: World, isDone: boolean): { isolate: World; faults: Faults } {
   const faults = new Faults(({ name }) =>
-    done ? (name === "DB.batch" ? "done in silence" : undefined) : "never done",
+    isDone ? (name === "DB.batch" ? "done in silence" : undefined) : "never done",
   );
   return { isolate: world.anotherIsolate({ DB: faultyD1(env.DB, faults) }), faults };
 }
@@ -67,13 +67,13 @@ describe("a D1 that never answers", () => {
     const visitor = new ConsoleVisitor(isolate);
     for (const [name, value] of cookies) visitor.cookies.set(name, value);
     const app = `/console/sites/${world.siteId}/apps/${world.appid}`;
-    const shown = await withoutWaiting(visitor.get("/console"), faults);
-    expect([shown.status, shown.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(shown.headers.get("content-security-policy")).toContain("default-src 'none'");
-    expect(await shown.text()).toContain("The database does not answer");
-    const sent = await withoutWaiting(visitor.post(`${app}/revoke`, {}), faults);
-    expect([sent.status, sent.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await sent.text()).toContain("What you sent may or may not have been done: look before you repeat it.");
+    const page = await withoutWaiting(visitor.get("/console"), faults);
+    expect([page.status, page.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(await page.text()).toContain("The database does not answer");
+    const answer = await withoutWaiting(visitor.post(`${app}/revoke`, {}), faults);
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await answer.text()).toContain("What you sent may or may not have been done: look before you repeat it.");
     await faults.end();
   });
 });

@@ -86,8 +86,8 @@ describe.each(CALLERS)("$name", (caller) => {
     for (const call of CALLS.filter((each) => refusalOf(each, caller) !== undefined)) {
       const status = refusalOf(call, caller);
       const reason = caller.of !== undefined && call.scope === "deployment" ? "token_of_one_site" : "role_too_low";
-      const { status: got, body } = await read(await send(world, call, token));
-      expect([call.name, got]).toEqual([call.name, status]);
+      const { status: actual, body } = await read(await send(world, call, token));
+      expect([call.name, actual]).toEqual([call.name, status]);
       expect(body).toMatchObject({
         type: "about:blank",
         status,
@@ -130,29 +130,29 @@ describe("a token of one site", () => {
   });
 
   it("a token of one site lists only that site, whatever the cursor", async () => {
-    const [mine, other] = [await World.create(), await World.create()];
-    const { token } = await newToken({ role: "viewer", siteId: mine.siteId });
+    const [ownWorld, other] = [await World.create(), await World.create()];
+    const { token } = await newToken({ role: "viewer", siteId: ownWorld.siteId });
     const list = async (query: string) => {
       const headers = { authorization: `Bearer ${token}` };
-      const answer = await mine.fetch(new Request(`http://worker/admin/sites${query}`, { headers }));
+      const answer = await ownWorld.fetch(new Request(`http://worker/admin/sites${query}`, { headers }));
       return ((await answer.json()) as { items: { id: number }[] }).items.map(({ id }) => id);
     };
-    expect(await list("")).toEqual([mine.siteId]);
-    expect(await list("?limit=1&cursor=0")).toEqual([mine.siteId]);
-    expect(await list(`?cursor=${mine.siteId}`)).toEqual([]);
+    expect(await list("")).toEqual([ownWorld.siteId]);
+    expect(await list("?limit=1&cursor=0")).toEqual([ownWorld.siteId]);
+    expect(await list(`?cursor=${ownWorld.siteId}`)).toEqual([]);
     expect(await list(`?cursor=${other.siteId - 1}`)).toEqual([]);
   });
 
   it("a token of one site does not find a refused call of another site by its id, in any home", async () => {
     for (const home of ["main", "apac"]) {
       const other = await prepared(await World.create({}, home));
-      const mine = await prepared(await World.create());
-      const { token } = await newToken({ role: "operator", siteId: mine.siteId });
+      const ownWorld = await prepared(await World.create());
+      const { token } = await newToken({ role: "operator", siteId: ownWorld.siteId });
       const find = CALLS.find(({ id }) => id === "findRefusal") as (typeof CALLS)[number];
-      expect((await send(mine, find, token, find.path(mine))).status).toBe(200);
-      const { status, body } = await read(await send(mine, find, token, find.path(other)));
+      expect((await send(ownWorld, find, token, find.path(ownWorld))).status).toBe(200);
+      const { status, body } = await read(await send(ownWorld, find, token, find.path(other)));
       const unknown = await read(
-        await send(mine, find, token, find.path(other, { request_id: "01a3185c-5000-7000-8000-ffffffffffff" })),
+        await send(ownWorld, find, token, find.path(other, { request_id: "01a3185c-5000-7000-8000-ffffffffffff" })),
       );
       expect([status, body]).toEqual([404, unknown.body]);
     }

@@ -21,12 +21,12 @@ const KEY = "idempotency-Vw5Rt";
 const OTHER_MASTER_KEY = btoa("another master key of 32 bytes!!");
 const WRONG_TOKEN = "wrong-admin-token-8f7e6d5c4b3a2918";
 
-let logged: string[];
+let logs: string[];
 
 beforeEach(() => {
-  logged = [];
+  logs = [];
   for (const method of ["log", "info", "warn", "error", "debug", "trace"] as const) {
-    vi.spyOn(console, method).mockImplementation((...args: unknown[]) => void logged.push(args.map(inFull).join(" ")));
+    vi.spyOn(console, method).mockImplementation((...args: unknown[]) => void logs.push(args.map(inFull).join(" ")));
   }
 });
 
@@ -96,11 +96,11 @@ class LoggedRun {
       this.secrets.set("sealed secret", String(row.secret));
       if (row.previous_secret !== null) this.secrets.set("previous sealed secret", String(row.previous_secret));
     }
-    expect(logged.length).toBeGreaterThanOrEqual(lines);
-    const found = [...this.secrets].filter(([, value]) =>
-      `${logged.join("\n")}\n${this.answers.join("\n")}`.includes(value),
+    expect(logs.length).toBeGreaterThanOrEqual(lines);
+    const leaks = [...this.secrets].filter(([, value]) =>
+      `${logs.join("\n")}\n${this.answers.join("\n")}`.includes(value),
     );
-    expect(found).toEqual([]);
+    expect(leaks).toEqual([]);
   }
 }
 
@@ -108,9 +108,9 @@ it("the logs of accepted and refused requests hold nothing secret", async () => 
   const run = await LoggedRun.start();
   const { world } = run;
   const first = run.body();
-  const created = await run.send(world, "create_gd", first);
-  expect(created.status).toBe(200);
-  const { chat_id } = created.envelope.data as { chat_id: number };
+  const answer = await run.send(world, "create_gd", first);
+  expect(answer.status).toBe(200);
+  const { chat_id } = answer.envelope.data as { chat_id: number };
   const add = (change: Body = {}) => world.addBody(chat_id, change);
   const cases: [number, "create_gd" | "add_kf", Body | string, Record<string, string>?][] = [
     [200, "create_gd", run.body()],
@@ -137,13 +137,13 @@ it("the logs of accepted and refused requests hold nothing secret", async () => 
   for (const [status, operation, body, headers] of cases) {
     expect((await run.send(world, operation, body, headers)).status).toBe(status);
   }
-  const limited = run.isolate({
+  const isolate = run.isolate({
     APP_LIMIT: { limit: async () => ({ success: false }) },
     CLIENT_LIMIT: { limit: async () => ({ success: false }) },
   });
   // The first request is over the limit, and the isolate remembers it.
-  expect((await run.send(limited, "create_gd", run.body())).status).toBe(200);
-  expect((await run.send(limited, "create_gd", run.body())).status).toBe(429);
+  expect((await run.send(isolate, "create_gd", run.body())).status).toBe(200);
+  expect((await run.send(isolate, "create_gd", run.body())).status).toBe(429);
   const path = await world.fetch(new Request(`http://worker/${world.secret}?${PRIVATE.sbs}`));
   expect(path.status).toBe(404);
   await run.expectSilence(cases.length + 3);
@@ -154,15 +154,15 @@ it("the logs of operators' calls hold nothing secret: issue, import, rotate, rev
   const { world } = run;
   const { appid, siteId } = world;
   await run.send(world, "create_gd", run.body());
-  const brought = "a-secret-brought-along-from-elsewhere";
-  run.secrets.set("brought secret", brought);
+  const secret = "a-secret-brought-along-from-elsewhere";
+  run.secrets.set("brought secret", secret);
   const answers: [number, Response][] = [
     [
       201,
       await world.admin("POST", `/admin/sites/${siteId}/apps`, {
         name: "Taken over",
         appid: `old-${appid}`,
-        secret: brought,
+        secret,
       }),
     ],
     [
@@ -170,25 +170,25 @@ it("the logs of operators' calls hold nothing secret: issue, import, rotate, rev
       await world.admin("POST", `/admin/sites/${siteId}/apps`, {
         name: "Again",
         appid: `old-${appid}`,
-        secret: brought,
+        secret,
       }),
     ],
-    [400, await world.admin("POST", `/admin/sites/${siteId}/apps`, { name: "", secret: `${brought}\u0000` })],
+    [400, await world.admin("POST", `/admin/sites/${siteId}/apps`, { name: "", secret: `${secret}\u0000` })],
     [200, await world.admin("GET", `/admin/sites/${siteId}/apps`)],
     [200, await world.admin("GET", `/admin/sites/${siteId}/sessions`)],
-    [404, await world.admin("DELETE", `/admin/apps/${brought}`)],
+    [404, await world.admin("DELETE", `/admin/apps/${secret}`)],
   ];
   for (const [status, answer] of answers) expect(answer.status).toBe(status);
-  const rotated = await world.admin("POST", `/admin/apps/${appid}/rotate`, {});
-  run.secrets.set("rotated secret", (await rotated.json<{ secret: string }>()).secret);
+  const rotation = await world.admin("POST", `/admin/apps/${appid}/rotate`, {});
+  run.secrets.set("rotated secret", (await rotation.json<{ secret: string }>()).secret);
   const wrong = await world.fetch(
     new Request("http://worker/admin/sites", { headers: { authorization: `Bearer ${WRONG_TOKEN}` } }),
   );
   expect(wrong.status).toBe(401);
   run.answers.push(await wrong.text());
-  const deleted = await newToken({ deletedAt: 1 });
-  run.secrets.set("deleted token", deleted.token);
-  expect((await useToken(world, deleted.token, "GET", "/admin/sites")).status).toBe(401);
+  const deletedToken = await newToken({ deletedAt: 1 });
+  run.secrets.set("deleted token", deletedToken.token);
+  expect((await useToken(world, deletedToken.token, "GET", "/admin/sites")).status).toBe(401);
   await run.expectSilence(9);
   expect((await world.admin("DELETE", `/admin/apps/${appid}`)).status).toBe(204);
   expect((await run.send(world, "create_gd", run.body())).status).toBe(401);
@@ -203,13 +203,13 @@ it("the log says that the master key is wrong, without any key and without seale
     [`${env.MASTER_KEY}${env.MASTER_KEY}`, "configuration"],
     ["no base64: Xylophone content that nobody else may read", "configuration"],
   ] as const) {
-    const before = logged.length;
+    const before = logs.length;
     const isolate = run.isolate({ MASTER_KEY });
     expect((await run.send(isolate, "create_gd", run.body())).status).toBe(500);
-    expect(logged.slice(before).join()).toContain(`"reason":"${reason}"`);
-    const rotated = await isolate.admin("POST", `/admin/apps/${run.world.appid}/rotate`, {});
-    expect(rotated.status).toBe(500);
-    run.answers.push(await rotated.text());
+    expect(logs.slice(before).join()).toContain(`"reason":"${reason}"`);
+    const rotation = await isolate.admin("POST", `/admin/apps/${run.world.appid}/rotate`, {});
+    expect(rotation.status).toBe(500);
+    run.answers.push(await rotation.text());
   }
   await run.expectSilence(6);
 });
@@ -246,12 +246,12 @@ it.each([
     if (fault === "never done") continue;
     faults.plan(() => fault);
     const operate = (path: string, body: Body) => withoutWaiting(isolate.admin("POST", path, body), faults);
-    const failed = await operate("/admin/sites", { name: PRIVATE.content });
-    expect(failed.status).toBeOneOf([500, 503]);
-    run.answers.push(await failed.text());
-    const issued = await operate(`/admin/sites/${run.world.siteId}/apps`, { name: "App", secret: run.world.secret });
-    expect(issued.status).toBeOneOf([500, 503]);
-    run.answers.push(await issued.text());
+    const siteAnswer = await operate("/admin/sites", { name: PRIVATE.content });
+    expect(siteAnswer.status).toBeOneOf([500, 503]);
+    run.answers.push(await siteAnswer.text());
+    const appAnswer = await operate(`/admin/sites/${run.world.siteId}/apps`, { name: "App", secret: run.world.secret });
+    expect(appAnswer.status).toBeOneOf([500, 503]);
+    run.answers.push(await appAnswer.text());
   }
   await run.expectSilence(FAULTS.length + 4);
 });
@@ -269,7 +269,7 @@ it("the logs hold nothing secret when SQLite refuses what a request writes", asy
   });
   const answer = await run.send(run.isolate({ DB: refusing }), "create_gd", run.body());
   expect(answer.status).toBe(500);
-  expect(logged.join()).toContain("UNIQUE constraint failed: sites.id");
+  expect(logs.join()).toContain("UNIQUE constraint failed: sites.id");
   await run.expectSilence(1);
 });
 

@@ -44,7 +44,7 @@ describe("an answer", () => {
   });
 
   it("a schema that is a union is refused: the handler must choose one of its schemas", () => {
-    const found = z.union([z.object({ chat_id: z.int() }), z.object({ at: z.int() })]);
-    expect(() => show(found, { at: 1 })).toThrow("one schema of a union");
+    const union = z.union([z.object({ chat_id: z.int() }), z.object({ at: z.int() })]);
+    expect(() => show(union, { at: 1 })).toThrow("one schema of a union");
   });
 });

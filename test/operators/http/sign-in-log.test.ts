@@ -6,7 +6,7 @@ import { newToken, useToken } from "../../support/new-token.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** A directory that can be switched off and on. */
-function switched() {
+function switchableD1() {
   const state = { isDown: false };
   const db = new Proxy(env.DB, {
     get(target, name) {
@@ -74,7 +74,7 @@ describe("the audit row of refused tokens", () => {
 
 describe("audit rows while the directory is down or a limit is reached", () => {
   it("the audit row of the root's reads is written later in an hour in which the directory was down at first", async () => {
-    const { state, db } = switched();
+    const { state, db } = switchableD1();
     const world = await World.create({ DB: db });
     const headers = { "cf-connecting-ip": "203.0.113.9" };
     state.isDown = true;
@@ -86,7 +86,7 @@ describe("audit rows while the directory is down or a limit is reached", () => {
   });
 
   it("the audit row of refused tokens counts those that came while the directory was down", async () => {
-    const { state, db } = switched();
+    const { state, db } = switchableD1();
     const world = await World.create({ DB: db });
     const before = await env.DB.prepare("SELECT coalesce(max(id), 0) AS id FROM audit_log").first<number>("id");
     state.isDown = true;

@@ -24,9 +24,9 @@ const HOMES = ["main", "apac"];
 /** Makes every call of the API or the console, and checks that it does what it declares. */
 export function walk<Each extends Declaration>(name: string, surface: Surface<Each>): void {
   const { calls, samplesOf, prepare, pathOf, send, sendUnsigned } = surface;
-  const named = calls.map((call) => ({ title: `${call.method.toUpperCase()} ${call.path}`, call }));
-  const kept = named.filter(({ call }) => call.role !== "anyone");
-  const aboutOne = named.filter(({ call }) => call.scope === "site" || call.scope === "app");
+  const cases = calls.map((call) => ({ title: `${call.method.toUpperCase()} ${call.path}`, call }));
+  const signInCases = cases.filter(({ call }) => call.role !== "anyone");
+  const aboutOne = cases.filter(({ call }) => call.scope === "site" || call.scope === "app");
 
   describe(`every call of ${name}`, () => {
     /** For calls that change nothing. */
@@ -36,13 +36,13 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
     });
 
     it(`every call of ${name} that needs a sign-in is refused without one and changes nothing`, async () => {
-      const stored = () => Promise.all(HOMES.map((home) => tablesOf(databaseOf(home))));
-      const before = await stored();
-      for (const { title, call } of kept) {
+      const readTables = () => Promise.all(HOMES.map((home) => tablesOf(databaseOf(home))));
+      const before = await readTables();
+      for (const { title, call } of signInCases) {
         const { status } = await sendUnsigned(shared, call, pathOf(call, shared));
         expect([title, status]).toEqual([title, expect.toBeOneOf([401, 303])]);
       }
-      expect(await stored()).toEqual(before);
+      expect(await readTables()).toEqual(before);
     });
 
     it(`every call of ${name} is 404 for an unknown site or app and leaves no audit row`, async () => {
@@ -58,7 +58,7 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
 
     it(`every call of ${name} is 400 for a parameter that is given twice, and changes nothing`, async () => {
       const before = await newestRows();
-      for (const { title, call } of named) {
+      for (const { title, call } of cases) {
         const path = `${pathOf(call, shared)}?limit=1&l%69mit=1`;
         for (const sample of samplesOf(call)) {
           const answer = await send(shared, call, path, sample);
@@ -69,8 +69,8 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
       expect(await rowsAfter(before)).toEqual([]);
     });
 
-    it.each(named)("the call $title leaves exactly the audit rows that it declares", async ({ call }) => {
-      const left = new Set<string>();
+    it.each(cases)("the call $title leaves exactly the audit rows that it declares", async ({ call }) => {
+      const actions = new Set<string>();
       const samples = samplesOf(call);
       const changes = call.method !== "get" && call.audit.length > 0;
       const world = changes || samples.some(({ before }) => before !== undefined) ? await prepare() : shared;
@@ -82,10 +82,10 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
         expect(status).toEqual(sample.status ?? expect.toSatisfy((each: number) => each < 400));
         for (const { actor, action } of await rowsAfter(before)) {
           expect([actor, action]).toEqual([surface.actor, expect.toBeOneOf<string>([...call.audit])]);
-          left.add(action);
+          actions.add(action);
         }
       }
-      expect([...left].sort()).toEqual([...call.audit].sort());
+      expect([...actions].sort()).toEqual([...call.audit].sort());
     });
   });
 }

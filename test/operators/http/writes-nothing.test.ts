@@ -5,9 +5,9 @@ import { World } from "../../support/world.ts";
 
 /** @returns a function that reads all that a database has of a site, except its audit log */
 async function readerOf(db: D1Database, { siteId }: World): Promise<() => Promise<string>> {
-  const named =
+  const query =
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%`site_id` integer%' AND name <> 'audit_log'";
-  const { results: tables } = await db.prepare(named).all<{ name: string }>();
+  const { results: tables } = await db.prepare(query).all<{ name: string }>();
   const all = tables.map(({ name }) => db.prepare(`SELECT * FROM "${name}" WHERE site_id = ?`).bind(siteId));
   return async () => JSON.stringify((await db.batch(all)).map(({ results }) => results));
 }

@@ -49,11 +49,11 @@ function started() {
   }
 
   const rows = () => sent.flatMap(({ message }) => message.refusals);
-  const counted = () => rows().reduce((sum, { skipped }) => sum + 1 + skipped, 0);
+  const countCalls = () => rows().reduce((sum, { skipped }) => sum + 1 + skipped, 0);
   const settle = async (seconds: number) => {
     await vi.advanceTimersByTimeAsync(seconds * 1000);
   };
-  return { journal, queue, sent, state, refuse, rows, counted, settle, work, kept: keptRecords };
+  return { journal, queue, sent, state, refuse, rows, countCalls, settle, work, records: keptRecords };
 }
 
 describe("an isolate's journal", () => {
@@ -88,16 +88,16 @@ describe("an isolate's journal", () => {
   });
 
   it("the journal gives an app 20 rows immediately and counts further refusals in the next row, within two seconds", async () => {
-    const { refuse, rows, counted, settle } = started();
+    const { refuse, rows, countCalls, settle } = started();
     for (let i = 0; i < 100; i++) refuse();
     await settle(2);
     expect(rows().map(({ skipped }) => skipped)).toEqual([...Array(20).fill(0), 79]);
     expect(rows().at(-1)?.requestId).toBe("call 100");
-    expect(counted()).toBe(100);
+    expect(countCalls()).toBe(100);
   });
 
   it("the journal gives an app one row a second while calls are refused without end", async () => {
-    const { refuse, rows, counted, settle } = started();
+    const { refuse, rows, countCalls, settle } = started();
     for (let second = 0; second < 60; second++) {
       for (let i = 0; i < 50; i++) refuse();
       await settle(1);
@@ -105,7 +105,7 @@ describe("an isolate's journal", () => {
     await settle(3);
     expect(rows().length).toBeGreaterThanOrEqual(60);
     expect(rows().length).toBeLessThanOrEqual(2 * 20 + 63);
-    expect(counted()).toBe(3_000);
+    expect(countCalls()).toBe(3_000);
   });
 
   it("the journal counts each app, operation and reason separately", async () => {
@@ -145,7 +145,7 @@ describe("an isolate's journal", () => {
   );
 
   it("the journal gives an app at most 21 rows a minute for calls that did not verify, and counts all of them", async () => {
-    const { refuse, rows, counted, settle, journal } = started();
+    const { refuse, rows, countCalls, settle, journal } = started();
     for (let i = 0; i < 500; i++) {
       refuse({ secret: null, reason: "signature_mismatch" });
       await settle(0.005);
@@ -166,7 +166,7 @@ describe("an isolate's journal", () => {
     await settle(3_600);
     refuse({ secret: null, reason: "signature_mismatch" });
     await settle(0);
-    expect(counted()).toBe(1_601);
+    expect(countCalls()).toBe(1_601);
     // The row that counts the rest is the row of its last call, not of a call an hour later.
     expect(rows().find(({ requestId }) => requestId === "call 1600")?.skipped).toBeGreaterThan(0);
   });
@@ -240,12 +240,12 @@ describe("an isolate's journal", () => {
   });
 
   it("the journal keeps rows that the queue refuses, and sends them once when the queue works again", async () => {
-    const { refuse, rows, settle, state, kept } = started();
+    const { refuse, rows, settle, state, records } = started();
     state.isDown = true;
     for (let i = 0; i < 5; i++) refuse();
     await settle(30);
     expect(rows()).toEqual([]);
-    expect(kept.warnings[0]).toEqual({ warning: "the queue took no refused calls", fault: "Queue is overloaded" });
+    expect(records.warnings[0]).toEqual({ warning: "the queue took no refused calls", fault: "Queue is overloaded" });
     state.isDown = false;
     refuse(null);
     await settle(3);
@@ -253,7 +253,7 @@ describe("an isolate's journal", () => {
   });
 
   it("the journal counts each call while the queue is down for a day, and keeps at most 500 rows of a home", async () => {
-    const { refuse, rows, counted, settle, state, sent } = started();
+    const { refuse, rows, countCalls, settle, state, sent } = started();
     state.isDown = true;
     for (let hour = 0; hour < 24; hour++) {
       for (let i = 0; i < 800; i++) refuse({ appid: `app ${i}` });
@@ -265,7 +265,7 @@ describe("an isolate's journal", () => {
       await settle(20);
     }
     expect(new Set(rows().map(({ appid }) => appid)).size).toBe(800);
-    expect(counted()).toBe(24 * 800);
+    expect(countCalls()).toBe(24 * 800);
     expect(sent.every(({ message }) => JSON.stringify(message).length < 128_000)).toBe(true);
   });
 
@@ -275,14 +275,14 @@ describe("an isolate's journal", () => {
   ])(
     "the journal has a row or a count for each refusal of %i apps with %i calls each at one moment",
     async (apps, calls) => {
-      const { refuse, counted, settle } = started();
+      const { refuse, countCalls, settle } = started();
       for (let i = 0; i < calls; i++) for (let app = 0; app < apps; app++) refuse({ appid: `app ${app}`, status: 503 });
       await settle(10);
       for (let i = 0; i < 3; i++) {
         refuse(null);
         await settle(10);
       }
-      expect(counted()).toBe(apps * calls);
+      expect(countCalls()).toBe(apps * calls);
     },
   );
 
@@ -312,8 +312,8 @@ describe("an isolate's journal", () => {
     const { refuse, work, settle, state } = started();
     state.isDown = true;
     refuse();
-    const ended = Promise.allSettled(work);
+    const results = Promise.allSettled(work);
     await settle(11);
-    await expect(ended).resolves.toHaveLength(work.length);
+    await expect(results).resolves.toHaveLength(work.length);
   });
 });

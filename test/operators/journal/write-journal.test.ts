@@ -62,13 +62,13 @@ describe("the consumer of the journal", () => {
   });
 
   it("the journal's consumer retries the messages of a closed home later, and writes those of open homes", async () => {
-    const [closed, open] = [await newSite("apac"), await newSite("main")];
-    const messages = [message("apac", refusalOf(closed)), message("main", refusalOf(open))];
+    const [closedSite, openSite] = [await newSite("apac"), await newSite("main")];
+    const messages = [message("apac", refusalOf(closedSite)), message("main", refusalOf(openSite))];
     expect(await new JournalConsumer(closedHomeVars("apac")).write(messages)).toEqual({ 0: 30 });
-    expect(await journalOf(closed)).toEqual([]);
-    expect(await journalOf(open)).toHaveLength(1);
+    expect(await journalOf(closedSite)).toEqual([]);
+    expect(await journalOf(openSite)).toHaveLength(1);
     expect(await new JournalConsumer().write([messages[0]], 2)).toEqual({});
-    expect(await journalOf(closed)).toEqual([refusalOf(closed)]);
+    expect(await journalOf(closedSite)).toEqual([refusalOf(closedSite)]);
   });
 
   it("the journal's consumer retries the messages of a failing home after growing delays, up to an hour", async () => {
@@ -96,17 +96,17 @@ describe("the consumer of the journal", () => {
 
   it("the journal's consumer writes to a home that answers although six other homes are silent", async () => {
     const site = await newSite("main");
-    const asked: string[] = [];
+    const askedHomes: string[] = [];
     const { promise: mainAnswered, resolve: answer } = Promise.withResolvers<void>();
     const silent = (home: string) => {
       const batch = () => {
-        asked.push(home);
+        askedHomes.push(home);
         return new Promise<never>(() => {});
       };
       return replacing(env.HOME_APAC, { batch });
     };
     const batch = (all: D1PreparedStatement[]) => {
-      asked.push("main");
+      askedHomes.push("main");
       return env.DB.batch(all).finally(answer);
     };
     const names = [1, 2, 3, 4, 5, 6].map((n) => `silent${n}`);
@@ -120,7 +120,7 @@ describe("the consumer of the journal", () => {
     await mainAnswered;
     // An invocation may have six calls waiting. Five wait here, so an answer can arrive.
     await vi.advanceTimersByTimeAsync(TRY_LIMIT_MS - 1);
-    expect(asked).toEqual(["main", "silent6", "silent5", "silent4", "silent3"]);
+    expect(askedHomes).toEqual(["main", "silent6", "silent5", "silent4", "silent3"]);
     await vi.advanceTimersByTimeAsync(TRY_LIMIT_MS + 1);
     expect(Object.keys(await writing)).toEqual(["0", "1", "2", "3", "4", "5"]);
     expect(await journalOf(site)).toEqual([refusalOf(site, 6)]);
@@ -168,10 +168,10 @@ describe("the consumer of the journal", () => {
   it("the journal's consumer writes the first 40 rows a minute of an app's unverified calls, and one later row for the rest", async () => {
     const [site, other] = [await newSite("main"), await newSite("main")];
     const consumer = new JournalConsumer();
-    const forged = (n: number, at = NOW) =>
+    const forgery = (n: number, at = NOW) =>
       refusalOf(site, n, { at, secret: null, reason: "signature_mismatch", skipped: n === 105 ? 400 : 0 });
     // Five isolates, whose messages come in three batches.
-    const isolates = Array.from({ length: 5 }, (_, i) => Array.from({ length: 21 }, (_, j) => forged(5 * j + i + 1)));
+    const isolates = Array.from({ length: 5 }, (_, i) => Array.from({ length: 21 }, (_, j) => forgery(5 * j + i + 1)));
     const [a, b, c, d, e] = isolates.map((rows) => message("main", ...rows)) as [
       object,
       object,
@@ -191,7 +191,7 @@ describe("the consumer of the journal", () => {
       .toSorted();
     expect(await idsOf()).toEqual([...ofBoth.slice(0, 40), id(201)]);
     consumer.clock.now = NOW + 120;
-    await consumer.write([message("main", forged(300, NOW + 120))]);
+    await consumer.write([message("main", forgery(300, NOW + 120))]);
     const rows = (await journalOf(site)).filter(({ secret }) => secret === null);
     expect(rows).toHaveLength(40 + 1 + 1);
     expect(rows.reduce((sum, { skipped }) => sum + 1 + skipped, 0)).toBe(105 + 400 + 1);
@@ -202,18 +202,18 @@ describe("the consumer of the journal", () => {
 
   it("the journal's consumer writes a repeated message whole and counts none of its calls twice", async () => {
     const site = await newSite("main");
-    const forged = Array.from({ length: 60 }, (_, i) => refusalOf(site, i + 1, { secret: null }));
-    const lost = replacing(env.DB, {
+    const forgeries = Array.from({ length: 60 }, (_, i) => refusalOf(site, i + 1, { secret: null }));
+    const lossy = replacing(env.DB, {
       batch: (all: D1PreparedStatement[]) => env.DB.batch(all).then(() => Promise.reject(new Error("lost"))),
     });
     const answers = { lost: true };
-    const db = replacing(env.DB, { batch: (all: D1PreparedStatement[]) => (answers.lost ? lost : env.DB).batch(all) });
+    const db = replacing(env.DB, { batch: (all: D1PreparedStatement[]) => (answers.lost ? lossy : env.DB).batch(all) });
     const consumer = new JournalConsumer({ DB: db });
-    expect(await consumer.write([message("main", ...forged)])).toEqual({ 0: 30 });
+    expect(await consumer.write([message("main", ...forgeries)])).toEqual({ 0: 30 });
     expect(await journalOf(site)).toHaveLength(40);
     answers.lost = false;
     consumer.clock.now += 1;
-    await consumer.write([message("main", ...forged)], 2);
+    await consumer.write([message("main", ...forgeries)], 2);
     expect((await journalOf(site)).map(({ skipped }) => skipped)).toEqual(Array(60).fill(0));
   });
 
@@ -226,7 +226,7 @@ describe("the consumer of the journal", () => {
       ),
     );
     await new JournalConsumer().write(messages);
-    const written = env.DB.prepare("SELECT count(*) AS n FROM refusals WHERE site_id = ?").bind(site.siteId);
-    expect(await written.first("n")).toBe(5_000);
+    const count = env.DB.prepare("SELECT count(*) AS n FROM refusals WHERE site_id = ?").bind(site.siteId);
+    expect(await count.first("n")).toBe(5_000);
   });
 });

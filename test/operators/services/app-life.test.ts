@@ -29,7 +29,7 @@ async function rowOf(appid: string, db = env.DB): Promise<Row> {
 /** The world's site, as services expect it. */
 const siteOf = ({ siteId }: { siteId: number }) => findSite(contextAt(NOW), { siteId });
 
-async function opened(appid: string, slot: Slot, sealed: string | null): Promise<string> {
+async function open(appid: string, slot: Slot, sealed: string | null): Promise<string> {
   const { site_id: siteId, version, previous_version } = await rowOf(appid);
   const owner = { siteId, appid, version: slot === "current" ? version : String(previous_version) };
   return unseal(KEYRING, owner, slot, sealed ?? "");
@@ -75,7 +75,7 @@ describe("issuing an app", () => {
       revoked_at: null,
       created_at: NOW,
     });
-    expect(await opened(app.appid, "current", row.secret)).toBe(app.secret);
+    expect(await open(app.appid, "current", row.secret)).toBe(app.secret);
     expect(ctx.published).toEqual([app.appid]);
     expect(await issueApp(ctx, { site, name: "Name" })).not.toMatchObject({ secret: app.secret });
   });
@@ -89,7 +89,7 @@ describe("issuing an app", () => {
       secret: "imported secret",
       name: "N",
     });
-    expect(await opened(appid, "current", (await rowOf(appid)).secret)).toBe("imported secret");
+    expect(await open(appid, "current", (await rowOf(appid)).secret)).toBe("imported secret");
     expect(await issueApp(contextAt(NOW), { site, name: "N", secret: "the same" })).toMatchObject({
       secret: "the same",
     });
@@ -100,26 +100,26 @@ describe("issuing an app", () => {
   });
 
   it("a taken appid is refused for every site, also when two sites ask for it together", async () => {
-    const [mine, other] = [await World.create(), await World.create()];
-    const before = await rowOf(mine.appid);
+    const [owner, other] = [await World.create(), await World.create()];
+    const before = await rowOf(owner.appid);
     const ctx = contextAt(NOW + 1);
-    const issued = issueApp(ctx, { site: await siteOf(other), name: "Other", appid: mine.appid });
-    await expect(issued).rejects.toMatchObject(conflict("appid_taken"));
-    for (const site of [await siteOf(mine), await siteOf(other)]) {
-      await expect(checkAppid(ctx, { site, appid: mine.appid })).rejects.toMatchObject(conflict("appid_taken"));
+    const attempt = issueApp(ctx, { site: await siteOf(other), name: "Other", appid: owner.appid });
+    await expect(attempt).rejects.toMatchObject(conflict("appid_taken"));
+    for (const site of [await siteOf(owner), await siteOf(other)]) {
+      await expect(checkAppid(ctx, { site, appid: owner.appid })).rejects.toMatchObject(conflict("appid_taken"));
     }
-    expect(await rowOf(mine.appid)).toEqual(before);
+    expect(await rowOf(owner.appid)).toEqual(before);
     expect(ctx.published).toEqual([]);
-    const appid = `raced-${mine.siteId}`;
-    const both = [await siteOf(mine), await siteOf(other)];
+    const appid = `raced-${owner.siteId}`;
+    const both = [await siteOf(owner), await siteOf(other)];
     for (const site of both) await checkAppid(ctx, { site, appid });
-    const raced = await Promise.allSettled(
+    const outcomes = await Promise.allSettled(
       both.map((site) => issueApp(contextAt(NOW), { site, name: "Raced", appid })),
     );
-    const won = raced.filter((each) => each.status === "fulfilled").map(({ value }) => value);
-    expect(refusals(raced)).toEqual(["appid_taken"]);
-    expect(won).toHaveLength(1);
-    expect(await opened(appid, "current", (await rowOf(appid)).secret)).toBe(won[0]?.secret);
+    const winners = outcomes.filter((each) => each.status === "fulfilled").map(({ value }) => value);
+    expect(refusals(outcomes)).toEqual(["appid_taken"]);
+    expect(winners).toHaveLength(1);
+    expect(await open(appid, "current", (await rowOf(appid)).secret)).toBe(winners[0]?.secret);
   });
 
   it.each<[string, unknown]>([
@@ -165,22 +165,22 @@ describe("rotating a secret", () => {
     const { appid, secret } = await World.create();
     const before = await rowOf(appid);
     const ctx = contextAt(NOW + 5);
-    const rotated = await rotateSecret(ctx, { appid, overlapSeconds: 60 });
-    expect(rotated).toEqual({
+    const rotation = await rotateSecret(ctx, { appid, overlapSeconds: 60 });
+    expect(rotation).toEqual({
       secret: expect.stringMatching(/^[0-9a-f]{64}$/),
       version: expect.stringMatching(/^[0-9a-f]{32}$/),
       previousExpiresAt: NOW + 65,
     });
     const row = await rowOf(appid);
     expect(row).toMatchObject({
-      version: rotated.version,
+      version: rotation.version,
       previous_version: before.version,
       previous_expires_at: NOW + 65,
       revoked_at: null,
     });
     expect(row.version).not.toBe(before.version);
-    expect(await opened(appid, "current", row.secret)).toBe(rotated.secret);
-    expect(await opened(appid, "previous", row.previous_secret)).toBe(secret);
+    expect(await open(appid, "current", row.secret)).toBe(rotation.secret);
+    expect(await open(appid, "previous", row.previous_secret)).toBe(secret);
     expect(ctx.published).toEqual([appid]);
   });
 
@@ -188,14 +188,14 @@ describe("rotating a secret", () => {
     const { appid, secret } = await World.create();
     const rotate = () => rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60, ends: "previous" });
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, rotate));
-    const won = outcomes.filter((each) => each.status === "fulfilled").map(({ value }) => value.secret);
-    expect(won.length).toBeGreaterThan(0);
-    expect(new Set(refusals(outcomes))).toEqual(new Set(won.length < 8 ? ["rotation_busy"] : []));
+    const secrets = outcomes.filter((each) => each.status === "fulfilled").map(({ value }) => value.secret);
+    expect(secrets.length).toBeGreaterThan(0);
+    expect(new Set(refusals(outcomes))).toEqual(new Set(secrets.length < 8 ? ["rotation_busy"] : []));
     const row = await rowOf(appid);
-    expect(await rotations(appid)).toBe(won.length);
-    const kept = [await opened(appid, "current", row.secret), await opened(appid, "previous", row.previous_secret)];
-    for (const each of kept) expect([secret, ...won]).toContain(each);
-    expect(won).toContain(kept[0]);
+    expect(await rotations(appid)).toBe(secrets.length);
+    const inForce = [await open(appid, "current", row.secret), await open(appid, "previous", row.previous_secret)];
+    for (const each of inForce) expect([secret, ...secrets]).toContain(each);
+    expect(secrets).toContain(inForce[0]);
   });
 
   it("a secret rotation tries again when another one came first, and gives up after three tries", async () => {
@@ -291,9 +291,9 @@ describe("reading a secret", () => {
     const ctx = contextAt(NOW);
     const site = await siteOf({ siteId });
     expect(await readSecret(ctx, { site, appid, version })).toBe(secret);
-    const rotated = await rotateSecret(ctx, { appid, overlapSeconds: 60 });
+    const rotation = await rotateSecret(ctx, { appid, overlapSeconds: 60 });
     await expect(readSecret(ctx, { site, appid, version })).rejects.toMatchObject(conflict("version_other"));
-    expect(await readSecret(ctx, { site, appid, version: rotated.version })).toBe(rotated.secret);
+    expect(await readSecret(ctx, { site, appid, version: rotation.version })).toBe(rotation.secret);
   });
 
   it("a secret cannot be read of a revoked app, of another site's app, or with another master key", async () => {
@@ -323,8 +323,8 @@ describe("an app's change", () => {
     await expect(rotateSecret(ctx, { appid, overlapSeconds: 60 })).rejects.toMatchObject({ code: "internal" });
     await expect(revokeApp(ctx, { appid })).rejects.toMatchObject({ code: "internal" });
     const site = await siteOf({ siteId });
-    const issued = issueApp(ctx, { site, name: "N", appid: `failed-${siteId}` });
-    await expect(issued).rejects.toMatchObject({ code: "internal" });
+    const attempt = issueApp(ctx, { site, name: "N", appid: `failed-${siteId}` });
+    await expect(attempt).rejects.toMatchObject({ code: "internal" });
     expect(await rowOf(appid)).toEqual(before);
     await expect(rowOf(`failed-${siteId}`)).rejects.toThrow("no such app");
     expect(ctx.published).toEqual([]);

@@ -38,8 +38,8 @@ describe("an app", () => {
   it("a new app is refused while its home is down: nothing is stored, and any site can get the appid", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
     const appid = `free-${world.siteId}`;
-    const refused = issueApp(apacDown(), { site: await siteOf(world), name: "N", appid });
-    await expect(refused).rejects.toMatchObject({ code: "unavailable", context: { detail: "Nothing was changed." } });
+    const attempt = issueApp(apacDown(), { site: await siteOf(world), name: "N", appid });
+    await expect(attempt).rejects.toMatchObject({ code: "unavailable", context: { detail: "Nothing was changed." } });
     expect([await routeOf(appid), await auditOf(appid)]).toEqual([null, []]);
     expect(await issueApp(contextAt(NOW), { site: await siteOf(other), name: "N", appid })).toMatchObject({ appid });
   });
@@ -52,8 +52,8 @@ describe("an app", () => {
     const down = apacFails();
     const unfinished = { code: "unavailable", context: { reason: "app_unfinished" } };
     await expect(issue(world, down)).rejects.toMatchObject(unfinished);
-    const routed = { home: "main", siteId: world.siteId, action: "app.routed", details: { name: "N" } };
-    expect(await auditOf(appid)).toEqual([routed]);
+    const entry = { home: "main", siteId: world.siteId, action: "app.routed", details: { name: "N" } };
+    expect(await auditOf(appid)).toEqual([entry]);
     expect([await routeOf(appid), await appIn("apac", appid), down.published]).toEqual([world.siteId, null, []]);
 
     await checkAppid(contextAt(NOW), { site: await siteOf(world), appid });
@@ -64,10 +64,10 @@ describe("an app", () => {
 
     expect(await issue(world)).toMatchObject({ appid, secret: "the imported secret" });
     await expect(issue(world)).rejects.toMatchObject(TAKEN);
-    const imported = { name: "N", imported: ["appid", "secret"] };
+    const details = { name: "N", imported: ["appid", "secret"] };
     expect(await auditOf(appid)).toEqual([
-      routed,
-      { home: "apac", siteId: world.siteId, action: "app.imported", details: imported },
+      entry,
+      { home: "apac", siteId: world.siteId, action: "app.imported", details },
     ]);
     const caller = Object.assign(world.anotherIsolate({ CREDENTIALS: undefined }), {
       appid,
@@ -80,16 +80,16 @@ describe("an app", () => {
     const world = await World.create({}, "apac");
     const site = await siteOf(world);
     const appid = `unrouted-${world.siteId}`;
-    const issued = issueApp(contextAt(NOW, { DB: downDb(env.DB) }), { site, name: "N", appid });
-    await expect(issued).rejects.toMatchObject({ code: "unavailable" });
+    const attempt = issueApp(contextAt(NOW, { DB: downDb(env.DB) }), { site, name: "N", appid });
+    await expect(attempt).rejects.toMatchObject({ code: "unavailable" });
     expect([await routeOf(appid), await appIn("apac", appid)]).toEqual([null, null]);
   });
 
   it("an app is rotated and revoked in its home, and its record in KV names the home", async () => {
     const world = await World.create({}, "apac");
     const record = () => env.CREDENTIALS.get<Record<string, unknown>>(`app:${world.appid}`, "json");
-    const rotated = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
-    const { version } = await rotated.json<{ version: string }>();
+    const rotation = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
+    const { version } = await rotation.json<{ version: string }>();
     expect(await appIn("apac", world.appid)).toEqual({ site_id: world.siteId, version });
     expect(await record()).toMatchObject({ version, home: "apac", siteId: world.siteId, revokedAt: null });
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
@@ -100,8 +100,8 @@ describe("an app", () => {
     const world = await World.create({}, "apac");
     const { appid } = world;
     const before = await appIn("apac", appid);
-    const rotated = rotateSecret(apacDown(), { appid, overlapSeconds: 60 });
-    await expect(rotated).rejects.toMatchObject({ code: "unavailable" });
+    const rotation = rotateSecret(apacDown(), { appid, overlapSeconds: 60 });
+    await expect(rotation).rejects.toMatchObject({ code: "unavailable" });
     await expect(revokeApp(apacDown(), { appid })).rejects.toMatchObject({ code: "unavailable" });
     expect(await appIn("apac", appid)).toEqual(before);
     await env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run();

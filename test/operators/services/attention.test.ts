@@ -32,8 +32,8 @@ async function refused(
   rows: [ago: number, reason: string, count: number][],
 ): Promise<void> {
   const db = databaseOf(home);
-  const counted = await db.prepare("SELECT refusals_until FROM folds").first<number>("refusals_until");
-  const end = (counted ?? 0) - ((counted ?? 0) % 3_600) + 3_600;
+  const until = await db.prepare("SELECT refusals_until FROM folds").first<number>("refusals_until");
+  const end = (until ?? 0) - ((until ?? 0) % 3_600) + 3_600;
   const add = db.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', ?, '', ?, ?, ?)");
   await db.batch(rows.map(([ago, reason, count]) => add.bind(siteId, appid, reason, count, end - ago, end - ago)));
 }
@@ -49,16 +49,16 @@ describe("webhooks", () => {
   it("a webhook needs attention when the Worker disabled it, or after it has failed for 5 minutes", async () => {
     const { world, site } = await start();
     const failing = await newWebhook(world, { failing_since: NOW - 300, last_status: 500, last_cause: "status" });
-    const gone = await newWebhook(world, GONE);
+    const goneWebhook = await newWebhook(world, GONE);
     await newWebhook(world, { failing_since: NOW - 299 });
     await newWebhook(world, { status: "disabled", disabled_at: NOW });
     await newWebhook(world);
     const { webhooks } = await attentionFor([site]);
-    const found = { siteId: world.siteId, lastStatus: null, lastError: null, lastCause: null };
+    const fields = { siteId: world.siteId, lastStatus: null, lastError: null, lastCause: null };
     expect(webhooks).toEqual([
-      { ...found, id: gone.id, url: gone.url, disabledReason: "gone", since: NOW - 60 },
+      { ...fields, id: goneWebhook.id, url: goneWebhook.url, disabledReason: "gone", since: NOW - 60 },
       {
-        ...found,
+        ...fields,
         id: failing.id,
         url: failing.url,
         disabledReason: null,
@@ -141,23 +141,23 @@ describe("a reason of refused calls", () => {
 describe("the homes of the sites", () => {
   it("only the homes of the listed sites are asked what needs attention", async () => {
     const [main, apac] = [await start(), await start("apac")];
-    const asked = new Set<string>();
+    const askedHomes = new Set<string>();
     const noting = (name: string, db: D1Database) =>
       replacing(db, {
         prepare: (sql: string) => {
-          asked.add(name);
+          askedHomes.add(name);
           return db.prepare(sql);
         },
       });
     const bindings = { DB: noting("main", env.DB), HOME_APAC: noting("apac", env.HOME_APAC) };
     await readAttention(contextAt(NOW, bindings), [main.site, apac.site], { homes: {} });
-    expect([...asked].sort()).toEqual(["apac", "main"]);
-    asked.clear();
+    expect([...askedHomes].sort()).toEqual(["apac", "main"]);
+    askedHomes.clear();
     await readAttention(contextAt(NOW, bindings), [apac.site], { homes: {} });
-    expect([...asked]).toEqual(["apac"]);
-    asked.clear();
+    expect([...askedHomes]).toEqual(["apac"]);
+    askedHomes.clear();
     await readAttention(contextAt(NOW, bindings), [], { homes: {} });
-    expect([...asked]).toEqual([]);
+    expect([...askedHomes]).toEqual([]);
   });
 
   it("what needs attention names a home that is down or not bound, and shows the other homes", async () => {
@@ -171,9 +171,9 @@ describe("the homes of the sites", () => {
       [{ HOME_APAC: undefined }, "unbound"],
       [{ HOME_APAC: downDb(env.HOME_APAC), ...closedHomeVars("apac") }, "closed"],
     ] as const) {
-      const found = await read(bindings);
-      expect([siteIds(found), [...found.homes]]).toEqual([[main.site.id], [["apac", trouble]]]);
-      expect(found.notCompared).toEqual([]);
+      const attention = await read(bindings);
+      expect([siteIds(attention), [...attention.homes]]).toEqual([[main.site.id], [["apac", trouble]]]);
+      expect(attention.notCompared).toEqual([]);
     }
     const unfinished = await read({}, { ...apac.site, status: "creating" });
     expect([siteIds(unfinished), [...unfinished.homes]]).toEqual([[main.site.id], []]);

@@ -121,8 +121,8 @@ describe("the audit log of all homes", () => {
     "main:1;apac:1",
     "main:1234567890123456",
   ])("the audit log refuses a malformed cursor: %j", async (cursor) => {
-    const listed = listAuditLog(contextAt(NOW), { limit: 5, cursor });
-    await expect(listed).rejects.toMatchObject({
+    const list = listAuditLog(contextAt(NOW), { limit: 5, cursor });
+    await expect(list).rejects.toMatchObject({
       code: "invalid_input",
       context: { issues: [{ field: "cursor", message: "is not a next_cursor" }] },
     });
@@ -203,8 +203,8 @@ describe("a filtered page of a long audit log", () => {
     await env.DB.prepare("UPDATE audit_log SET at = at - 99 * (20000 - id)").run();
     const until = NOW - 1_999_900;
     await env.DB.prepare("UPDATE audit_log SET at = ? WHERE id = 865").bind(until).run();
-    for (const removed of ["0", "id BETWEEN 3 AND 864", "id BETWEEN 866 AND 19999"]) {
-      await env.DB.exec(`DELETE FROM audit_log WHERE ${removed}`);
+    for (const condition of ["0", "id BETWEEN 3 AND 864", "id BETWEEN 866 AND 19999"]) {
+      await env.DB.exec(`DELETE FROM audit_log WHERE ${condition}`);
       const [page, next] = await pagesOf({ until });
       expect([page?.ids, next]).toEqual([["main:865", "main:1"], undefined]);
       expect(page?.read).toBeLessThanOrEqual(1_800);
@@ -271,7 +271,7 @@ describe("the audit log of a site", () => {
   });
 
   it("the audit log of an unknown site is 404", async () => {
-    const listed = listAuditLog(contextAt(NOW), { siteId: 999_999, limit: 5 });
-    await expect(listed).rejects.toMatchObject({ code: "not_found" });
+    const list = listAuditLog(contextAt(NOW), { siteId: 999_999, limit: 5 });
+    await expect(list).rejects.toMatchObject({ code: "not_found" });
   });
 });

@@ -21,12 +21,12 @@ const before = () => contextAt(NOW, { CREDENTIALS, MASTER_KEY: OLD });
 const both = () => contextAt(NOW, { CREDENTIALS, MASTER_KEY: NEW, MASTER_KEY_PREVIOUS: OLD });
 const after = () => contextAt(NOW, { CREDENTIALS, MASTER_KEY: NEW });
 
-const refused = (reason: string) => (error: unknown) => isRefusedFor(error, reason);
+const hasReason = (reason: string) => (error: unknown) => isRefusedFor(error, reason);
 
 const hashOf = async (ctx: ReturnType<typeof before>, siteId = 1, sbs = "mei") =>
   (await customerHasher(ctx))(siteId, sbs);
 const rows = async () => (await env.DB.prepare("SELECT id, sealed FROM customer_hash_keys").all()).results;
-const kept = async () => (await env.CREDENTIALS.list({ prefix: "customer-hash-key:" })).keys.map(({ name }) => name);
+const kvKeys = async () => (await env.CREDENTIALS.list({ prefix: "customer-hash-key:" })).keys.map(({ name }) => name);
 
 beforeEach(async () => {
   await forgetHashKeys();
@@ -43,14 +43,14 @@ describe("the key of customers' hashes", () => {
     expect(await hashOf(before(), 1, "mei ")).not.toBe(hash);
     const [id] = hash.split(".");
     expect(await rows()).toEqual([{ id, sealed: expect.stringMatching(/^v2\./) }]);
-    expect(await kept()).toEqual([`customer-hash-key:${id}`]);
+    expect(await kvKeys()).toEqual([`customer-hash-key:${id}`]);
   });
 
   it("isolates that make the customer hash key together get the same key", async () => {
     const hashes = await Promise.all([hashOf(before()), hashOf(before()), hashOf(before())]);
     expect(new Set(hashes).size).toBe(1);
     const [id] = String(hashes[0]).split(".");
-    expect([(await rows()).length, await kept()]).toEqual([1, [`customer-hash-key:${id}`]]);
+    expect([(await rows()).length, await kvKeys()]).toEqual([1, [`customer-hash-key:${id}`]]);
   });
 
   it("a directory restored to before the customer hash key was made gets the key back from KV", async () => {
@@ -62,7 +62,7 @@ describe("the key of customers' hashes", () => {
 
   it("a customer hash is checked with a key from KV that the directory lost, even after a new key was made", async () => {
     const hash = await hashOf(before());
-    const [name = ""] = await kept();
+    const [name = ""] = await kvKeys();
     const { value, metadata } = await CREDENTIALS.getWithMetadata(name, "text");
     await CREDENTIALS.delete(name);
     await env.DB.exec("DELETE FROM customer_hash_keys");
@@ -82,12 +82,12 @@ describe("the key of customers' hashes", () => {
 
   it("the customer hash key is not used before KV has a copy, also when KV was bound later", async () => {
     const hash = await hashOf(contextAt(NOW, { CREDENTIALS: undefined }));
-    expect(await kept()).toEqual([]);
+    expect(await kvKeys()).toEqual([]);
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));
     const ctx = contextAt(NOW, { CREDENTIALS: replacing(CREDENTIALS, { put }) });
-    await expect(hashOf(ctx)).rejects.toSatisfy(refused("kv_unavailable"));
+    await expect(hashOf(ctx)).rejects.toSatisfy(hasReason("kv_unavailable"));
     expect(await hashOf(before())).toBe(hash);
-    expect(await kept()).toHaveLength(1);
+    expect(await kvKeys()).toHaveLength(1);
   });
 
   it("the customer hash key is put into KV once, because KV accepts one write per second and key", async () => {
@@ -102,27 +102,27 @@ describe("the key of customers' hashes", () => {
 
   it("a call that made a customer hash key too late and died leaves no second key in KV", async () => {
     const list = async (...args: never[]) => {
-      const found = await CREDENTIALS.list(...args);
+      const page = await CREDENTIALS.list(...args);
       await hashOf(before());
-      return found;
+      return page;
     };
     const get = () => Promise.reject(new Error("died"));
     await hashOf(contextAt(NOW, { CREDENTIALS: replacing(CREDENTIALS, { list, get }) }));
-    expect([(await rows()).length, (await kept()).length]).toEqual([1, 1]);
+    expect([(await rows()).length, (await kvKeys()).length]).toEqual([1, 1]);
   });
 
   it("no customer hash key is made while KV has one that does not open, until an operator deletes it", async () => {
     await env.CREDENTIALS.put("customer-hash-key:junk", "junk");
-    await expect(hashOf(before())).rejects.toSatisfy(refused("hash_key_unopened"));
+    await expect(hashOf(before())).rejects.toSatisfy(hasReason("hash_key_unopened"));
     expect(await rows()).toEqual([]);
     await env.CREDENTIALS.delete("customer-hash-key:junk");
     expect(await hashOf(before())).toMatch(/^[0-9a-f]{8}\.[0-9a-f]{64}$/);
   });
 
   it("customer ids cannot be hashed while the directory, which has the key, is down or closed", async () => {
-    await expect(hashOf(contextAt(NOW, { DB: downDb(env.DB) }))).rejects.toSatisfy(refused("d1_unavailable"));
-    const closed = contextAt(NOW, closedHomeVars("main"));
-    await expect(hashOf(closed)).rejects.toSatisfy(refused("home_closed"));
+    await expect(hashOf(contextAt(NOW, { DB: downDb(env.DB) }))).rejects.toSatisfy(hasReason("d1_unavailable"));
+    const ctx = contextAt(NOW, closedHomeVars("main"));
+    await expect(hashOf(ctx)).rejects.toSatisfy(hasReason("home_closed"));
   });
 });
 
@@ -143,14 +143,14 @@ describe("a new master key", () => {
   it("an isolate without the new master key makes no other customer hash key, and re-sealing makes none", async () => {
     const hash = await hashOf(before());
     await resealSecrets(both());
-    const stored = [await rows(), await kept()];
-    await expect(hashOf(before())).rejects.toSatisfy(refused("hash_key_unopened"));
+    const state = [await rows(), await kvKeys()];
+    await expect(hashOf(before())).rejects.toSatisfy(hasReason("hash_key_unopened"));
     await resealSecrets(before());
     await env.DB.exec("DELETE FROM customer_hash_keys");
-    await expect(hashOf(before())).rejects.toSatisfy(refused("hash_key_unopened"));
+    await expect(hashOf(before())).rejects.toSatisfy(hasReason("hash_key_unopened"));
     expect(await (await hashCheck(before()))(hash, 1, "mei")).toBeUndefined();
     expect(await hashOf(both())).toBe(hash);
-    expect([await rows(), await kept()]).toEqual(stored);
+    expect([await rows(), await kvKeys()]).toEqual(state);
   });
 
   it("re-sealing reaches a customer hash key that only KV has after a restore of the directory", async () => {
@@ -163,7 +163,7 @@ describe("a new master key", () => {
 
   it("a new customer hash key is made when the old master key is lost and the old hash keys are deleted", async () => {
     const hash = await hashOf(before());
-    await expect(hashOf(after())).rejects.toSatisfy(refused("hash_key_unopened"));
+    await expect(hashOf(after())).rejects.toSatisfy(hasReason("hash_key_unopened"));
     await forgetHashKeys();
     expect(await hashOf(after())).not.toBe(hash);
   });

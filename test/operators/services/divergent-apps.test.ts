@@ -50,8 +50,8 @@ describe("GET /admin/homes/:name/divergent: the divergent apps after a restore",
     const site = await siteWithApps("apac", 7, { apps: false });
     const pages = await allPages("apac", limit);
     expect(pages.every((page) => page.length <= limit)).toBe(true);
-    const mine = pages.flat().filter(({ siteId }) => siteId === site.id);
-    expect(mine).toEqual(site.names.map((appid) => ({ appid, siteId: site.id, why: "missing" })));
+    const ownApps = pages.flat().filter(({ siteId }) => siteId === site.id);
+    expect(ownApps).toEqual(site.names.map((appid) => ({ appid, siteId: site.id, why: "missing" })));
     await forget(site);
   });
 
@@ -123,9 +123,9 @@ describe("GET /admin/homes/:name/divergent: the divergent apps after a restore",
 describe("reconciling main with many homes", () => {
   it("reconciling main reaches 14 homes beside one that is down, and a repeated call asks only that one", async () => {
     const reconciliationId = crypto.randomUUID();
-    const asked: string[] = [];
+    const askedHomes: string[] = [];
     const names = Array.from({ length: 14 }, (_, i) => `HOME_X${i}`);
-    const noting = (name: string) => countingDb(env.HOME_APAC, { before: () => asked.push(name) }).db;
+    const noting = (name: string) => countingDb(env.HOME_APAC, { before: () => askedHomes.push(name) }).db;
     const homes = Object.fromEntries(names.map((name) => [name, noting(name)]));
     const reconcile = (more: ReplacedBindings) =>
       reconcileHome(context({ ...closedHomeVars("main"), HOME_APAC: undefined, ...homes, ...more }), {
@@ -135,9 +135,9 @@ describe("reconciling main with many homes", () => {
       });
     const first = await reconcile({ HOME_DOWN: downDb(env.HOME_APAC) });
     expect([first.skippedBy, first.homesDown]).toEqual([5, ["down"]]);
-    expect(new Set(asked)).toEqual(new Set(names));
-    asked.length = 0;
+    expect(new Set(askedHomes)).toEqual(new Set(names));
+    askedHomes.length = 0;
     const secondAnswer = await reconcile({});
-    expect([secondAnswer.skippedBy, secondAnswer.homesDown, asked]).toEqual([0, [], []]);
+    expect([secondAnswer.skippedBy, secondAnswer.homesDown, askedHomes]).toEqual([0, [], []]);
   });
 });

@@ -68,19 +68,19 @@ describe("the list of homes", () => {
 
 describe("a home that was restored", () => {
   it("a restored home gets its lost sites back, takes names and statuses from the directory, and gives no chat id twice", async () => {
-    const [kept, renamed] = [await World.create({}, "apac"), await World.create({}, "apac")];
-    await kept.chatId();
+    const [keptWorld, renamedWorld] = [await World.create({}, "apac"), await World.create({}, "apac")];
+    await keptWorld.chatId();
     const restore = await bookmarkDatabase(env.HOME_APAC);
-    const lost = await createSite(context(), { name: "Lost", home: "apac", firstChatId: 5_000 });
-    await issueApp(context(), { site: lost, name: "N", appid: `lost-${lost.id}` });
-    const chatIds = [await kept.chatId({ sbs: "b" }), await kept.chatId({ sbs: "c" })];
+    const newSite = await createSite(context(), { name: "Lost", home: "apac", firstChatId: 5_000 });
+    await issueApp(context(), { site: newSite, name: "N", appid: `lost-${newSite.id}` });
+    const chatIds = [await keptWorld.chatId({ sbs: "b" }), await keptWorld.chatId({ sbs: "c" })];
     const change = { name: "New", status: "closed" as const };
-    await changeSite(context(), { site: await findSite(context(), renamed), change });
+    await changeSite(context(), { site: await findSite(context(), renamedWorld), change });
     await restore();
-    expect(await homeRow("apac", lost.id)).toBeNull();
+    expect(await homeRow("apac", newSite.id)).toBeNull();
 
-    const reconciled = await reconcile("apac");
-    expect(reconciled).toEqual({
+    const result = await reconcile("apac");
+    expect(result).toEqual({
       reconciliationId: expect.stringMatching(/^[0-9a-f]{32}$/),
       sites: await count(env.HOME_APAC, "home_sites"),
       skippedBy: 1_000_000,
@@ -90,23 +90,23 @@ describe("a home that was restored", () => {
       sitesDeletedAgain: 0,
       tokens: [],
     });
-    expect(await divergent("apac")).toEqual([{ appid: `lost-${lost.id}`, siteId: lost.id, why: "missing" }]);
-    expect(await homeRow("apac", lost.id)).toMatchObject({ name: "Lost", status: "open", chat_id_floor: 1_004_999 });
-    expect(await homeRow("apac", renamed.siteId)).toMatchObject({ ...change, chat_id_floor: 1_000_000 });
-    expect(await homeRow("apac", kept.siteId)).toMatchObject({ status: "open", chat_id_floor: 1_000_001 });
-    const next = await kept.anotherIsolate().chatId({ sbs: "d" });
+    expect(await divergent("apac")).toEqual([{ appid: `lost-${newSite.id}`, siteId: newSite.id, why: "missing" }]);
+    expect(await homeRow("apac", newSite.id)).toMatchObject({ name: "Lost", status: "open", chat_id_floor: 1_004_999 });
+    expect(await homeRow("apac", renamedWorld.siteId)).toMatchObject({ ...change, chat_id_floor: 1_000_000 });
+    expect(await homeRow("apac", keptWorld.siteId)).toMatchObject({ status: "open", chat_id_floor: 1_000_001 });
+    const next = await keptWorld.anotherIsolate().chatId({ sbs: "d" });
     expect([chatIds, next]).toEqual([[2, 3], 1_000_002]);
     const entry = "SELECT site_id, subject, details FROM audit_log WHERE action = 'home.restored' ORDER BY id DESC";
-    const details = JSON.stringify({ lifted_by: 1_000_000, settling_id: reconciled.reconciliationId });
+    const details = JSON.stringify({ lifted_by: 1_000_000, settling_id: result.reconciliationId });
     for (const db of [env.HOME_APAC, env.DB]) {
       expect(await db.prepare(entry).first()).toEqual({ site_id: null, subject: "apac", details });
     }
 
     // The appid belongs to the site, which may issue the app again.
-    await issueApp(context(), { site: lost, name: "N", appid: `lost-${lost.id}` });
+    await issueApp(context(), { site: newSite, name: "N", appid: `lost-${newSite.id}` });
     await reconcile("apac", 5);
-    expect(await homeRow("apac", kept.siteId)).toMatchObject({ chat_id_floor: 1_000_007 });
-    expect(await homeRow("apac", lost.id)).toMatchObject({ chat_id_floor: 1_005_004 });
+    expect(await homeRow("apac", keptWorld.siteId)).toMatchObject({ chat_id_floor: 1_000_007 });
+    expect(await homeRow("apac", newSite.id)).toMatchObject({ chat_id_floor: 1_005_004 });
   });
 
   it("a restored home keeps a first_chat_id that was set after the restore point", async () => {
@@ -164,8 +164,8 @@ describe("a home that was restored", () => {
       const world = await World.create({}, "apac");
       await reconcile("apac", 1);
       const fail = async () => Promise.reject(new Error("KV is down"));
-      const refused = reconcile("apac", 1_000, { CREDENTIALS: replacing(env.CREDENTIALS, { [method]: fail }) });
-      await expect(refused).rejects.toMatchObject({ code: "unavailable", context: { reason: "kv_unavailable" } });
+      const attempt = reconcile("apac", 1_000, { CREDENTIALS: replacing(env.CREDENTIALS, { [method]: fail }) });
+      await expect(attempt).rejects.toMatchObject({ code: "unavailable", context: { reason: "kv_unavailable" } });
       expect(await homeRow("apac", world.siteId)).toMatchObject({ chat_id_floor: method === "put" ? 1_001 : 1 });
     },
   );
@@ -190,9 +190,9 @@ describe("a home that was restored", () => {
     await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...copy, name: "Old", status: "closed", revision: 4 });
     expect(await findSite(context(), world)).toMatchObject({ name: "New", status: "open", revision: 5 });
     // A reconciliation may raise the directory's first_chat_id.
-    const opened = { ...copy, name: "New", status: "open" } as const;
-    await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...opened, firstChatId: 9, revision: 6 });
-    await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...opened, firstChatId: 4, revision: 7 });
+    const newCopy = { ...copy, name: "New", status: "open" } as const;
+    await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...newCopy, firstChatId: 9, revision: 6 });
+    await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...newCopy, firstChatId: 4, revision: 7 });
     expect(await findSite(context(), world)).toMatchObject({ firstChatId: 9, revision: 7 });
   });
 
@@ -223,41 +223,41 @@ describe("a home that was restored", () => {
 describe("a directory that was restored", () => {
   it("a restored directory gets the sites and routes of other homes back, and their apps work in cold isolates", async () => {
     const earlier = await World.create({}, "apac");
-    const begun = `begun ${crypto.randomUUID()}`;
-    const wanted = { name: begun, home: "apac", firstChatId: 30 };
-    await createSite(context({ HOME_APAC: downDb(env.HOME_APAC) }), wanted).catch(() => {});
+    const name = `begun ${crypto.randomUUID()}`;
+    const input = { name, home: "apac", firstChatId: 30 };
+    await createSite(context({ HOME_APAC: downDb(env.HOME_APAC) }), input).catch(() => {});
     const restore = await bookmarkDatabase(env.DB);
-    const finished = await createSite(context(), wanted);
-    const lost = await World.create({}, "apac");
+    const newSite = await createSite(context(), input);
+    const world = await World.create({}, "apac");
     await changeSite(context(), {
       site: await findSite(context(), earlier),
       change: { name: "New", status: "closed" },
     });
     await restore();
-    expect([await siteRow(lost.siteId), await siteRow(finished.id)]).toMatchObject([null, { status: "creating" }]);
-    const cold = () => lost.anotherIsolate({ CREDENTIALS: undefined }).create();
+    expect([await siteRow(world.siteId), await siteRow(newSite.id)]).toMatchObject([null, { status: "creating" }]);
+    const cold = () => world.anotherIsolate({ CREDENTIALS: undefined }).create();
     expect((await cold()).status).toBe(401);
 
     const { sites } = await reconcile("main");
     const apps = await divergent("main");
-    expect([apps.filter(({ siteId }) => siteId === lost.siteId), sites]).toEqual([
+    expect([apps.filter(({ siteId }) => siteId === world.siteId), sites]).toEqual([
       [],
       await count(env.DB, "home_sites"),
     ]);
-    expect(await siteRow(lost.siteId)).toMatchObject({ name: "Site", home: "apac", status: "open", first_chat_id: 1 });
-    expect(await siteRow(finished.id)).toMatchObject({ name: begun, home: "apac", status: "open", first_chat_id: 30 });
+    expect(await siteRow(world.siteId)).toMatchObject({ name: "Site", home: "apac", status: "open", first_chat_id: 1 });
+    expect(await siteRow(newSite.id)).toMatchObject({ name, home: "apac", status: "open", first_chat_id: 30 });
     expect(await siteRow(earlier.siteId)).toMatchObject({ name: "New", status: "closed" });
     expect((await cold()).status).toBe(200);
-    expect(await lost.anotherIsolate().chatId({ sbs: "b" })).toBe(2);
+    expect(await world.anotherIsolate().chatId({ sbs: "b" })).toBe(2);
   });
 
   it("reconciling main changes no existing route of an appid", async () => {
-    const [mine, other] = [await World.create(), await World.create({}, "apac")];
-    await env.HOME_APAC.prepare("UPDATE apps SET appid = ? WHERE appid = ?").bind(mine.appid, other.appid).run();
+    const [owner, other] = [await World.create(), await World.create({}, "apac")];
+    await env.HOME_APAC.prepare("UPDATE apps SET appid = ? WHERE appid = ?").bind(owner.appid, other.appid).run();
     await reconcile("main", 1);
-    const route = env.DB.prepare("SELECT site_id FROM app_routes WHERE appid = ?").bind(mine.appid);
-    expect(await route.first("site_id")).toBe(mine.siteId);
-    await env.HOME_APAC.prepare("UPDATE apps SET appid = ? WHERE appid = ?").bind(other.appid, mine.appid).run();
+    const route = env.DB.prepare("SELECT site_id FROM app_routes WHERE appid = ?").bind(owner.appid);
+    expect(await route.first("site_id")).toBe(owner.siteId);
+    await env.HOME_APAC.prepare("UPDATE apps SET appid = ? WHERE appid = ?").bind(other.appid, owner.appid).run();
   });
 
   it("reconciling main names the homes that are down and reconciles the others", async () => {
@@ -271,21 +271,21 @@ describe("a directory that was restored", () => {
 
   it("reconciling main makes no route to an app whose site id now belongs to another site, and names the app", async () => {
     const restore = await bookmarkDatabase(env.DB);
-    const lost = await World.create({}, "apac");
+    const lostWorld = await World.create({}, "apac");
     await restore();
     const newOwner = await World.create();
-    expect(newOwner.siteId).toBe(lost.siteId);
+    expect(newOwner.siteId).toBe(lostWorld.siteId);
     await reconcile("main", 1);
-    expect(await divergent("main")).toEqual([{ appid: lost.appid, siteId: lost.siteId, why: "unrouted" }]);
-    const routes = env.DB.prepare("SELECT site_id FROM app_routes WHERE appid = ?").bind(lost.appid);
+    expect(await divergent("main")).toEqual([{ appid: lostWorld.appid, siteId: lostWorld.siteId, why: "unrouted" }]);
+    const routes = env.DB.prepare("SELECT site_id FROM app_routes WHERE appid = ?").bind(lostWorld.appid);
     expect(await routes.first()).toBeNull();
     expect(await findSite(context(), newOwner)).toMatchObject({ home: "main" });
     expect((await newOwner.create()).status).toBe(200);
-    await env.CREDENTIALS.delete(`app:${lost.appid}`);
-    expect((await lost.create()).status).toBe(401);
+    await env.CREDENTIALS.delete(`app:${lostWorld.appid}`);
+    expect((await lostWorld.create()).status).toBe(401);
     await env.HOME_APAC.batch(
       ["apps", "agents", "home_sites"].map((table) =>
-        env.HOME_APAC.prepare(`DELETE FROM ${table} WHERE site_id = ?`).bind(lost.siteId),
+        env.HOME_APAC.prepare(`DELETE FROM ${table} WHERE site_id = ?`).bind(lostWorld.siteId),
       ),
     );
   });

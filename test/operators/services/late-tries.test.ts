@@ -24,7 +24,7 @@ const MEANWHILE = { code: "conflict", context: { reason: "changed_meanwhile" } }
 const WAYS: LateWay[] = ["answer lost", "late"];
 
 /** A row of a site in its home, with the audit log's entries about such rows. */
-async function stored({ siteId, home }: World, table: "home_sites" | "agents") {
+async function rowAndAudit({ siteId, home }: World, table: "home_sites" | "agents") {
   const db = databaseOf(home);
   const { results } = await db.prepare(`SELECT * FROM ${table} WHERE site_id = ?`).bind(siteId).all();
   const subject = table === "agents" ? "agent.%" : "site.%";
@@ -41,13 +41,13 @@ describe("a change of a site", () => {
     const site = async () => findSite(contextAt(NOW), world);
     const other = async (change: SiteChange) => changeSite(contextAt(NOW), { site: await site(), change });
     /** Changes the site on a home that loses the answer of the first try. `meanwhile` is the other operator's change before the second try. */
-    const change = async (way: LateWay, wanted: SiteChange, ...meanwhile: SiteChange[]) => {
+    const change = async (way: LateWay, input: SiteChange, ...meanwhile: SiteChange[]) => {
       const between = async () => {
         for (const each of meanwhile) await other(each);
       };
       const { db, commitLate } = lateDb(env.HOME_APAC, way, between);
-      const changed = changeSite(contextAt(NOW, { HOME_APAC: db }), { site: await site(), change: wanted });
-      return { answer: await changed.catch((error: unknown) => error), commitLate };
+      const attempt = changeSite(contextAt(NOW, { HOME_APAC: db }), { site: await site(), change: input });
+      return { answer: await attempt.catch((error: unknown) => error), commitLate };
     };
     const directory = () => env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(world.siteId).first();
     return { world, site, other, change, directory };
@@ -58,9 +58,9 @@ describe("a change of a site", () => {
     const { answer, commitLate } = await change("late", { status: "open" });
     expect(answer).toMatchObject({ status: "open" });
     await other({ status: "closed", name: "New", firstChatId: 40, events: true });
-    const before = await stored(world, "home_sites");
+    const before = await rowAndAudit(world, "home_sites");
     await commitLate();
-    expect(await stored(world, "home_sites")).toEqual(before);
+    expect(await rowAndAudit(world, "home_sites")).toEqual(before);
     expect(before.row).toMatchObject({ status: "closed", name: "New", chat_id_floor: 39, events: 1 });
     expect(await directory()).toMatchObject({ status: "closed", name: "New", revision: before.row?.revision });
   });
@@ -70,11 +70,11 @@ describe("a change of a site", () => {
     const { commitLate } = await change("late", { name: "New" });
     await addWebhook(contextAt(NOW), { site: await site(), url: "https://hooks.example.com/" });
     await commitLate();
-    expect((await stored(world, "home_sites")).row).toMatchObject({ events: 1, name: "New" });
+    expect((await rowAndAudit(world, "home_sites")).row).toMatchObject({ events: 1, name: "New" });
     const off = await change("late", { events: false }, { events: true });
     expect(off.answer).toMatchObject(MEANWHILE);
     await off.commitLate();
-    expect((await stored(world, "home_sites")).row).toMatchObject({ events: 1 });
+    expect((await rowAndAudit(world, "home_sites")).row).toMatchObject({ events: 1 });
   });
 
   it("a site change without an answer undoes nothing when it commits after another change, even an equal one", async () => {
@@ -89,7 +89,7 @@ describe("a change of a site", () => {
     await expect(closing).rejects.toMatchObject({ code: "unavailable" });
     await other({ status: "open" });
     await commitLate();
-    expect((await stored(world, "home_sites")).row).toMatchObject({ status: "open" });
+    expect((await rowAndAudit(world, "home_sites")).row).toMatchObject({ status: "open" });
   });
 
   it.each(WAYS)(
@@ -99,7 +99,7 @@ describe("a change of a site", () => {
       const { answer, commitLate } = await change(way, { status: "closed", name: "New" });
       expect(answer).toMatchObject({ status: "closed", name: "New" });
       if (way === "late") await commitLate();
-      const { row, actions } = await stored(world, "home_sites");
+      const { row, actions } = await rowAndAudit(world, "home_sites");
       expect([row?.revision, actions]).toEqual([1, ["site.created", "site.renamed", "site.closed"]]);
       expect(await directory()).toMatchObject({ status: "closed", name: "New", revision: 1 });
     },
@@ -109,7 +109,7 @@ describe("a change of a site", () => {
     const { world, change } = await start();
     const { answer } = await change(way, { status: "closed" }, { status: "closed", name: "Theirs" });
     expect(answer).toMatchObject({ status: "closed", name: "Theirs" });
-    const { actions } = await stored(world, "home_sites");
+    const { actions } = await rowAndAudit(world, "home_sites");
     expect(actions.filter((action) => action === "site.closed")).toHaveLength(1);
   });
 
@@ -120,7 +120,7 @@ describe("a change of a site", () => {
       const { answer, commitLate } = await change(way, { status: "closed" }, { status: "closed" }, { status: "open" });
       expect(answer).toMatchObject(MEANWHILE);
       if (way === "late") await commitLate();
-      expect((await stored(world, "home_sites")).row).toMatchObject({ status: "open" });
+      expect((await rowAndAudit(world, "home_sites")).row).toMatchObject({ status: "open" });
       expect(await directory()).toMatchObject({ status: "open" });
     },
   );
@@ -137,9 +137,9 @@ describe("a change of a site", () => {
     };
     const db = replacing(env.HOME_APAC, { batch });
     const ctx = contextAt(NOW, { HOME_APAC: db });
-    const changed = await changeSite(ctx, { site: await site(), change: { status: "open" } });
-    expect(changed).toMatchObject({ name: "Theirs", status: "open", revision: 2 });
-    expect((await stored(world, "home_sites")).actions.slice(1)).toEqual([
+    const result = await changeSite(ctx, { site: await site(), change: { status: "open" } });
+    expect(result).toMatchObject({ name: "Theirs", status: "open", revision: 2 });
+    expect((await rowAndAudit(world, "home_sites")).actions.slice(1)).toEqual([
       "site.renamed",
       "site.closed",
       "site.opened",
@@ -152,15 +152,15 @@ describe("first_chat_id", () => {
     const world = await World.create({}, "apac");
     const site = await findSite(contextAt(NOW), world);
     const { db } = lateDb(env.HOME_APAC, "answer lost", () => world.chatId());
-    const changed = changeSite(contextAt(NOW, { HOME_APAC: db }), { site, change: { firstChatId: 40 } });
-    expect(await changed).toMatchObject({ firstChatId: 40 });
+    const attempt = changeSite(contextAt(NOW, { HOME_APAC: db }), { site, change: { firstChatId: 40 } });
+    expect(await attempt).toMatchObject({ firstChatId: 40 });
     expect(await world.chatId()).toBe(41);
   });
 
   it("setting the same first_chat_id again succeeds after sessions were opened, even with a new name", async () => {
     const world = await World.create({}, "apac");
-    const change = async (wanted: SiteChange) =>
-      changeSite(contextAt(NOW), { site: await findSite(contextAt(NOW), world), change: wanted });
+    const change = async (input: SiteChange) =>
+      changeSite(contextAt(NOW), { site: await findSite(contextAt(NOW), world), change: input });
     await change({ firstChatId: 40 });
     for (const _ of [1, 2]) await world.chatId();
     expect(await change({ firstChatId: 40, name: "New" })).toMatchObject({ firstChatId: 40, name: "New" });
@@ -168,7 +168,7 @@ describe("first_chat_id", () => {
       await expect(change({ firstChatId })).rejects.toMatchObject({ code: "invalid_input" });
     }
     expect(await world.chatId()).toBe(42);
-    const { actions } = await stored(world, "home_sites");
+    const { actions } = await rowAndAudit(world, "home_sites");
     expect(actions.filter((action) => action === "site.first_chat_id_set")).toHaveLength(1);
   });
 });
@@ -183,10 +183,10 @@ describe("a change of a webhook", () => {
     const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
     type Change = Parameters<typeof changeWebhook>[1]["change"];
     const other = (change: Change) => changeWebhook(ctx, { site, webhookId, change });
-    const change = async (way: LateWay, wanted: Change, between?: () => Promise<unknown>) => {
+    const change = async (way: LateWay, input: Change, between?: () => Promise<unknown>) => {
       const { db, commitLate } = lateDb(env.DB, way, between);
-      const changed = changeWebhook(contextAt(NOW, { DB: db }), { site, webhookId, change: wanted });
-      return { answer: await changed.catch((error: unknown) => error), commitLate };
+      const attempt = changeWebhook(contextAt(NOW, { DB: db }), { site, webhookId, change: input });
+      return { answer: await attempt.catch((error: unknown) => error), commitLate };
     };
     return { world, ctx, site, webhookId, other, change };
   }
@@ -282,8 +282,7 @@ describe("a change of an agent", () => {
     const world = await World.create();
     const site = await findSite(contextAt(NOW), world);
     type Change = Parameters<typeof changeAgent>[1]["change"];
-    const change = (wanted: Change, DB = env.DB) =>
-      changeAgent(contextAt(NOW, { DB }), { site, id: 1, change: wanted });
+    const change = (input: Change, DB = env.DB) => changeAgent(contextAt(NOW, { DB }), { site, id: 1, change: input });
     const agent = async () =>
       env.DB.prepare("SELECT * FROM agents WHERE site_id = ? AND id = 1").bind(world.siteId).first();
     return { world, change, agent };
@@ -297,9 +296,9 @@ describe("a change of an agent", () => {
     const { db, commitLate } = lateDb(env.DB, "late");
     await expect(change({ status: "disabled", name: "Late" }, db)).rejects.toThrow("Network connection lost");
     await change(later);
-    const before = [await agent(), (await stored(world, "agents")).actions];
+    const before = [await agent(), (await rowAndAudit(world, "agents")).actions];
     await commitLate();
-    expect([await agent(), (await stored(world, "agents")).actions]).toEqual(before);
+    expect([await agent(), (await rowAndAudit(world, "agents")).actions]).toEqual(before);
     expect(before[0]).toMatchObject({ status: "normal", revision: 1 });
   });
 
@@ -353,8 +352,8 @@ describe("a database that answers too late", () => {
       };
       const ctx = contextAt(NOW, { DB: replacing(env.DB, { prepare }) });
       const runtime = { ...ctx.runtime, elapsed: () => elapsed };
-      const changed = change({ ...ctx, runtime, answerBy: 8_000 }, site, id, world.appid);
-      await expect(changed).rejects.toMatchObject({ code: "unavailable", context: { reason: "d1_unavailable" } });
+      const attempt = change({ ...ctx, runtime, answerBy: 8_000 }, site, id, world.appid);
+      await expect(attempt).rejects.toMatchObject({ code: "unavailable", context: { reason: "d1_unavailable" } });
       expect([await eventStore(world), await world.operated()]).toEqual(before);
     },
   );

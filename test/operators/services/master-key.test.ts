@@ -114,10 +114,10 @@ describe("with an app in apac", () => {
     await keepCanary(at());
     const [before] = await keyRows();
     const app = env.HOME_APAC.prepare("SELECT secret FROM apps");
-    const sealed = await app.first<string>("secret");
+    const seal = await app.first<string>("secret");
     await resealSecrets(at({ MASTER_KEY: NEW, MASTER_KEY_PREVIOUS: RIGHT }));
     await env.DB.prepare("UPDATE customer_hash_keys SET sealed = ?").bind(before?.sealed).run();
-    await env.HOME_APAC.prepare("UPDATE apps SET secret = ?").bind(sealed).run();
+    await env.HOME_APAC.prepare("UPDATE apps SET secret = ?").bind(seal).run();
     expect([await keepCanary(at(WRONG)), await stateIn(WRONG), await stateIn()]).toEqual([false, "down", "ok"]);
   });
 

@@ -69,10 +69,10 @@ describe("an appid reserved for a site without an app", () => {
       await expect(issue(other, appid)).rejects.toMatchObject({ context: { reason: "appid_taken" } });
       await deleteApp(contextAt(NOW + 5), { appid });
       expect([await routeOf(appid), await ownersOf(appid)]).toEqual([null, []]);
-      const kept = { home: "main", siteId: site.id };
+      const entry = { home: "main", siteId: site.id };
       expect(await auditOf(appid)).toEqual([
-        { ...kept, action: "app.routed", details: { name: "N" } },
-        { ...kept, action: "app.released", details: {} },
+        { ...entry, action: "app.routed", details: { name: "N" } },
+        { ...entry, action: "app.released", details: {} },
       ]);
       await expect(deleteApp(contextAt(NOW), { appid })).rejects.toMatchObject({ code: "not_found" });
       await issue(other, appid);
@@ -109,8 +109,8 @@ describe("an appid reserved for a site without an app", () => {
       closedHomeVars("apac"),
       closedHomeVars("main"),
     ]) {
-      const refused = deleteApp(contextAt(NOW, bindings as ReplacedBindings), { appid });
-      await expect(refused).rejects.toMatchObject({ code: "unavailable" });
+      const attempt = deleteApp(contextAt(NOW, bindings as ReplacedBindings), { appid });
+      await expect(attempt).rejects.toMatchObject({ code: "unavailable" });
       expect([await routeOf(appid), await actionsOf(appid)]).toEqual([before, ["app.routed"]]);
     }
   });
@@ -154,16 +154,16 @@ describe("a call that issues an app while another releases its appid", () => {
   }
 
   /** Checks what must hold after every order of the trips. */
-  async function check(appid: string, issued: PromiseSettledResult<unknown>[], sites: Site[]): Promise<void> {
+  async function check(appid: string, results: PromiseSettledResult<unknown>[], sites: Site[]): Promise<void> {
     const [route, owners, actions] = [await routeOf(appid), await ownersOf(appid), await actionsOf(appid)];
-    const times = (wanted: string) => actions.filter((action) => action === wanted).length;
-    expect(owners.length).toBe(issued.filter(({ status }) => status === "fulfilled").length);
+    const times = (name: string) => actions.filter((action) => action === name).length;
+    expect(owners.length).toBe(results.filter(({ status }) => status === "fulfilled").length);
     expect(owners.length).toBeLessThanOrEqual(1);
     if (owners.length > 0) expect([route?.site_id]).toEqual(owners);
     expect(times("app.routed") - times("app.released")).toBe(route === null ? 0 : 1);
     expect(times("app.imported")).toBe(owners.length);
     expect(times("app.revoked")).toBe(0);
-    issued.forEach((each, i) => {
+    results.forEach((each, i) => {
       if (each.status === "fulfilled") expect(owners).toEqual([sites[i]?.id]);
     });
   }
@@ -171,7 +171,7 @@ describe("a call that issues an app while another releases its appid", () => {
   it("issuing and releasing one appid together makes no app without a route, in any order", async () => {
     expect(TURNS).toHaveLength(20);
     const site = await newSite("apac");
-    const seen = new Set<string>();
+    const outcomes = new Set<string>();
     for (const order of TURNS) {
       const appid = crypto.randomUUID();
       await keep(site, appid);
@@ -182,9 +182,9 @@ describe("a call that issues an app while another releases its appid", () => {
       ]);
       expect([order, issued.status]).toEqual([order, "fulfilled"]);
       await check(appid, [issued], [site]);
-      seen.add(released.status === "fulfilled" ? "released" : String(released.reason.context.reason));
+      outcomes.add(released.status === "fulfilled" ? "released" : String(released.reason.context.reason));
     }
-    expect(seen).toEqual(new Set(["released", "app_issued", "route_claimed"]));
+    expect(outcomes).toEqual(new Set(["released", "app_issued", "route_claimed"]));
   });
 
   it("issuing and releasing one appid together never gives it to two sites, wherever a third call comes in between", async () => {
@@ -247,8 +247,8 @@ describe("a late try", () => {
       vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
       const binding = home === "main" ? "DB" : "HOME_APAC";
       const late = issue(site, appid, { [binding]: faultyD1(databaseOf(home), faults) });
-      const refused = expect(late).rejects.toMatchObject({ context: { reason: "app_unfinished" } });
-      await withoutWaiting(refused, faults);
+      const refusal = expect(late).rejects.toMatchObject({ context: { reason: "app_unfinished" } });
+      await withoutWaiting(refusal, faults);
       vi.useRealTimers();
       await deleteApp(contextAt(NOW), { appid });
       await issue(other, appid);
@@ -264,8 +264,8 @@ describe("a late try", () => {
     const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth === 0 ? "late" : undefined));
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const unfinished = issue(site, appid, { DB: faultyD1(env.DB, faults), HOME_APAC: failingApac() });
-    const refused = expect(unfinished).rejects.toMatchObject({ context: { reason: "app_unfinished" } });
-    await withoutWaiting(refused, faults);
+    const refusal = expect(unfinished).rejects.toMatchObject({ context: { reason: "app_unfinished" } });
+    await withoutWaiting(refusal, faults);
     vi.useRealTimers();
     await deleteApp(contextAt(NOW), { appid });
     await faults.end();
@@ -302,9 +302,9 @@ describe("a released appid that caches still know", () => {
     await deleteApp(contextAt(NOW), { appid: world.appid });
     expect(await routeOf(world.appid)).toBeNull();
     const itself = { siteId: world.siteId, appid: world.appid };
-    const stored = await readStored(itself, env.HOME_APAC);
+    const before = await readStored(itself, env.HOME_APAC);
     for (const isolate of [world, kvOnly]) expect((await isolate.create()).status).toBe(401);
-    expect(await readStored(itself, env.HOME_APAC)).toEqual(stored);
+    expect(await readStored(itself, env.HOME_APAC)).toEqual(before);
 
     const other = await World.create();
     const { secret } = await issue(await findSite(contextAt(NOW), { siteId: other.siteId }), world.appid);
@@ -314,6 +314,6 @@ describe("a released appid that caches still know", () => {
       expect((await caller.create()).status).toBe(200);
       Object.assign(isolate, { secret: world.secret });
     }
-    expect(await readStored(itself, env.HOME_APAC)).toEqual(stored);
+    expect(await readStored(itself, env.HOME_APAC)).toEqual(before);
   });
 });

@@ -90,10 +90,10 @@ async function putApps(siteId: number, count: number, db = env.DB): Promise<void
 /** A database that counts its queries, also in batches. An `idle` one runs no batch. */
 function counting(db: D1Database, idle = false) {
   let queries = 0;
-  const counted = (statement: D1PreparedStatement): D1PreparedStatement => {
+  const count = (statement: D1PreparedStatement): D1PreparedStatement => {
     const { bind, raw } = statement;
     return Object.assign(statement, {
-      bind: (...values: unknown[]) => counted(bind.apply(statement, values)),
+      bind: (...values: unknown[]) => count(bind.apply(statement, values)),
       raw: () => {
         queries++;
         return raw.apply(statement);
@@ -104,7 +104,7 @@ function counting(db: D1Database, idle = false) {
     queries += statements.length;
     return idle ? Promise.resolve(statements.map(() => ({ results: [] }))) : db.batch(statements);
   };
-  return { queries: () => queries, db: replacing(db, { prepare: (text: string) => counted(db.prepare(text)), batch }) };
+  return { queries: () => queries, db: replacing(db, { prepare: (text: string) => count(db.prepare(text)), batch }) };
 }
 
 describe("POST /admin/reseal: re-sealing", () => {
@@ -145,8 +145,8 @@ describe("POST /admin/reseal: re-sealing", () => {
     const target = { siteId: world.siteId, id: "wh_good" };
     const earlier = await sealedIn("previous", target, "whsec_earlier");
     const good = await newWebhook(world, { id: target.id, ...earlier });
-    const damaged = await newWebhook(world, { secret: "v2.00000000.x.y" });
-    expect(await resealSecrets(both())).toEqual({ ...result(3, 0, 1), unopenedWebhooks: [damaged.id] });
+    const badWebhook = await newWebhook(world, { secret: "v2.00000000.x.y" });
+    expect(await resealSecrets(both())).toEqual({ ...result(3, 0, 1), unopenedWebhooks: [badWebhook.id] });
     const row = await env.DB.prepare("SELECT * FROM webhooks WHERE id = ?")
       .bind(good.id)
       .first<Record<string, string>>();
@@ -155,7 +155,7 @@ describe("POST /admin/reseal: re-sealing", () => {
     expect([sealedWith(row?.secret ?? ""), sealedWith(row?.previous_secret ?? "")]).toEqual([NEW_SEAL, NEW_SEAL]);
     expect(await open("current", row?.version, row?.secret)).toBe(good.secret);
     expect(await open("previous", row?.previous_version, row?.previous_secret)).toBe("whsec_earlier");
-    expect(await resealSecrets(both())).toEqual({ ...result(0, 0, 1), unopenedWebhooks: [damaged.id] });
+    expect(await resealSecrets(both())).toEqual({ ...result(0, 0, 1), unopenedWebhooks: [badWebhook.id] });
   });
 
   it("re-sealing the secrets has nothing to do without apps", async () => {
@@ -164,14 +164,14 @@ describe("POST /admin/reseal: re-sealing", () => {
 
   it("re-sealing the secrets overwrites no rotation that came meanwhile, and counts the secrets that remain", async () => {
     const world = await World.create();
-    let rotated: { secret: string } | undefined;
+    let rotation: { secret: string } | undefined;
     const batch = async (statements: D1PreparedStatement[]) => {
-      rotated ??= await rotateSecret(old(), { appid: world.appid, overlapSeconds: 60 });
+      rotation ??= await rotateSecret(old(), { appid: world.appid, overlapSeconds: 60 });
       return env.DB.batch(statements);
     };
     expect(await resealSecrets(both(replacing(env.DB, { batch })))).toEqual(result(0, 2));
     expect(await resealSecrets(both())).toEqual(result(2, 0));
-    world.secret = rotated?.secret ?? "";
+    world.secret = rotation?.secret ?? "";
     const isolate = world.anotherIsolate({ MASTER_KEY: NEW_TEXT });
     expect((await isolate.create()).status).toBe(200);
   });
@@ -218,12 +218,12 @@ describe("POST /admin/reseal: re-sealing", () => {
       )
         .bind(unopened, world.siteId)
         .run();
-      const named = Array.from({ length: 20 }, (_, i) => `aaa-${String(i + 1).padStart(5, "0")}`);
-      expect(await resealSecrets(both())).toEqual(result(OWNERS_PER_CALL, 1, unopened, named));
-      expect(await resealSecrets(both())).toEqual(result(1, 0, unopened, named));
-      expect(await resealSecrets(both())).toEqual(result(0, 0, unopened, named));
-      const sealed = (await rows()).filter(({ appid }) => appid.startsWith("app-"));
-      expect(sealed.every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
+      const appids = Array.from({ length: 20 }, (_, i) => `aaa-${String(i + 1).padStart(5, "0")}`);
+      expect(await resealSecrets(both())).toEqual(result(OWNERS_PER_CALL, 1, unopened, appids));
+      expect(await resealSecrets(both())).toEqual(result(1, 0, unopened, appids));
+      expect(await resealSecrets(both())).toEqual(result(0, 0, unopened, appids));
+      const appRows = (await rows()).filter(({ appid }) => appid.startsWith("app-"));
+      expect(appRows.every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
     },
   );
 
@@ -305,7 +305,7 @@ describe("POST /admin/reseal: re-sealing", () => {
   it("re-sealing the secrets answers in time even when homes fall silent after they were counted", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const counts: Record<string, number> = {};
-    let counted = 0;
+    let calls = 0;
     const silentAfterwards = (home: string) =>
       answeringBy(() => {
         counts[home] = (counts[home] ?? 0) + 1;
@@ -317,7 +317,7 @@ describe("POST /admin/reseal: re-sealing", () => {
       HOME_C: silentAfterwards("c"),
       HOME_D: silentAfterwards("d"),
       // The directory answers a count, and then that it has no hash key.
-      DB: answeringBy(async () => (counted++ === 0 ? [[0]] : [])),
+      DB: answeringBy(async () => (calls++ === 0 ? [[0]] : [])),
       HOME_APAC: undefined,
       ...KEYS,
     });
@@ -388,8 +388,8 @@ describe("rotating the master key", () => {
 
     const during = world.anotherIsolate(KEYS);
     expect((await during.create()).status).toBe(200);
-    const resealed = await during.admin("POST", "/admin/reseal");
-    expect([resealed.status, await resealed.json()]).toEqual([200, answer(1, 0)]);
+    const reply = await during.admin("POST", "/admin/reseal");
+    expect([reply.status, await reply.json()]).toEqual([200, answer(1, 0)]);
     expect((await during.create()).status).toBe(200);
 
     // KV still holds the record with the old key's seal.
@@ -408,14 +408,14 @@ describe("rotating the master key", () => {
     expect(await wrong.create()).toMatchObject({ status: 500, envelope: { code: -1, msg: "系统错误", data: "" } });
     expect(line(error)).toMatchObject({ status: 500, reason: "master_key_wrong", fault });
 
-    const rotated = await wrong.admin("POST", `/admin/apps/${world.appid}/rotate`);
-    expect(rotated.status).toBe(500);
-    expect(rotated.headers.get("content-type")).toBe("application/problem+json");
+    const rotation = await wrong.admin("POST", `/admin/apps/${world.appid}/rotate`);
+    expect(rotation.status).toBe(500);
+    expect(rotation.headers.get("content-type")).toBe("application/problem+json");
     expect(line(error)).toMatchObject({ status: 500, reason: "master_key_wrong", fault });
 
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
-    const resealed = await wrong.admin("POST", "/admin/reseal");
-    expect([resealed.status, await resealed.json()]).toEqual([200, answer(0, 0, 1, [world.appid])]);
+    const reply = await wrong.admin("POST", "/admin/reseal");
+    expect([reply.status, await reply.json()]).toEqual([200, answer(0, 0, 1, [world.appid])]);
     expect(line(warn)).toMatchObject({ secrets: 1, apps: [world.appid] });
     expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([OLD_SEAL]);
   });

@@ -41,7 +41,7 @@ interface Owner {
   end: (ctx: ServiceContext, input?: { expectedVersion?: string }) => Promise<{ version: string }>;
   row: () => Promise<Row>;
   /** Its secrets, opened. */
-  opened: () => Promise<{ current: string; previous: string | null }>;
+  secrets: () => Promise<{ current: string; previous: string | null }>;
   /** The actions of its rotations and their details, from the audit log. */
   audit: () => Promise<[string, Record<string, unknown>][]>;
 }
@@ -53,13 +53,13 @@ function ownerOf(
   table: "apps WHERE appid" | "webhooks WHERE id",
   name: string,
   owner: { siteId: number; appid: string } | { siteId: number; webhookId: string },
-): Pick<Owner, "row" | "opened" | "audit"> {
+): Pick<Owner, "row" | "secrets" | "audit"> {
   const row = async () => {
-    const found = await env.DB.prepare(`SELECT ${COLUMNS} FROM ${table} = ?`).bind(name).first<Row>();
-    if (found === null) throw new Error(`no ${name}`);
-    return found;
+    const result = await env.DB.prepare(`SELECT ${COLUMNS} FROM ${table} = ?`).bind(name).first<Row>();
+    if (result === null) throw new Error(`no ${name}`);
+    return result;
   };
-  const opened = async () => {
+  const secrets = async () => {
     const { version, secret, previous_version, previous_secret } = await row();
     const open = (slot: Slot, of: string, sealed: string) => unseal(KEYRING, { ...owner, version: of }, slot, sealed);
     return {
@@ -76,7 +76,7 @@ function ownerOf(
       JSON.parse(details) as Record<string, unknown>,
     ]);
   };
-  return { row, opened, audit };
+  return { row, secrets, audit };
 }
 
 async function newApp(): Promise<Owner> {
@@ -139,11 +139,11 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
   });
 
   it('a secret rotation with ends "previous" makes the secret in use the previous one', async () => {
-    const { rotate, row, opened, audit } = await make();
+    const { rotate, row, secrets, audit } = await make();
     const second = await rotate(contextAt(NOW), { overlapSeconds: DAY });
     const third = await rotate(contextAt(NOW + 5), { overlapSeconds: 60, ends: "previous" });
     expect(third.previousExpiresAt).toBe(NOW + 65);
-    expect(await opened()).toEqual({ current: third.secret, previous: second.secret });
+    expect(await secrets()).toEqual({ current: third.secret, previous: second.secret });
     expect(await row()).toMatchObject({ version: third.version, previous_version: second.version });
     const [, last] = await audit();
     const fromTo = { from: second.version, to: third.version };
@@ -152,52 +152,52 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
   });
 
   it('a secret rotation with ends "current" replaces the newest secret, and the previous one works as long as before', async () => {
-    const { secret, rotate, row, opened, audit } = await make();
-    const lost = await rotate(contextAt(NOW), { overlapSeconds: DAY });
+    const { secret, rotate, row, secrets, audit } = await make();
+    const lostAnswer = await rotate(contextAt(NOW), { overlapSeconds: DAY });
     const before = await row();
-    const received = await rotate(contextAt(NOW + 5), { overlapSeconds: 60, ends: "current" });
-    expect(received).toMatchObject({ previousExpiresAt: NOW + DAY });
-    expect(received.version).not.toBe(lost.version);
-    expect(await opened()).toEqual({ current: received.secret, previous: secret });
+    const answer = await rotate(contextAt(NOW + 5), { overlapSeconds: 60, ends: "current" });
+    expect(answer).toMatchObject({ previousExpiresAt: NOW + DAY });
+    expect(answer.version).not.toBe(lostAnswer.version);
+    expect(await secrets()).toEqual({ current: answer.secret, previous: secret });
     const { version, secret: sealed, ...previous } = await row();
-    expect(version).toBe(received.version);
+    expect(version).toBe(answer.version);
     expect(before).toMatchObject(previous);
     expect(sealed).not.toBe(before.secret);
-    const fromTo = { from: lost.version, to: received.version };
-    const details = { version: received.version, ...fromTo, previous_expires_at: NOW + DAY, ends: "current" };
+    const fromTo = { from: lostAnswer.version, to: answer.version };
+    const details = { version: answer.version, ...fromTo, previous_expires_at: NOW + DAY, ends: "current" };
     expect((await audit()).slice(1)).toEqual([["rotated", details]]);
   });
 
   it('a secret rotation with ends "current" is refused when no overlap runs', async () => {
     const { rotate, row, audit } = await make();
-    const refused = (now: number) => rotate(contextAt(now), { overlapSeconds: 60, ends: "current" });
+    const rotateAt = (now: number) => rotate(contextAt(now), { overlapSeconds: 60, ends: "current" });
     const first = await row();
-    await expect(refused(NOW)).rejects.toMatchObject(conflict("overlap_over"));
+    await expect(rotateAt(NOW)).rejects.toMatchObject(conflict("overlap_over"));
     expect(await row()).toEqual(first);
     await rotate(contextAt(NOW), { overlapSeconds: DAY });
     const before = await row();
-    await expect(refused(NOW + DAY)).rejects.toMatchObject(conflict("overlap_over"));
+    await expect(rotateAt(NOW + DAY)).rejects.toMatchObject(conflict("overlap_over"));
     expect([await row(), (await audit()).length]).toEqual([before, 1]);
   });
 
   it('a secret rotation with ends "previous" and without a previous secret is an ordinary rotation', async () => {
-    const { secret, rotate, opened } = await make();
-    const rotated = await rotate(contextAt(NOW), { overlapSeconds: 60, ends: "previous" });
-    expect(rotated.previousExpiresAt).toBe(NOW + 60);
-    expect(await opened()).toEqual({ current: rotated.secret, previous: secret });
+    const { secret, rotate, secrets } = await make();
+    const rotation = await rotate(contextAt(NOW), { overlapSeconds: 60, ends: "previous" });
+    expect(rotation.previousExpiresAt).toBe(NOW + 60);
+    expect(await secrets()).toEqual({ current: rotation.secret, previous: secret });
   });
 
   it.each([undefined, "previous"] as const)(
     "a secret rotation without overlap removes both old secrets, during an overlap too; ends: %s",
     async (ends) => {
-      const { rotate, row, opened, audit } = await make();
+      const { rotate, row, secrets, audit } = await make();
       for (const overlapSeconds of [0, DAY, 0]) {
-        const rotated = await rotate(contextAt(NOW), { overlapSeconds, ends });
+        const rotation = await rotate(contextAt(NOW), { overlapSeconds, ends });
         if (overlapSeconds > 0) continue;
-        expect(rotated.previousExpiresAt).toBeNull();
-        expect(await row()).toMatchObject({ version: rotated.version, ...NO_PREVIOUS });
-        expect(await opened()).toEqual({ current: rotated.secret, previous: null });
-        expect((await audit()).at(-1)?.[1]).toMatchObject({ version: rotated.version, previous_expires_at: null });
+        expect(rotation.previousExpiresAt).toBeNull();
+        expect(await row()).toMatchObject({ version: rotation.version, ...NO_PREVIOUS });
+        expect(await secrets()).toEqual({ current: rotation.secret, previous: null });
+        expect((await audit()).at(-1)?.[1]).toMatchObject({ version: rotation.version, previous_expires_at: null });
       }
     },
   );
@@ -206,8 +206,8 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     const { rotate, row } = await make();
     await rotate(contextAt(NOW), { overlapSeconds: DAY });
     const before = await row();
-    const refused = rotate(contextAt(NOW), { overlapSeconds: 0, ends: "current" });
-    await expect(refused).rejects.toMatchObject({ code: "invalid_input" });
+    const attempt = rotate(contextAt(NOW), { overlapSeconds: 0, ends: "current" });
+    await expect(attempt).rejects.toMatchObject({ code: "invalid_input" });
     expect(await row()).toEqual(before);
   });
 
@@ -231,18 +231,18 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     ["ends: current", { overlapSeconds: 60, ends: "current" }],
     ["without overlap", { overlapSeconds: 0 }],
   ])("a secret rotation recognises its own result when D1's answer was lost: %s", async (name, input) => {
-    const { rotate, row, opened, audit } = await make();
+    const { rotate, row, secrets, audit } = await make();
     const isFirst = name === "a first one";
     if (!isFirst) await rotate(contextAt(NOW), { overlapSeconds: DAY });
     const answer = await rotate(losing(), input);
-    const stored = await row();
-    expect(stored).toMatchObject({ version: answer.version, previous_expires_at: answer.previousExpiresAt });
-    expect((await opened()).current).toBe(answer.secret);
+    const newRow = await row();
+    expect(newRow).toMatchObject({ version: answer.version, previous_expires_at: answer.previousExpiresAt });
+    expect((await secrets()).current).toBe(answer.secret);
     expect(await audit()).toHaveLength(isFirst ? 1 : 2);
   });
 
   it("a secret rotation shows the stored secret although the secret was re-sealed and the overlap ended before the answer", async () => {
-    const { rotate, end, row, opened, audit } = await make();
+    const { rotate, end, row, secrets, audit } = await make();
     const ctx = losing(async () => {
       await end(contextAt(NOW));
       vi.spyOn(console, "warn").mockImplementation(() => {});
@@ -252,7 +252,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     const answer = await rotate(ctx, { overlapSeconds: DAY });
     expect(answer.previousExpiresAt).toBeNull();
     expect(await row()).toMatchObject({ version: answer.version, ...NO_PREVIOUS });
-    expect(await opened()).toEqual({ current: answer.secret, previous: null });
+    expect(await secrets()).toEqual({ current: answer.secret, previous: null });
     expect((await audit()).map(([action]) => action)).toEqual(["rotated", "overlap_ended"]);
   });
 
@@ -287,16 +287,16 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
 
 describe.each(OWNERS)("ending the overlap of %s", (_, make) => {
   it("ending a secret's overlap removes the previous secret and leaves one audit row, however often it is called", async () => {
-    const { rotate, end, row, opened, audit, secret } = await make();
+    const { rotate, end, row, secrets, audit, secret } = await make();
     const { version: first } = await row();
-    const rotated = await rotate(contextAt(NOW), { overlapSeconds: DAY });
-    expect((await opened()).previous).toBe(secret);
+    const result = await rotate(contextAt(NOW), { overlapSeconds: DAY });
+    expect((await secrets()).previous).toBe(secret);
     for (let i = 0; i < 3; i++) {
-      expect(await end(contextAt(NOW + i), { expectedVersion: rotated.version })).toEqual({ version: rotated.version });
-      expect(await row()).toMatchObject({ version: rotated.version, ...NO_PREVIOUS });
-      expect(await opened()).toEqual({ current: rotated.secret, previous: null });
+      expect(await end(contextAt(NOW + i), { expectedVersion: result.version })).toEqual({ version: result.version });
+      expect(await row()).toMatchObject({ version: result.version, ...NO_PREVIOUS });
+      expect(await secrets()).toEqual({ current: result.secret, previous: null });
     }
-    const details = { version: rotated.version, previous_version: first };
+    const details = { version: result.version, previous_version: first };
     expect((await audit()).slice(1)).toEqual([["overlap_ended", details]]);
   });
 
@@ -333,8 +333,8 @@ describe.each(OWNERS)("ending the overlap of %s", (_, make) => {
     async (way) => {
       const { rotate, end, row, audit } = await make();
       await rotate(contextAt(NOW), { overlapSeconds: DAY });
-      const theirs = () => rotate(contextAt(NOW), { overlapSeconds: DAY, ends: "previous" });
-      const { db, commitLate } = lateDb(env.DB, way, theirs);
+      const otherRotation = () => rotate(contextAt(NOW), { overlapSeconds: DAY, ends: "previous" });
+      const { db, commitLate } = lateDb(env.DB, way, otherRotation);
       await expect(end(contextAt(NOW, { DB: db }))).rejects.toMatchObject(conflict("version_other"));
       const before = [await row(), await audit()];
       if (way === "late") await commitLate();
@@ -355,23 +355,23 @@ describe.each(OWNERS)("ending the overlap of %s", (_, make) => {
 
 describe.each(OWNERS)("a day of rotations of %s", (_, make) => {
   it("a series of rotations ends no secret that no call named", async () => {
-    const { secret: first, rotate, end, opened } = await make();
+    const { secret: first, rotate, end, secrets } = await make();
     const at = (hour: number) => contextAt(NOW + hour * 3_600);
     const second = await rotate(at(0), { overlapSeconds: DAY });
     await expect(rotate(at(1), { overlapSeconds: DAY })).rejects.toMatchObject(conflict("overlap_running"));
     const third = await rotate(at(2), { overlapSeconds: DAY, ends: "current" });
-    expect(await opened()).toEqual({ current: third.secret, previous: first });
+    expect(await secrets()).toEqual({ current: third.secret, previous: first });
     const fourth = await rotate(at(3), { overlapSeconds: DAY, ends: "previous" });
-    expect(await opened()).toEqual({ current: fourth.secret, previous: third.secret });
+    expect(await secrets()).toEqual({ current: fourth.secret, previous: third.secret });
     expect(fourth.previousExpiresAt).toBe(NOW + 3 * 3_600 + DAY);
     await end(at(4));
     const fifth = await rotate(at(5), { overlapSeconds: DAY });
-    expect(await opened()).toEqual({ current: fifth.secret, previous: fourth.secret });
+    expect(await secrets()).toEqual({ current: fifth.secret, previous: fourth.secret });
     expect(second.secret).not.toBe(third.secret);
   });
 
   it("re-sealing after rotations renews rows with and without a previous secret", async () => {
-    const { rotate, end, row, opened } = await make();
+    const { rotate, end, row, secrets } = await make();
     const newer = () => contextAt(NOW, { MASTER_KEY: NEWER_KEY, MASTER_KEY_PREVIOUS: env.MASTER_KEY });
     await rotate(contextAt(NOW), { overlapSeconds: DAY });
     await end(contextAt(NOW));
@@ -381,10 +381,10 @@ describe.each(OWNERS)("a day of rotations of %s", (_, make) => {
     vi.restoreAllMocks();
     const mark = `v2.${KEYRING.sealing.id}.`;
     expect(await row()).toMatchObject({ secret: expect.stringContaining(mark), ...NO_PREVIOUS });
-    expect((await opened()).current).toBe(first.secret);
+    expect((await secrets()).current).toBe(first.secret);
     await rotate(newer(), { overlapSeconds: DAY });
     const second = await rotate(newer(), { overlapSeconds: DAY, ends: "current" });
-    expect(await opened()).toEqual({ current: second.secret, previous: first.secret });
+    expect(await secrets()).toEqual({ current: second.secret, previous: first.secret });
   });
 });
 

@@ -23,29 +23,29 @@ type Row = Record<string, unknown>;
 
 const HOMES = ["main", "apac"] as const;
 
-const named = async (db: D1Database, table: "sites" | "home_sites", name: string): Promise<Row[]> =>
+const readRows = async (db: D1Database, table: "sites" | "home_sites", name: string): Promise<Row[]> =>
   (await db.prepare(`SELECT * FROM ${table} WHERE name = ? ORDER BY 1`).bind(name).all<Row>()).results;
 
 /** The rows of sites with this name, in the directory and in both homes. */
-async function stored(name: string) {
+async function rowsOf(name: string) {
   const [directory, main, apac] = await Promise.all([
-    named(env.DB, "sites", name),
-    named(env.DB, "home_sites", name),
-    named(env.HOME_APAC, "home_sites", name),
+    readRows(env.DB, "sites", name),
+    readRows(env.DB, "home_sites", name),
+    readRows(env.HOME_APAC, "home_sites", name),
   ]);
   return { directory, main, apac };
 }
 
-async function audited(home: string, siteId: number): Promise<Row[]> {
+async function auditOf(home: string, siteId: number): Promise<Row[]> {
   const query = "SELECT action, subject, details, at, actor FROM audit_log WHERE site_id = ? AND action LIKE 'site.%'";
   const { results } = await databaseOf(home).prepare(`${query} ORDER BY id`).bind(siteId).all<Row>();
   return results.map(({ details, ...row }) => ({ ...row, details: JSON.parse(String(details)) }));
 }
 
 async function refusalOf(call: Promise<unknown>): Promise<ServiceError> {
-  const thrown: unknown = await call.catch((error: unknown) => error);
-  if (!(thrown instanceof ServiceError)) throw new Error(`not a ServiceError: ${String(thrown)}`);
-  return thrown;
+  const fault: unknown = await call.catch((error: unknown) => error);
+  if (!(fault instanceof ServiceError)) throw new Error(`not a ServiceError: ${String(fault)}`);
+  return fault;
 }
 
 describe("creating a site", () => {
@@ -56,7 +56,7 @@ describe("creating a site", () => {
         createSite(contextAt(NOW, closedHomeVars("main")), { name, home, firstChatId: 1 }),
       );
       expect({ code, reason: context.reason }).toEqual({ code: "unavailable", reason: "home_closed" });
-      expect(await stored(name)).toEqual({ directory: [], main: [], apac: [] });
+      expect(await rowsOf(name)).toEqual({ directory: [], main: [], apac: [] });
     }
   });
 
@@ -68,7 +68,7 @@ describe("creating a site", () => {
       home: "apac",
       firstChatId: 1,
     });
-    const { directory, apac } = await stored(name);
+    const { directory, apac } = await rowsOf(name);
     expect(directory).toMatchObject([{ id: site.id, status: "open" }]);
     expect(apac).toHaveLength(1);
   });
@@ -88,7 +88,7 @@ describe("creating a site", () => {
       eventSeqFloor: 0,
       retentionDays: null,
     });
-    const { directory, [home]: here, [home === "main" ? "apac" : "main"]: elsewhere } = await stored(name);
+    const { directory, [home]: here, [home === "main" ? "apac" : "main"]: elsewhere } = await rowsOf(name);
     expect(directory).toEqual([
       {
         id,
@@ -106,10 +106,10 @@ describe("creating a site", () => {
     expect(here).toEqual([{ ...row, events: 0, event_seq_floor: 0, retention_days: null }]);
     expect(elsewhere).toEqual([]);
     const entry = { subject: String(id), at: NOW, actor: "admin-api" };
-    const begun = { action: "site.begun", details: { name, home, first_chat_id: 100 }, ...entry };
-    const made = { action: "site.created", details: { name, first_chat_id: 100 }, ...entry };
-    expect(await audited("main", id)).toEqual(home === "main" ? [begun, made] : [begun]);
-    expect(await audited(home, id)).toEqual(home === "main" ? [begun, made] : [made]);
+    const beginEntry = { action: "site.begun", details: { name, home, first_chat_id: 100 }, ...entry };
+    const createEntry = { action: "site.created", details: { name, first_chat_id: 100 }, ...entry };
+    expect(await auditOf("main", id)).toEqual(home === "main" ? [beginEntry, createEntry] : [beginEntry]);
+    expect(await auditOf(home, id)).toEqual(home === "main" ? [beginEntry, createEntry] : [createEntry]);
   });
 
   it("a new site in an unbound home is refused with the names of the bound homes, and nothing is stored", async () => {
@@ -119,26 +119,26 @@ describe("creating a site", () => {
       "invalid_input",
       [{ field: "home", message: "must be one of main, apac" }],
     ]);
-    expect(await stored(name)).toEqual({ directory: [], main: [], apac: [] });
+    expect(await rowsOf(name)).toEqual({ directory: [], main: [], apac: [] });
   });
 
   it("a new site stays unfinished when its home is down, and the same call again finishes it", async () => {
     const name = crypto.randomUUID();
-    const wanted = { name, home: "apac", firstChatId: 7 };
+    const input = { name, home: "apac", firstChatId: 7 };
     const whileDown = contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) });
-    for (const _ of [1, 2]) expect((await refusalOf(createSite(whileDown, wanted))).code).toBe("unavailable");
-    const [begun, ...others] = (await stored(name)).directory;
-    expect([begun, others]).toMatchObject([{ status: "creating", home: "apac" }, []]);
-    const unfinished = await findSite(contextAt(NOW), { siteId: Number(begun?.id) });
-    const issued = await refusalOf(issueApp(contextAt(NOW), { site: unfinished, name: "N" }));
-    expect([issued.code, issued.context.reason]).toEqual(["conflict", "site_unfinished"]);
+    for (const _ of [1, 2]) expect((await refusalOf(createSite(whileDown, input))).code).toBe("unavailable");
+    const [siteRow, ...others] = (await rowsOf(name)).directory;
+    expect([siteRow, others]).toMatchObject([{ status: "creating", home: "apac" }, []]);
+    const unfinished = await findSite(contextAt(NOW), { siteId: Number(siteRow?.id) });
+    const refusal = await refusalOf(issueApp(contextAt(NOW), { site: unfinished, name: "N" }));
+    expect([refusal.code, refusal.context.reason]).toEqual(["conflict", "site_unfinished"]);
 
-    const site = await createSite(contextAt(NOW + 60), wanted);
-    expect(site).toMatchObject({ id: begun?.id, status: "open", createdAt: NOW });
-    const after = await stored(name);
-    expect(after.directory).toEqual([{ ...begun, status: "open" }]);
-    expect(after.apac).toMatchObject([{ site_id: begun?.id, chat_id_floor: 6 }]);
-    expect(await createSite(contextAt(NOW), wanted)).not.toMatchObject({ id: begun?.id });
+    const site = await createSite(contextAt(NOW + 60), input);
+    expect(site).toMatchObject({ id: siteRow?.id, status: "open", createdAt: NOW });
+    const after = await rowsOf(name);
+    expect(after.directory).toEqual([{ ...siteRow, status: "open" }]);
+    expect(after.apac).toMatchObject([{ site_id: siteRow?.id, chat_id_floor: 6 }]);
+    expect(await createSite(contextAt(NOW), input)).not.toMatchObject({ id: siteRow?.id });
   });
 
   it("a new site does not finish one that was begun for another home or another first chat_id", async () => {
@@ -147,7 +147,7 @@ describe("creating a site", () => {
     await refusalOf(createSite(whileDown, { name, home: "apac", firstChatId: 1 }));
     await createSite(contextAt(NOW), { name, home: "main", firstChatId: 1 });
     await createSite(contextAt(NOW), { name, home: "apac", firstChatId: 2 });
-    expect((await stored(name)).directory).toMatchObject([
+    expect((await rowsOf(name)).directory).toMatchObject([
       { home: "apac", status: "creating" },
       { home: "main", status: "open" },
       { home: "apac", first_chat_id: 2, status: "open" },
@@ -162,31 +162,31 @@ describe("creating a site", () => {
   it.each(ways)("a repeated call ends with one site, open in both databases, when %s fails %s", async (call, fault) => {
     const name = crypto.randomUUID();
     // Faults that the call itself does not retry, so the caller repeats the call.
-    const faults = new Faults((made) => (made.name === call ? (fault as never) : undefined), "D1_ERROR: is overloaded");
+    const faults = new Faults((each) => (each.name === call ? (fault as never) : undefined), "D1_ERROR: is overloaded");
     const home = new Faults(
-      (made) => (made.name.replace("DB", "HOME") === call ? (fault as never) : undefined),
+      (each) => (each.name.replace("DB", "HOME") === call ? (fault as never) : undefined),
       "D1_ERROR: is overloaded",
     );
     const directory = call === "HOME.batch" ? env.DB : faultyD1(env.DB, faults);
     const apac = call === "HOME.batch" ? faultyD1(env.HOME_APAC, home) : env.HOME_APAC;
-    const wanted = { name, home: "apac", firstChatId: 1 };
-    const first = createSite(contextAt(NOW, { DB: directory, HOME_APAC: apac }), wanted);
+    const input = { name, home: "apac", firstChatId: 1 };
+    const first = createSite(contextAt(NOW, { DB: directory, HOME_APAC: apac }), input);
     expect((await refusalOf(first)).code).toBe("unavailable");
     // The last answer was lost. The site is finished, and an operator who looks finds it.
     const isDone = call === "DB.run" && fault === "after";
-    if (!isDone) await createSite(contextAt(NOW + 1), wanted);
-    const { directory: sites, apac: homeSites, main } = await stored(name);
+    if (!isDone) await createSite(contextAt(NOW + 1), input);
+    const { directory: sites, apac: homeSites, main } = await rowsOf(name);
     expect([sites, homeSites, main]).toMatchObject([[{ status: "open" }], [{ status: "open" }], []]);
     expect(homeSites[0]?.site_id).toBe(sites[0]?.id);
-    expect(await audited("apac", Number(sites[0]?.id))).toHaveLength(1);
+    expect(await auditOf("apac", Number(sites[0]?.id))).toHaveLength(1);
   });
 
   it("several equal calls at the same moment each make a site of their own", async () => {
     const name = crypto.randomUUID();
-    const wanted = { name, home: "apac", firstChatId: 1 };
-    const sites = await Promise.all(Array.from({ length: 8 }, () => createSite(contextAt(NOW), wanted)));
+    const input = { name, home: "apac", firstChatId: 1 };
+    const sites = await Promise.all(Array.from({ length: 8 }, () => createSite(contextAt(NOW), input)));
     expect(new Set(sites.map(({ id }) => id)).size).toBe(8);
-    const { directory, apac } = await stored(name);
+    const { directory, apac } = await rowsOf(name);
     expect(directory.map(({ status }) => status)).toEqual(Array(8).fill("open"));
     expect(apac.map(({ site_id }) => site_id)).toEqual(directory.map(({ id }) => id));
   });
@@ -201,8 +201,8 @@ describe("creating a site", () => {
     const { code, context } = await refusalOf(createSite(contextAt(NOW), { name, home: "apac", firstChatId: 1 }));
     expect([code, context.reason]).toEqual(["conflict", "site_id_taken"]);
     expect(context.detail).toContain("POST /admin/homes/main/restored");
-    const kept = await env.HOME_APAC.prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(next).first();
-    expect(Object.values(kept ?? {})).toEqual(other);
+    const row = await env.HOME_APAC.prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(next).first();
+    expect(Object.values(row ?? {})).toEqual(other);
   });
 
   it("a new site is in main with first_chat_id 1 by default, and first_chat_id has limits", () => {
@@ -240,11 +240,11 @@ describe("the chat ids of a site", () => {
 describe("changing a site", () => {
   const change = async (
     world: World,
-    wanted: Parameters<typeof changeSite>[1]["change"],
+    input: Parameters<typeof changeSite>[1]["change"],
     bindings: ReplacedBindings = {},
   ) => {
     const site = await findSite(contextAt(NOW), world);
-    return changeSite(contextAt(NOW + 5, bindings), { site, change: wanted });
+    return changeSite(contextAt(NOW + 5, bindings), { site, change: input });
   };
 
   /** The world's site, as the directory and the home store it. */
@@ -264,7 +264,7 @@ describe("changing a site", () => {
     });
     expect(await change(world, { status: "open", name: "New" })).toMatchObject({ name: "New", status: "open" });
     expect(await both(world)).toMatchObject({ directory: { status: "open" }, home: { status: "open" } });
-    const entries = (await audited(home, world.siteId)).filter(({ at }) => Number(at) > NOW);
+    const entries = (await auditOf(home, world.siteId)).filter(({ at }) => Number(at) > NOW);
     expect(entries.map(({ action, details }) => [action, details])).toEqual([
       ["site.renamed", { from: "Site", to: "New" }],
       ["site.closed", { name: "New", from: "open", to: "closed" }],
@@ -278,11 +278,11 @@ describe("changing a site", () => {
   it("a site change is refused as a whole when its first_chat_id was already given", async () => {
     const world = await World.create({}, "apac");
     for (const _ of [1, 2]) await world.chatId();
-    const before = { ...(await both(world)), audit: await audited("apac", world.siteId) };
-    const refused = await refusalOf(change(world, { firstChatId: 2, name: "New", status: "closed" }));
+    const before = { ...(await both(world)), audit: await auditOf("apac", world.siteId) };
+    const refusal = await refusalOf(change(world, { firstChatId: 2, name: "New", status: "closed" }));
     const message = "must be above 2, the highest chat_id that the site has given or skipped";
-    expect([refused.code, refused.context.issues]).toEqual(["invalid_input", [{ field: "first_chat_id", message }]]);
-    expect({ ...(await both(world)), audit: await audited("apac", world.siteId) }).toEqual(before);
+    expect([refusal.code, refusal.context.issues]).toEqual(["invalid_input", [{ field: "first_chat_id", message }]]);
+    expect({ ...(await both(world)), audit: await auditOf("apac", world.siteId) }).toEqual(before);
   });
 
   it("first_chat_id may be right above the highest id, and never lower afterwards", async () => {
@@ -297,7 +297,7 @@ describe("changing a site", () => {
     // No id was given since, so the same call changes nothing.
     await change(world, { firstChatId: 9 });
     expect(await world.chatId()).toBe(9);
-    const actions = (await audited("apac", world.siteId)).map(({ action, details }) => [action, details]);
+    const actions = (await auditOf("apac", world.siteId)).map(({ action, details }) => [action, details]);
     expect(actions.slice(1)).toEqual([
       ["site.first_chat_id_set", { first_chat_id: 2, from: 1, to: 2 }],
       ["site.first_chat_id_set", { first_chat_id: 9, from: 2, to: 9 }],
@@ -306,14 +306,14 @@ describe("changing a site", () => {
 
   it("a site change holds in the home when the directory misses the copy, and the same call again repairs it", async () => {
     const world = await World.create({}, "apac");
-    const wanted = { name: "New", status: "closed" as const, firstChatId: 40 };
-    const { code } = await refusalOf(change(world, wanted, { DB: downDb(env.DB) }));
+    const input = { name: "New", status: "closed" as const, firstChatId: 40 };
+    const { code } = await refusalOf(change(world, input, { DB: downDb(env.DB) }));
     expect(code).toBe("unavailable");
     expect(await both(world)).toMatchObject({
       directory: { name: "Site", status: "open", first_chat_id: 1 },
       home: { name: "New", status: "closed", chat_id_floor: 39 },
     });
-    expect(await change(world, wanted)).toMatchObject({ name: "New", status: "closed", firstChatId: 40 });
+    expect(await change(world, input)).toMatchObject({ name: "New", status: "closed", firstChatId: 40 });
     expect((await both(world)).directory).toMatchObject({ name: "New", status: "closed", first_chat_id: 40 });
   });
 
@@ -343,9 +343,9 @@ describe("changing a site", () => {
       if (++tries === 1) throw new Error("Network connection lost.");
       return results;
     };
-    const changed = await change(world, { name: "New" }, { HOME_APAC: replacing(env.HOME_APAC, { batch }) });
-    expect([changed.name, tries]).toEqual(["New", 2]);
-    expect((await audited("apac", world.siteId)).map(({ action }) => action)).toEqual(["site.created", "site.renamed"]);
+    const result = await change(world, { name: "New" }, { HOME_APAC: replacing(env.HOME_APAC, { batch }) });
+    expect([result.name, tries]).toEqual(["New", 2]);
+    expect((await auditOf("apac", world.siteId)).map(({ action }) => action)).toEqual(["site.created", "site.renamed"]);
   });
 
   it("a site change must change something, and only to valid values", () => {

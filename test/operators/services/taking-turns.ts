@@ -30,9 +30,9 @@ export class TakingTurns {
           this.#trip(who, () => (statement[method] as (...args: unknown[]) => Promise<unknown>).apply(statement, args));
       const methods = { first: trip("first"), all: trip("all"), run: trip("run"), raw: trip("raw") };
       const bind = (...values: unknown[]) => wrap(statement.bind(...values));
-      const wrapped = replacing(statement, { ...methods, bind });
-      real.set(wrapped, statement);
-      return wrapped;
+      const proxy = replacing(statement, { ...methods, bind });
+      real.set(proxy, statement);
+      return proxy;
     };
     return replacing(db, {
       prepare: (sql: string) => wrap(db.prepare(sql)),

@@ -21,10 +21,10 @@ async function start() {
 
 /** A context whose database runs every batch but loses the answer of the first. */
 function forgetful() {
-  let lost = 0;
+  let tries = 0;
   const batch = async (statements: D1PreparedStatement[]) => {
     const results = await env.DB.batch(statements);
-    if (lost++ === 0) throw new Error("D1_ERROR: Network connection lost.");
+    if (tries++ === 0) throw new Error("D1_ERROR: Network connection lost.");
     return results;
   };
   return contextAt(NOW, { DB: replacing(env.DB, { batch }) });
@@ -34,10 +34,10 @@ describe("a service whose database loses an answer", () => {
   it("a webhook is added once when the database loses the answer, and its stored secret is returned", async () => {
     const { ctx, world, site } = await start();
     const { id, secret, version } = await addWebhook(forgetful(), { site, url: URL });
-    const { webhooks, audit, site: stored } = await eventStore(world);
+    const { webhooks, audit, site: siteRow } = await eventStore(world);
     expect(webhooks.map((row) => row.id)).toEqual([id]);
     expect(audit.map(({ action }) => action)).toEqual(["webhook.added", "site.events_on"]);
-    expect(stored).toMatchObject({ events: 1, revision: 0 });
+    expect(siteRow).toMatchObject({ events: 1, revision: 0 });
     expect(await readWebhookSecret(ctx, { site, webhookId: id, version })).toBe(secret);
   });
 
@@ -75,17 +75,17 @@ describe("a service whose database loses an answer", () => {
 describe("the secret of a webhook", () => {
   it("a webhook's secret is read by its version, so that a caller never gets a newer secret", async () => {
     const { ctx, site } = await start();
-    const added = await addWebhook(ctx, { site, url: URL });
-    const target = { site, webhookId: added.id };
-    expect(await readWebhookSecret(ctx, { ...target, version: added.version })).toBe(added.secret);
-    const rotated = await rotateWebhookSecret(ctx, { ...target, overlapSeconds: 60 });
-    expect(rotated).toEqual({
+    const webhook = await addWebhook(ctx, { site, url: URL });
+    const target = { site, webhookId: webhook.id };
+    expect(await readWebhookSecret(ctx, { ...target, version: webhook.version })).toBe(webhook.secret);
+    const rotation = await rotateWebhookSecret(ctx, { ...target, overlapSeconds: 60 });
+    expect(rotation).toEqual({
       secret: expect.stringMatching(/^whsec_/),
       version: (await findWebhook(ctx, target)).version,
       previousExpiresAt: NOW + 60,
     });
-    expect(await readWebhookSecret(ctx, { ...target, version: rotated.version })).toBe(rotated.secret);
-    const older = readWebhookSecret(ctx, { ...target, version: added.version });
+    expect(await readWebhookSecret(ctx, { ...target, version: rotation.version })).toBe(rotation.secret);
+    const older = readWebhookSecret(ctx, { ...target, version: webhook.version });
     await expect(older).rejects.toMatchObject({ code: "conflict", context: { reason: "version_other" } });
   });
 
@@ -101,8 +101,8 @@ it("siteHasEvents says whether a site has events, and is 404 for an unknown site
   expect(await siteHasEvents(ctx, { site })).toBe(false);
   await addWebhook(ctx, { site, url: URL });
   expect(await siteHasEvents(ctx, { site })).toBe(true);
-  const lost = siteHasEvents(ctx, { site: { ...site, id: 999_999 } });
-  await expect(lost).rejects.toMatchObject({ code: "not_found", context: { reason: "site_unknown" } });
+  const attempt = siteHasEvents(ctx, { site: { ...site, id: 999_999 } });
+  await expect(attempt).rejects.toMatchObject({ code: "not_found", context: { reason: "site_unknown" } });
 });
 
 it("sending an event again is refused when the webhook was disabled during the call", async () => {

@@ -35,8 +35,8 @@ const deliver = ({ siteId }: World, webhookId: string) =>
     .bind(siteId, webhookId)
     .run();
 
-/** What one run costs when the first `gone` sessions of this site are older than a day, and none of other sites. */
-async function costOf(world: World, gone: number) {
+/** What one run costs when the first `amount` sessions of this site are older than a day, and none of other sites. */
+async function costOf(world: World, amount: number) {
   let [removed, read, written, statements] = [0, 0, 0, 0];
   const { db } = countingDb(databaseOf(HOME), {
     before: (count) => {
@@ -48,7 +48,7 @@ async function costOf(world: World, gone: number) {
     },
   });
   await patchSite(world, { retention_days: 1 });
-  const now = createdAt(gone) + DAY;
+  const now = createdAt(amount) + DAY;
   const limits = { chunkRows: 1_000, statementsLeft: 900, sessionEventTypes: [], callRules: CALL_RULES };
   const run = { runtime: systemRuntime, now, keptUntil: 0, journalKeptUntil: 0, auditKeptUntil: 0, ...limits };
   for await (const count of pruneSessions(run, db, { home: HOME })) removed += count;

@@ -83,8 +83,8 @@ describe("a site that was deleted", () => {
     expect(await take()).toMatchObject({ status: 409, body: { detail: "appid: is taken" } });
     await pruneEnded(NOW + 31 * DAY);
     expect((await take()).status).toBe(201);
-    const kept = ["main", "apac"].flatMap((home) => [`${home}.audit_log`, `${home}.site_deletions`]);
-    expect(await tablesWith(world)).toEqual(kept);
+    const tables = ["main", "apac"].flatMap((home) => [`${home}.audit_log`, `${home}.site_deletions`]);
+    expect(await tablesWith(world)).toEqual(tables);
     expect((await call(world, "GET", sitePath(world))).status).toBe(404);
     const madeSite = (await call(world, "POST", "/admin/sites", { name: "Next", home: "apac" })).body as { id: number };
     expect(madeSite.id).toBeGreaterThan(newest.siteId);
@@ -123,13 +123,13 @@ describe("a site that is being deleted", () => {
     }
     expect((await patchSite(world, { status: "open" })).status).toBe(404);
     expect((await call(world, "DELETE", `/admin/apps/${world.appid}`)).status).toBe(404);
-    const listed = async () => {
+    const listSites = async () => {
       const { body } = await call(world, "GET", `/admin/sites?limit=100&cursor=${world.siteId - 1}`);
       return (body as { items: { id: number }[] }).items;
     };
-    expect((await listed()).find(({ id }) => id === world.siteId)).toMatchObject({ status: "deleting" });
+    expect((await listSites()).find(({ id }) => id === world.siteId)).toMatchObject({ status: "deleting" });
     await pruneEnded(NOW);
-    expect((await listed()).map(({ id }) => id)).not.toContain(world.siteId);
+    expect((await listSites()).map(({ id }) => id)).not.toContain(world.siteId);
   });
 });
 

@@ -47,19 +47,19 @@ describe("GET /admin/sites/:site_id/export: the export of a site", () => {
     for (const limit of [1, 3, 500]) {
       const lines = await exported(world, limit);
       expect(linesOfKind(lines, "session").map((line) => line.chat_id)).toEqual(sessions.map(({ id }) => id));
-      const named = linesOfKind(lines, "customer").map(({ sbs }) => sbs);
-      expect(named.sort()).toEqual(customers.map(({ external_id }) => external_id).sort());
+      const customerIds = linesOfKind(lines, "customer").map(({ sbs }) => sbs);
+      expect(customerIds.sort()).toEqual(customers.map(({ external_id }) => external_id).sort());
       expect(linesOfKind(lines, "agent").map((line) => line.id)).toEqual(agents.map(({ id }) => id));
       expect(linesOfKind(lines, "app").map((line) => line.appid)).toEqual(apps.map(({ appid }) => appid));
       expect(linesOfKind(lines, "site")).toMatchObject([{ id: world.siteId, home, status: "open" }]);
-      const joined = linesOfKind(lines, "session").flatMap((line) => line.participants as object[]);
+      const lineParticipants = linesOfKind(lines, "session").flatMap((line) => line.participants as object[]);
       const lineMessages = linesOfKind(lines, "session").flatMap((line) => line.messages as object[]);
-      expect([joined.length, lineMessages.length]).toEqual([participants.length, messages.length]);
+      expect([lineParticipants.length, lineMessages.length]).toEqual([participants.length, messages.length]);
       // A customer comes before the first session, so that a program can insert line by line.
-      const known = new Set<unknown>();
+      const ids = new Set<unknown>();
       for (const { kind, sbs } of lines) {
-        if (kind === "customer") known.add(sbs);
-        if (kind === "session") expect(known.has(sbs)).toBe(true);
+        if (kind === "customer") ids.add(sbs);
+        if (kind === "session") expect(ids.has(sbs)).toBe(true);
       }
     }
   });
@@ -119,15 +119,15 @@ describe("GET /admin/sites/:site_id/export: the export of a site", () => {
     await seedCustomer(world, "many", 10);
     const { body } = await partOf(world, "?limit=8");
     const end = (body as Line[]).at(-1);
-    const seen = linesOfKind(body as Line[], "session").map((line) => Number(line.chat_id));
+    const ids = linesOfKind(body as Line[], "session").map((line) => Number(line.chat_id));
     await databaseOf(home)
       .prepare("DELETE FROM messages WHERE site_id = ? AND session_id IN (1, 6)")
       .bind(world.siteId)
       .run();
-    const added = await world.chatId();
+    const newId = await world.chatId();
     const rest = (await partOf(world, `?limit=500&after=${String(end?.next)}`)).body as Line[];
-    const all = [...seen, ...linesOfKind(rest, "session").map((line) => Number(line.chat_id))];
-    expect(all).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, added]);
+    const all = [...ids, ...linesOfKind(rest, "session").map((line) => Number(line.chat_id))];
+    expect(all).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, newId]);
   });
 });
 
@@ -146,9 +146,9 @@ describe("a call for an export", () => {
     const world = await World.create();
     const other = await World.create();
     for (const each of [world, other]) await each.chatId();
-    const theirs = ((await partOf(other, "?limit=1")).body as Line[]).at(-1)?.next as string;
-    expect(theirs).toMatch(new RegExp(`^${other.siteId}\\.`));
-    const bad = [theirs, "", "1", `${world.siteId}`, `${world.siteId}.sessions.x`, `${world.siteId}.customers.1`];
+    const cursor = ((await partOf(other, "?limit=1")).body as Line[]).at(-1)?.next as string;
+    expect(cursor).toMatch(new RegExp(`^${other.siteId}\\.`));
+    const bad = [cursor, "", "1", `${world.siteId}`, `${world.siteId}.sessions.x`, `${world.siteId}.customers.1`];
     for (const after of [...bad, `${world.siteId}.sessions.1.2`, `${world.siteId}.agents.-1`, "__proto__"]) {
       expect(await partOf(world, `?after=${after}`)).toMatchObject({
         status: 400,
@@ -168,8 +168,8 @@ describe("a call for an export", () => {
   it("the export of a site needs an owner, and leaves one audit row per operator and hour", async () => {
     const world = await World.create();
     const { token } = await newToken({ role: "operator" });
-    const refused = await useToken(world, token, "GET", `${sitePath(world)}/export`);
-    expect(refused.status).toBe(403);
+    const answer = await useToken(world, token, "GET", `${sitePath(world)}/export`);
+    expect(answer.status).toBe(403);
     const count = async () => (await world.operated()).audit.filter(({ action }) => action === "site.exported").length;
     expect(await count()).toBe(0);
     for (let i = 0; i < 3; i++) await partOf(world);

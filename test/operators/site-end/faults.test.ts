@@ -44,7 +44,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
   /** The homes of a cron run, with another database for this home. */
   const homesWith = (db: D1Database) => new Map(Object.entries({ main: env.DB, apac: env.HOME_APAC, [home]: db }));
 
-  async function closed() {
+  async function closedWorld() {
     const world = await World.create({}, home);
     await world.chatId();
     await patchSite(world, { status: "closed" });
@@ -54,7 +54,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
   it("a deletion of a site is all or nothing when a batch fails, and completes when the call is repeated", async () => {
     // The directory is in main, and takes one more batch.
     for (const n of home === "main" ? [1, 2, 3] : [1, 2]) {
-      const world = await closed();
+      const world = await closedWorld();
       const { sessions, messages } = await world.stored();
       for (const isDone of [false, true]) {
         const faulty = world.anotherIsolate({ [binding]: losing(databaseOf(home), n, isDone) });
@@ -62,8 +62,8 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
       }
       await pruneEnded(NOW);
       // The cron continues a deletion that the directory knows.
-      const left = n === 1 ? { sessions, messages } : { sessions: [], messages: [] };
-      expect(await world.stored()).toMatchObject(left);
+      const remaining = n === 1 ? { sessions, messages } : { sessions: [], messages: [] };
+      expect(await world.stored()).toMatchObject(remaining);
       expect((await patchSite(world, { status: "open" })).status).toBeOneOf([404, 409]);
       expect((await world.anotherIsolate().create()).status).not.toBe(200);
       const { status, body } = await deleteSite(world);
@@ -75,7 +75,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
   });
 
   it("a deletion of a site begins once when several operators ask at the same time", async () => {
-    const world = await closed();
+    const world = await closedWorld();
     const answers = await Promise.all([1, 2, 3].map(() => deleteSite(world.anotherIsolate())));
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
@@ -86,7 +86,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
   });
 
   it("a deletion of a site is 503 while its home or the directory is closed", async () => {
-    const world = await closed();
+    const world = await closedWorld();
     for (const other of new Set([home, "main"])) {
       const shut = world.anotherIsolate(closedHomeVars(other));
       expect((await deleteSite(shut)).status).toBe(503);

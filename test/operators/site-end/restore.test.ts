@@ -41,7 +41,7 @@ async function usedSite(home: string, bindings = {}) {
   return { world, text };
 }
 
-async function ended(world: World): Promise<void> {
+async function endAndPrune(world: World): Promise<void> {
   await endSite(world);
   await pruneEnded(NOW);
 }
@@ -60,7 +60,7 @@ describe.each(HOMES)("the home %s, restored after a site ended", (home) => {
     const neighbour = await World.create({}, home);
     const id = await neighbour.chatId();
     const travelBack = await bookmarkDatabase(databaseOf(home));
-    await ended(world);
+    await endAndPrune(world);
     for (let i = 0; i < 2; i++) {
       await travelBack();
       expect(await settleHome(world, home)).toMatchObject([{ sites_deleted_again: 1 }]);
@@ -86,7 +86,7 @@ describe.each(HOMES)("the home %s, restored after a site ended", (home) => {
   it("a home restored to a time before a deleted site was made has nothing of that site", async () => {
     const travelBack = await bookmarkDatabase(databaseOf(home));
     const { world, text } = await usedSite(home);
-    await ended(world);
+    await endAndPrune(world);
     await travelBack();
     await settleHome(world, home);
     await pruneEnded(NOW);
@@ -99,7 +99,7 @@ describe("the directory, restored after a site of another home ended", () => {
     const { world, text } = await usedSite("apac");
     const other = await World.create();
     const travelBack = await bookmarkDatabase(env.DB);
-    await ended(world);
+    await endAndPrune(world);
     await travelBack();
     expect((await readSite(world)).status).toBe("open");
     await settleHome(world, "main");
@@ -110,12 +110,12 @@ describe("the directory, restored after a site of another home ended", () => {
 
   it("a restored directory removes the metrics and receipts of a deleted site again", async () => {
     const { world, text } = await usedSite("apac");
-    const erased = personText();
-    await world.chatId(fieldsOf(erased));
-    await eraseWhole(world, fieldsOf(erased).sbs);
+    const erasedText = personText();
+    await world.chatId(fieldsOf(erasedText));
+    await eraseWhole(world, fieldsOf(erasedText).sbs);
     await pruneAt(NOW);
     const travelBack = await bookmarkDatabase(env.DB);
-    await ended(world);
+    await endAndPrune(world);
     for (let i = 0; i < 2; i++) {
       await travelBack();
       const tablesWithRows = await tablesLeft(world);
@@ -158,10 +158,10 @@ describe("a deployment without KV", () => {
     const world = await World.create({ CREDENTIALS: undefined }, "apac");
     await travelBack();
     const unknown = { deletion_id: crypto.randomUUID(), site_id: world.siteId, hash: `ffffffff.${"0".repeat(64)}` };
-    const settled = await settleOnce(world, "main", { deletions: [unknown] }, { HOME_APAC: undefined });
-    expect(settled.status).toBe(200);
-    const kept = env.DB.prepare("SELECT home FROM site_deletions WHERE id = ?").bind(unknown.deletion_id);
-    expect((await kept.all()).results).toEqual([]);
+    const answer = await settleOnce(world, "main", { deletions: [unknown] }, { HOME_APAC: undefined });
+    expect(answer.status).toBe(200);
+    const query = env.DB.prepare("SELECT home FROM site_deletions WHERE id = ?").bind(unknown.deletion_id);
+    expect((await query.all()).results).toEqual([]);
   });
 
   it("reconciling a home refuses malformed deletions", async () => {
@@ -176,8 +176,8 @@ describe("a forged entry in KV", () => {
   it("a forged entry in KV ends no site", async () => {
     const { world } = await usedSite("apac");
     await endSite(await World.create({}, "apac"));
-    const [theirs] = (await env.CREDENTIALS.list<{ hash: string }>({ prefix: "site-deletions:apac:" })).keys;
-    for (const hash of ["", "none", theirs?.metadata?.hash]) {
+    const [foreign] = (await env.CREDENTIALS.list<{ hash: string }>({ prefix: "site-deletions:apac:" })).keys;
+    for (const hash of ["", "none", foreign?.metadata?.hash]) {
       const key = `site-deletions:apac:${world.siteId}:${crypto.randomUUID()}`;
       await env.CREDENTIALS.put(key, "", { metadata: { hash, begunAt: NOW } });
     }
@@ -220,7 +220,7 @@ it("a site deletion in KV whose key is unknown counts as not done while the site
 it("the id of a deleted site is not given again by a restored directory", async () => {
   const travelBack = await bookmarkDatabase(env.DB);
   const { world } = await usedSite("apac");
-  await ended(world);
+  await endAndPrune(world);
   await travelBack();
   const madeSite = await call(world, "POST", "/admin/sites", { name: crypto.randomUUID(), home: "apac" });
   expect(madeSite).toMatchObject({ status: 409, body: { reason: "site_id_taken" } });
@@ -238,8 +238,8 @@ it("reconciling a home makes no more queries when many of its sites have ended",
     const before = (count: number) => {
       queryCount += count;
     };
-    const watched = { DB: countingDb(env.DB, { before }).db, HOME_APAC: countingDb(env.HOME_APAC, { before }).db };
-    expect((await settleOnce(world, "apac", {}, watched)).status).toBe(200);
+    const bindings = { DB: countingDb(env.DB, { before }).db, HOME_APAC: countingDb(env.HOME_APAC, { before }).db };
+    expect((await settleOnce(world, "apac", {}, bindings)).status).toBe(200);
     return queryCount;
   };
   await statements(0);
@@ -251,8 +251,8 @@ it("a deletion that was begun and not stored goes on with the next call after ma
   const travelBack = await bookmarkDatabase(env.DB);
   const { world, text } = await usedSite("apac");
   await patchSite(world, { status: "closed" });
-  const begun = "INSERT INTO site_deletions VALUES (?, ?, 'apac', ?, NULL, NULL)";
-  await env.HOME_APAC.prepare(begun).bind(world.siteId, crypto.randomUUID(), NOW).run();
+  const insert = "INSERT INTO site_deletions VALUES (?, ?, 'apac', ?, NULL, NULL)";
+  await env.HOME_APAC.prepare(insert).bind(world.siteId, crypto.randomUUID(), NOW).run();
   await travelBack();
   await settleHome(world, "main");
   expect((await readSite(world)).status).toBe("closed");
@@ -265,7 +265,7 @@ it("receipts of erasures are not stored when their site has ended, in any home",
   const { world, text } = await usedSite("main", { CREDENTIALS: undefined });
   const { receipts } = (await erase(world, { sbs: text })).body as ErasureAnswer;
   expect(receipts).toHaveLength(1);
-  await ended(world);
+  await endAndPrune(world);
   for (const home of HOMES) {
     await settleHome(world, home, { receipts });
     expect(await tablesLeft(world)).toEqual([]);
@@ -276,13 +276,13 @@ describe("an appid that another site got before a restore of the directory", () 
   it("an appid that was freed and given to another site leads to that site after a restore of the directory", async () => {
     const { world } = await usedSite("apac");
     const other = await World.create({}, "apac");
-    await ended(world);
+    await endAndPrune(world);
     const travelBack = await bookmarkDatabase(env.DB);
     await pruneEnded(NOW + 31 * DAY);
-    const issued = await call(other, "POST", `${sitePath(other)}/apps`, { name: "App", appid: world.appid });
-    expect(issued.status).toBe(201);
+    const answer = await call(other, "POST", `${sitePath(other)}/apps`, { name: "App", appid: world.appid });
+    expect(answer.status).toBe(201);
     other.appid = world.appid;
-    other.secret = (issued.body as { secret: string }).secret;
+    other.secret = (answer.body as { secret: string }).secret;
     await travelBack();
     await settleHome(other, "main");
     expect((await other.anotherIsolate().create()).status).toBe(200);

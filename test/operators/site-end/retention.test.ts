@@ -29,25 +29,25 @@ describe("a site that keeps sessions for 30 days", () => {
     await newWebhook(world);
     // Another site of the home has a customer of the same id.
     await (await World.create({}, home)).chatId({ sbs: "old" });
-    const gone = [await aged(world, 400, { sbs: "old" }), await aged(world, 30, { sbs: "both" })];
-    const kept = [await aged(world, 29, { sbs: "both" }), await aged(world, 0, { sbs: "new" })];
+    const deletedIds = [await aged(world, 400, { sbs: "old" }), await aged(world, 30, { sbs: "both" })];
+    const keptIds = [await aged(world, 29, { sbs: "both" }), await aged(world, 0, { sbs: "new" })];
     // Agents join an old session today, and that event is deleted too.
-    await world.add(gone[1] ?? 0);
+    await world.add(deletedIds[1] ?? 0);
     await patchSite(world, { retention_days: 30 });
     await pruneAll(NOW);
     const { sessions, customers, messages, participants } = await world.stored();
-    expect(sessions.map(({ id }) => id)).toEqual(kept);
+    expect(sessions.map(({ id }) => id)).toEqual(keptIds);
     expect(customers.map(({ external_id }) => external_id).sort()).toEqual(["both", "new"]);
     for (const rows of [messages, participants]) {
       expect(rows.length).toBeGreaterThan(0);
-      expect(rows.filter(({ session_id }) => !kept.includes(Number(session_id)))).toEqual([]);
+      expect(rows.filter(({ session_id }) => !keptIds.includes(Number(session_id)))).toEqual([]);
     }
     const { events, deliveries } = await eventStore(world);
-    expect(events.map(({ session_id }) => session_id)).toEqual(kept);
+    expect(events.map(({ session_id }) => session_id)).toEqual(keptIds);
     expect(deliveries.map(({ seq }) => seq).sort()).toEqual(events.map(({ seq }) => seq).sort());
     // Seqs and ids are not given again, although the newest event is deleted.
     const next = await world.chatId();
-    expect(next).toBe(Math.max(...kept) + 1);
+    expect(next).toBe(Math.max(...keptIds) + 1);
     expect((await eventStore(world)).events.map(({ seq }) => seq)).toEqual([3, 4, 6]);
   });
 

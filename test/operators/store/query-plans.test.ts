@@ -232,10 +232,10 @@ describe("the query plans of operators' calls", () => {
     [
       "find sessions by app, agent and time",
       async (ctx, world) => {
-        const found = { appid: world.appid, agentId: 2, since: NOW - 60, until: NOW + 60 };
+        const filter = { appid: world.appid, agentId: 2, since: NOW - 60, until: NOW + 60 };
         const at = await site(ctx, world);
         for (const more of [{}, { status: "waiting" as const }, { sbs: "customer_001" }])
-          await findSessions(ctx, { site: at, ...found, ...more, ...page });
+          await findSessions(ctx, { site: at, ...filter, ...more, ...page });
       },
     ],
     [
@@ -326,9 +326,9 @@ describe("the query plans of operators' calls", () => {
   it("a new site reads no more rows when there are many routes", async () => {
     const { siteId } = await World.create();
     const create = async () => {
-      const seen = reading();
-      await createSite(contextAt(NOW, { DB: seen.db }), { name: "New", home: "main", firstChatId: 1 });
-      return seen.rows();
+      const reader = reading();
+      await createSite(contextAt(NOW, { DB: reader.db }), { name: "New", home: "main", firstChatId: 1 });
+      return reader.rows();
     };
     await create();
     const few = await create();

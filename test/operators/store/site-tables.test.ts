@@ -25,9 +25,9 @@ describe("SITE_TABLES", () => {
   it.each(Object.entries(SITE_TABLES))(
     "SITE_TABLES has the key columns of %s that follow site_id",
     (name, { table, key }) => {
-      const { name: stored, primaryKeys } = getTableConfig(table);
+      const { name: tableName, primaryKeys } = getTableConfig(table);
       const columns = primaryKeys[0]?.columns.map((column) => column.name);
-      expect([stored, ...key.map((column) => column.name)]).toEqual([name, ...(columns ?? []).slice(1)]);
+      expect([tableName, ...key.map((column) => column.name)]).toEqual([name, ...(columns ?? []).slice(1)]);
     },
   );
 

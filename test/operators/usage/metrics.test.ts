@@ -66,8 +66,8 @@ describe("GET /admin/metrics: the metrics", () => {
     await delivering.deliver(well, ill);
     await setWebhook(off, "status = 'disabled'");
     for (let i = 0; i < 2; i++) {
-      const closed = await World.create({}, "apac");
-      await call(closed, "PATCH", `/admin/sites/${closed.siteId}`, { status: "closed" });
+      const closedWorld = await World.create({}, "apac");
+      await call(closedWorld, "PATCH", `/admin/sites/${closedWorld.siteId}`, { status: "closed" });
     }
     const before = await scrape(world);
     await pruneAt(COUNTED);
@@ -123,18 +123,18 @@ describe("GET /admin/metrics: the metrics", () => {
     const world = await World.create();
     const webhook = await newWebhook(world);
     await world.chatId();
-    let lost = 0;
+    let tries = 0;
     const losing = replacing(env.DB, {
       batch: async (statements: D1PreparedStatement[]) => {
         const results = await env.DB.batch(statements);
-        if (lost++ % 2 === 0) throw new Error("D1_ERROR: Network connection lost.");
+        if (tries++ % 2 === 0) throw new Error("D1_ERROR: Network connection lost.");
         return results;
       },
     });
     await new DeliveringWorker({ DB: losing }).deliver(webhook);
     await pruneAt(COUNTED, {}, MAIN);
     expect(await scrape(world)).toMatchObject({ 'agent_session_delivery_attempts_total{outcome="delivered"}': 1 });
-    expect(lost).toBeGreaterThan(2);
+    expect(tries).toBeGreaterThan(2);
   });
 
   it("the metrics count all events since the last run, however many one site has", async () => {
@@ -283,9 +283,9 @@ describe("a scrape", () => {
     await pruneAt(COUNTED + 120);
     await restore();
     // The first reading of the restored home gets lost.
-    const known = await env.DB.prepare("SELECT copy FROM home_metrics WHERE home = 'apac'").first<number>("copy");
-    await readMetrics(db, Number(known), COUNTED);
-    const { sites } = await readMetrics(db, Number(known), COUNTED);
+    const copy = await env.DB.prepare("SELECT copy FROM home_metrics WHERE home = 'apac'").first<number>("copy");
+    await readMetrics(db, Number(copy), COUNTED);
+    const { sites } = await readMetrics(db, Number(copy), COUNTED);
     expect(sites.get(world.siteId)).toMatchObject([{ name: "calls", count: 1 }]);
   });
 

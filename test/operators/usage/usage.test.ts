@@ -37,13 +37,13 @@ describe("the calls of a site", () => {
     const body = world.createBody();
     await world.send("create_gd", body);
     // The journal of one isolate waits a second between two rows, so each refused call gets an isolate.
-    const refused = () => world.anotherIsolate({ JOURNAL });
-    await refused().add(chat);
-    await refused().send("create_gd", body);
-    await refused().create({ kefu_id: [1, 2, 77], fzr_uid: 77 });
-    await refused().create({ sbs: "" });
-    await refused().create({ timestamp: NOW - 301 });
-    await refused().send("create_gd", world.createBody(), { "x-chat-signature": "00".repeat(32) });
+    const newIsolate = () => world.anotherIsolate({ JOURNAL });
+    await newIsolate().add(chat);
+    await newIsolate().send("create_gd", body);
+    await newIsolate().create({ kefu_id: [1, 2, 77], fzr_uid: 77 });
+    await newIsolate().create({ sbs: "" });
+    await newIsolate().create({ timestamp: NOW - 301 });
+    await newIsolate().send("create_gd", world.createBody(), { "x-chat-signature": "00".repeat(32) });
     await new JournalConsumer().write(sent);
     await pruneAt(COUNTED);
     const refusals = rows().map(({ reason, operation }) => [
@@ -51,8 +51,8 @@ describe("the calls of a site", () => {
       1,
     ]);
     expect(refusals).toHaveLength(6);
-    const done = { "create_gd ok": 3, "add_kf ok": 1, "create_gd repeated": 1 };
-    const expected = { ...done, ...Object.fromEntries(refusals) };
+    const counts = { "create_gd ok": 3, "add_kf ok": 1, "create_gd repeated": 1 };
+    const expected = { ...counts, ...Object.fromEntries(refusals) };
     expect(await countsOf(world)).toEqual(expected);
     expect(await countsOf(world, "?by=day")).toEqual(expected);
   });
@@ -79,11 +79,11 @@ describe("the calls of a site", () => {
     const world = await newWorld();
     for (let i = 0; i < 2; i++) await world.chatId();
     await newRefusal(world, { requestId: requestIdAt(NOW), skipped: 2 });
-    let lost = 0;
+    let tries = 0;
     const losing = replacing(databaseOf(home), {
       batch: async (statements: D1PreparedStatement[]) => {
         const results = await databaseOf(home).batch(statements);
-        if (lost++ % 2 === 0) throw new Error("D1_ERROR: Network connection lost.");
+        if (tries++ % 2 === 0) throw new Error("D1_ERROR: Network connection lost.");
         return results;
       },
     });
@@ -94,7 +94,7 @@ describe("the calls of a site", () => {
       [OK]: 2,
       'agent_session_calls_total{operation="create_gd",outcome="refused"}': 3,
     });
-    expect(lost).toBeGreaterThan(3);
+    expect(tries).toBeGreaterThan(3);
   });
 
   it("calls are counted by small runs that stop among the nonces, and are complete only when all nonces were read", async () => {
@@ -315,9 +315,9 @@ describe("GET /admin/sites/:site_id/usage", () => {
 
   it("the usage of a site has only the hours from since to until, and only the app that was asked for", async () => {
     const world = await World.create();
-    const issued = await call(world, "POST", `/admin/sites/${world.siteId}/apps`, { name: "Second" });
+    const answer = await call(world, "POST", `/admin/sites/${world.siteId}/apps`, { name: "Second" });
     const second = world.anotherIsolate();
-    Object.assign(second, issued.body);
+    Object.assign(second, answer.body);
     for (const hours of [0, 1, 2]) {
       for (const each of [world, second]) {
         each.clock.now = HOUR + 3_600 * (hours + 1);

@@ -9,7 +9,7 @@ const runtime = runtimeAt(() => NOW * 1000);
 const author = { actor: "admin-api", now: NOW, requestId: "a call", who: null, address: null } as const;
 
 /** Changes the second agent of a new site, one change after another. */
-async function changed(...changes: { name?: string; status?: AgentStatus }[]) {
+async function applyChanges(...changes: { name?: string; status?: AgentStatus }[]) {
   const { siteId } = await World.create();
   const key = { siteId, id: 2 };
   let agent: unknown;
@@ -22,7 +22,7 @@ async function changed(...changes: { name?: string; status?: AgentStatus }[]) {
 
 describe("changing an agent", () => {
   it("a renamed agent stays disabled, and the audit log has both names", async () => {
-    expect(await changed({ status: "disabled" }, { name: "Ada" })).toMatchObject({
+    expect(await applyChanges({ status: "disabled" }, { name: "Ada" })).toMatchObject({
       agent: { id: 2, name: "Ada", status: "disabled" },
       entries: [
         ["agent.disabled", {}],
@@ -32,7 +32,7 @@ describe("changing an agent", () => {
   });
 
   it("a disabled or enabled agent keeps its name, and the audit log has the name and both statuses", async () => {
-    expect(await changed({ name: "Ada" }, { status: "disabled" }, { status: "normal" })).toEqual({
+    expect(await applyChanges({ name: "Ada" }, { status: "disabled" }, { status: "normal" })).toEqual({
       agent: { id: 2, name: "Ada", status: "normal" },
       entries: [
         ["agent.renamed", { from: "Agent 2", to: "Ada" }],

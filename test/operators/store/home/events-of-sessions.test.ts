@@ -35,9 +35,9 @@ const insert = (into: string, values: number, rows: unknown[][]) => {
 };
 
 /** Writes the rows of what happened. @returns the seqs of all events of the sessions of `x` */
-async function write(siteId: number, happenings: Happening[], pruned: number): Promise<number[]> {
+async function write(siteId: number, happenings: Happening[], prunedTo: number): Promise<number[]> {
   const sessions: { id: number; who: string; agents: number; at: number }[] = [];
-  const joined: unknown[][] = [];
+  const agentRows: unknown[][] = [];
   const reports: unknown[][] = [];
   const events: { seq: number; who: string | undefined }[] = [];
   let [id, seq, now, isOn] = [0, 0, 100_000, true];
@@ -48,7 +48,7 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
     reports.push([siteId, seq, `evt_${siteId}_${seq}`, type, session?.id ?? null, at, JSON.stringify(data)]);
   };
   const join = (session: (typeof sessions)[number], at: number) =>
-    joined.push([siteId, session.id, ++session.agents + 1, 1, at]);
+    agentRows.push([siteId, session.id, ++session.agents + 1, 1, at]);
   for (const { after, behind, what, who, which, agents } of happenings) {
     now += after;
     const at = now - behind;
@@ -57,10 +57,10 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
     else if (what === "skip") [id, seq] = [id + which, seq + which * 100];
     else if (what === "webhook") tell("webhook.failing", undefined, at, {});
     else if (what === "create" || session === undefined) {
-      const opened = { id: ++id, who: PEOPLE[who] ?? "", agents: 0, at };
-      sessions.push(opened);
-      for (let i = 0; i < agents; i++) join(opened, at);
-      tell("session.created", opened, at, { participants: Array(agents).fill({}) });
+      const newSession = { id: ++id, who: PEOPLE[who] ?? "", agents: 0, at };
+      sessions.push(newSession);
+      for (let i = 0; i < agents; i++) join(newSession, at);
+      tell("session.created", newSession, at, { participants: Array(agents).fill({}) });
     } else if (what === "note") tell("session.noted", session, at, {});
     else {
       // Agents may also join in the second of the creation.
@@ -69,8 +69,8 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
       tell("session.agents_added", session, second, { agent_ids: Array(agents + 1).fill(0) });
     }
   }
-  const oldest = events[pruned % Math.max(1, events.length)]?.seq ?? 0;
-  const opened = sessions.map(({ id, who, at }) => [siteId, id, "app", "ticket", who, 1, "waiting", "", at]);
+  const oldest = events[prunedTo % Math.max(1, events.length)]?.seq ?? 0;
+  const sessionRows = sessions.map(({ id, who, at }) => [siteId, id, "app", "ticket", who, 1, "waiting", "", at]);
   const columns =
     "site_id, id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at";
   await env.DB.batch([
@@ -82,8 +82,8 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
       6,
       PEOPLE.map((who) => [siteId, who, who, "::1", 0, 0]),
     ),
-    insert(`sessions (${columns})`, 9, opened),
-    insert("participants", 5, joined),
+    insert(`sessions (${columns})`, 9, sessionRows),
+    insert("participants", 5, agentRows),
     insert(
       "events",
       7,
@@ -98,16 +98,16 @@ describe("the events of a customer's sessions", () => {
     const world = await World.create({}, "apac");
     await seedCustomer(world, "x", 1);
     const { siteId } = world;
-    const added = (seq: number, session: number, at: number, agent: number) =>
+    const addEvent = (seq: number, session: number, at: number, agent: number) =>
       env.HOME_APAC.prepare(
         "INSERT INTO events SELECT ?1, ?2, 'evt_' || ?1 || '_' || ?2, 'session.agents_added', ?3, ?4, json_object('agent_ids', json_array(?5))",
       ).bind(siteId, seq, session, at, agent);
-    await env.HOME_APAC.batch([added(2, 1, 5_000, 7), added(3, 99, 5_030, 7), added(4, 1, 5_000, 8)]);
+    await env.HOME_APAC.batch([addEvent(2, 1, 5_000, 7), addEvent(3, 99, 5_030, 7), addEvent(4, 1, 5_000, 8)]);
     for (const agent of [7, 8]) {
       await env.HOME_APAC.prepare("INSERT INTO participants VALUES (?, 1, ?, 1, 5000)").bind(siteId, agent).run();
     }
-    const chosen = { siteId, externalId: "x", after: 0, until: 99, limit: 10 };
-    const { seqs } = await findEvents(env.HOME_APAC, chosen, ["session.created", "session.agents_added"]);
+    const filter = { siteId, externalId: "x", after: 0, until: 99, limit: 10 };
+    const { seqs } = await findEvents(env.HOME_APAC, filter, ["session.created", "session.agents_added"]);
     expect(seqs.toSorted((a, b) => a - b)).toEqual([1, 2, 4]);
   });
 
@@ -117,13 +117,13 @@ describe("the events of a customer's sessions", () => {
       fc.asyncProperty(
         fc.array(happening, { minLength: 1, maxLength: 200 }),
         fc.nat(50),
-        async (happenings, pruned) => {
-          const expected = await write(++siteId, happenings, pruned);
+        async (happenings, prunedTo) => {
+          const expected = await write(++siteId, happenings, prunedTo);
           const findings: number[] = [];
           let after = 0;
           for (;;) {
-            const chosen = { siteId, externalId: "x", after, until: Number.MAX_SAFE_INTEGER, limit: 20 };
-            const { chatIds, seqs } = await findEvents(env.DB, chosen, TYPES);
+            const filter = { siteId, externalId: "x", after, until: Number.MAX_SAFE_INTEGER, limit: 20 };
+            const { chatIds, seqs } = await findEvents(env.DB, filter, TYPES);
             findings.push(...seqs);
             if (chatIds.length < 20) break;
             after = chatIds.at(-1) ?? 0;

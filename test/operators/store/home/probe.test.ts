@@ -13,8 +13,8 @@ const reasonOf = (db: D1Database) =>
 
 it("a home counts as migrated when it has every table and column of this release, and the probe reads no rows", async () => {
   const db = env.UNMIGRATED;
-  for (const done of [0, 1]) {
-    await applyD1Migrations(db, env.MIGRATIONS.slice(0, done));
+  for (const count of [0, 1]) {
+    await applyD1Migrations(db, env.MIGRATIONS.slice(0, count));
     expect(await reasonOf(db)).toBe("d1_not_migrated");
   }
   await applyD1Migrations(db, env.MIGRATIONS);

@@ -42,7 +42,7 @@ async function run(auditDays = 730, chunkRows = 3) {
   return { removed: removed.apac?.audit_log, read };
 }
 
-const left = async () =>
+const agesLeft = async () =>
   (
     await env.HOME_APAC.prepare("SELECT ? - at AS age FROM audit_log ORDER BY id").bind(NOW).all<{ age: number }>()
   ).results.map(({ age }) => age);
@@ -51,20 +51,20 @@ describe("pruning the audit log", () => {
   it("pruning removes an audit row after AUDIT_DAYS, to the second, in chunks", async () => {
     await put("agent.renamed", ...Array<number>(7).fill(731 * DAY), 730 * DAY, 730 * DAY - 1, 0);
     expect((await run()).removed).toBe(8);
-    expect(await left()).toEqual([730 * DAY - 1, 0]);
+    expect(await agesLeft()).toEqual([730 * DAY - 1, 0]);
     expect((await run()).removed).toBe(0);
     expect((await run(90)).removed).toBe(1);
-    expect(await left()).toEqual([0]);
+    expect(await agesLeft()).toEqual([0]);
   });
 
   it("pruning never removes the audit rows about erasures and ends of sites", async () => {
     for (const action of AUDIT_ACTIONS) await put(action, 10_000 * DAY);
     await put("agent.renamed", 0);
     await run();
-    const kept = await env.HOME_APAC.prepare("SELECT action FROM audit_log WHERE at < ? ORDER BY action")
+    const rows = await env.HOME_APAC.prepare("SELECT action FROM audit_log WHERE at < ? ORDER BY action")
       .bind(NOW)
       .all();
-    expect(kept.results.map(({ action }) => action)).toEqual(RECEIPTS.toSorted());
+    expect(rows.results.map(({ action }) => action)).toEqual(RECEIPTS.toSorted());
     expect(RECEIPTS).toHaveLength(4);
   });
 
@@ -76,7 +76,7 @@ describe("pruning the audit log", () => {
       removed: 0,
       read: expect.toSatisfy((read) => read > 0 && read <= 5),
     });
-    expect(await left()).toHaveLength(100);
+    expect(await agesLeft()).toHaveLength(100);
   });
 
   it("pruning never removes the newest audit row, so that no id is given twice", async () => {
@@ -91,6 +91,6 @@ describe("pruning the audit log", () => {
     await put("agent.renamed", 731 * DAY, 700 * DAY, 731 * DAY, 0);
     expect((await run()).removed).toBe(1);
     expect((await run(700)).removed).toBe(2);
-    expect(await left()).toEqual([0]);
+    expect(await agesLeft()).toEqual([0]);
   });
 });

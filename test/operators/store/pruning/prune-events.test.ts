@@ -15,7 +15,7 @@ beforeEach(async () => {
   await env.HOME_APAC.batch(["events", "deliveries"].map((table) => sql(`DELETE FROM ${table}`)));
 });
 
-async function pruned(now = NOW, days = 30, chunkRows = 10_000, db = env.HOME_APAC): Promise<Record<string, number>> {
+async function runOnce(now = NOW, days = 30, chunkRows = 10_000, db = env.HOME_APAC): Promise<Record<string, number>> {
   const settings = { eventRetentionDays: days };
   const { removed, faults } = await pruneAt(now, { chunkRows }, new Map([["apac", db]]), settings);
   expect(faults).toEqual({});
@@ -58,8 +58,8 @@ const putDelivery = ({ siteId }: World, webhook: string, seq: number, status: st
   ).run();
 
 async function deliveriesOf({ siteId }: World): Promise<string[]> {
-  const stored = "SELECT webhook_id, seq FROM deliveries WHERE site_id = ? ORDER BY webhook_id, seq";
-  return (await sql(stored, siteId).all()).results.map(({ webhook_id, seq }) => `${webhook_id} ${seq}`);
+  const query = "SELECT webhook_id, seq FROM deliveries WHERE site_id = ? ORDER BY webhook_id, seq";
+  return (await sql(query, siteId).all()).results.map(({ webhook_id, seq }) => `${webhook_id} ${seq}`);
 }
 
 describe("pruning events", () => {
@@ -75,19 +75,19 @@ describe("pruning events", () => {
   it("pruning removes exactly the events that have reached the age limit", async () => {
     const world = await World.create({}, "apac");
     await putEvents(world, 5, 3);
-    expect((await pruned()).events).toBe(3);
+    expect((await runOnce()).events).toBe(3);
     expect(await seqsOf(world)).toEqual([4, 5]);
-    expect((await pruned(NOW, 31)).events).toBe(0);
-    expect((await pruned(NOW + 1)).events).toBe(1);
+    expect((await runOnce(NOW, 31)).events).toBe(0);
+    expect((await runOnce(NOW + 1)).events).toBe(1);
   });
 
   it("pruning never removes the newest event of a site, so that no seq is given twice", async () => {
     const [one, many] = [await World.create({}, "apac"), await World.create({}, "apac")];
     await putEvents(one, 1, 1);
     await putEvents(many, 4, 4);
-    await pruned();
+    await runOnce();
     expect([await seqsOf(one), await seqsOf(many)]).toEqual([[1], [4]]);
-    expect((await pruned(NOW + 365 * DAY)).events).toBe(0);
+    expect((await runOnce(NOW + 365 * DAY)).events).toBe(0);
     await sql("UPDATE home_sites SET events = 1 WHERE site_id = ?", many.siteId).run();
     await many.chatId();
     expect(await seqsOf(many)).toEqual([4, 5]);
@@ -101,7 +101,7 @@ describe("pruning events", () => {
     const [some, more] = [await World.create({}, "apac"), await World.create({}, "apac")];
     await putEvents(some, 40, 33);
     await putEvents(more, count, count);
-    expect((await pruned(NOW, 30, chunkRows)).events).toBe(33 + count - 1);
+    expect((await runOnce(NOW, 30, chunkRows)).events).toBe(33 + count - 1);
     expect([(await seqsOf(some))[0], await seqsOf(more)]).toEqual([34, [count]]);
   });
 
@@ -109,7 +109,7 @@ describe("pruning events", () => {
     const world = await World.create({}, "apac");
     await putEvents(world, 3, 3);
     await sql("UPDATE events SET seq = seq + 1000000 WHERE site_id = ? AND seq > 1", world.siteId).run();
-    expect((await pruned()).events).toBe(2);
+    expect((await runOnce()).events).toBe(2);
     expect(await seqsOf(world)).toEqual([1_000_003]);
   });
 
@@ -120,15 +120,15 @@ describe("pruning events", () => {
     for (const seq of [1, 2, 4]) await putDelivery(world, "wh_a", seq, "pending", NOW);
     await putDelivery(world, "wh_a", 3, "delivered", NOW);
     await sql("UPDATE deliveries SET last_error = 'HTTP 500: Ada', claim = 'lease', next_attempt_at = 9").run();
-    expect((await pruned()).events).toBe(3);
+    expect((await runOnce()).events).toBe(3);
     const { results } = await sql(
       "SELECT status, last_error, claim, next_attempt_at FROM deliveries ORDER BY seq",
     ).all();
-    const gone = { last_error: null, claim: null, next_attempt_at: null };
+    const empty = { last_error: null, claim: null, next_attempt_at: null };
     expect(results).toEqual([
-      { status: "skipped", ...gone },
-      { status: "skipped", ...gone },
-      { status: "delivered", ...gone },
+      { status: "skipped", ...empty },
+      { status: "skipped", ...empty },
+      { status: "delivered", ...empty },
       { status: "pending", last_error: "HTTP 500: Ada", claim: "lease", next_attempt_at: 9 },
     ]);
   });
@@ -151,7 +151,7 @@ describe("pruning events", () => {
       for (const [i, { meta }] of results.entries()) if (ofPruning.has(list[i] as never)) read += meta.rows_read;
       return results;
     };
-    await pruned(NOW, 30, 10_000, replacing(env.HOME_APAC, { prepare, batch } as never));
+    await runOnce(NOW, 30, 10_000, replacing(env.HOME_APAC, { prepare, batch } as never));
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThan(100);
   });
@@ -166,7 +166,7 @@ describe("what an older release wrote about webhooks", () => {
     await set("a", `${now}, failing_since = 5, last_status = 500, last_error = 'HTTP 500: Ada'`);
     await set("b", now);
     await set("c", `${now}, failing_since = 5`);
-    await pruned();
+    await runOnce();
     const columns = "last_error, last_cause, last_failed_at, last_seq";
     const { results } = await sql(`SELECT ${columns} FROM webhooks WHERE site_id = ? ORDER BY id`, world.siteId).all();
     expect(results.map((row) => Object.values(row))).toEqual([
@@ -188,7 +188,7 @@ describe("pruning deliveries", () => {
     await putDelivery(world, "wh_a", 4, "delivered", OLD + 1);
     await putDelivery(world, "wh_b", 1, "pending", OLD);
     await putDelivery(world, "wh_b", 2, "skipped", OLD);
-    expect((await pruned()).deliveries).toBe(3);
+    expect((await runOnce()).deliveries).toBe(3);
     expect(await deliveriesOf(world)).toEqual(["wh_a 2", "wh_a 4", "wh_b 1"]);
   });
 
@@ -202,7 +202,7 @@ describe("pruning deliveries", () => {
         if (webhook === "wh_a") await putDelivery(other, webhook, i + 1, status, NOW);
       }
     }
-    expect((await pruned(NOW, 30, 2)).deliveries).toBe(6);
+    expect((await runOnce(NOW, 30, 2)).deliveries).toBe(6);
     expect(await deliveriesOf(world)).toEqual(["wh_b 1", "wh_b 2", "wh_b 3"]);
     expect(await deliveriesOf(other)).toEqual(["wh_a 1", "wh_a 2", "wh_a 3"]);
   });
@@ -223,7 +223,7 @@ describe("pruning deliveries", () => {
         return replacing(bound, { run });
       },
     });
-    await pruned(NOW, 30, 10_000, replacing(env.HOME_APAC, { prepare }));
+    await runOnce(NOW, 30, 10_000, replacing(env.HOME_APAC, { prepare }));
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThan(30);
   });

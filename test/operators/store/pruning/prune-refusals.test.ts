@@ -19,9 +19,9 @@ describe("pruning the journal", () => {
       }
     }
     await runAt(NOW, 30);
-    const left = [NOW - 30 * DAY + 1, NOW - 29 * DAY, NOW];
-    expect((await journalOf(site)).map(({ at }) => at)).toEqual(left);
-    expect((await journalOf(other)).map(({ at }) => at)).toEqual(left);
+    const times = [NOW - 30 * DAY + 1, NOW - 29 * DAY, NOW];
+    expect((await journalOf(site)).map(({ at }) => at)).toEqual(times);
+    expect((await journalOf(other)).map(({ at }) => at)).toEqual(times);
     await runAt(NOW, 1);
     expect((await journalOf(site)).map(({ at }) => at)).toEqual([NOW]);
   });

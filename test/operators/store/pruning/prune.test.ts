@@ -77,7 +77,7 @@ const deployment = (main = env.DB, apac?: D1Database, ...closed: string[]) => ({
 });
 
 /** The number of rows that one run removes in main. Expects no fault. */
-async function pruned(now = NOW, limits: Partial<PruneLimits> = {}, db = env.DB): Promise<typeof NONE> {
+async function runOnce(now = NOW, limits: Partial<PruneLimits> = {}, db = env.DB): Promise<typeof NONE> {
   const { removed, faults } = await prune(runtime, deployment(db), now, { ...LIMITS, ...limits });
   expect([faults, Object.keys(removed)]).toEqual([{}, ["main"]]);
   return removed.main as typeof NONE;
@@ -119,40 +119,40 @@ async function putManyNonces(appid: string, count: number, liveEvery: number): P
   ).run();
 }
 
-async function left(table: (typeof TABLES)[number]): Promise<Record<string, unknown>[]> {
+async function rowsOf(table: (typeof TABLES)[number]): Promise<Record<string, unknown>[]> {
   return (await sql(`SELECT * FROM ${table} ORDER BY ${table === "jobs" ? "1" : "1, 2, 3"}`).all()).results;
 }
 
 /** The stored places in the tables, without the home where the next run begins. */
-const places = async () => (await left("jobs")).filter(({ name }) => name !== "prune");
+const places = async () => (await rowsOf("jobs")).filter(({ name }) => name !== "prune");
 
 async function countLeft(): Promise<number | null> {
   return sql("SELECT count(*) AS rows FROM nonces").first<number>("rows");
 }
 
-interface Seen {
+interface Cost {
   statements: number;
   rowsRead: number;
   rowsWritten: number;
 }
 
 /** A database that counts each statement, alone or in a batch, and fails those with a given text. `before` may fail others by their number. */
-function watched(
+function watch(
   failing?: { naming: RegExp; times: number; error: string },
   real = env.DB,
   before: (statements: number) => void = () => {},
-): { db: D1Database; seen: Seen } {
-  const seen: Seen = { statements: 0, rowsRead: 0, rowsWritten: 0 };
+): { db: D1Database; cost: Cost } {
+  const cost: Cost = { statements: 0, rowsRead: 0, rowsWritten: 0 };
   const texts = new WeakMap<object, string>();
   const send = async (statements: D1PreparedStatement[]) => {
-    seen.statements += statements.length;
+    cost.statements += statements.length;
     before(statements.length);
     const named = statements.some((each) => failing?.naming.test(texts.get(each) ?? ""));
     if (failing !== undefined && named && failing.times-- > 0) throw new Error(failing.error);
     const results = await real.batch<Record<string, unknown>>(statements);
     for (const { meta } of results) {
-      seen.rowsRead += meta.rows_read;
-      seen.rowsWritten += meta.rows_written;
+      cost.rowsRead += meta.rows_read;
+      cost.rowsWritten += meta.rows_written;
     }
     return results;
   };
@@ -168,7 +168,7 @@ function watched(
       });
     },
   });
-  return { db: replacing(real, { prepare, batch: send }), seen };
+  return { db: replacing(real, { prepare, batch: send }), cost };
 }
 
 describe("the pruner", () => {
@@ -181,14 +181,14 @@ describe("the pruner", () => {
       ["b", "create_session", "k", NOW - 1],
     );
     await Promise.all([putSession("gone", NOW), putSession("live", LIVE), putForm("gone", NOW), putForm("live", LIVE)]);
-    expect(await pruned()).toEqual({ ...NONE, nonces: 3, idempotency_keys: 2, console_sessions: 1, console_forms: 1 });
-    expect(await left("nonces")).toMatchObject([{ appid: "a", ranstr: "live" }]);
-    expect(await left("idempotency_keys")).toMatchObject([
+    expect(await runOnce()).toEqual({ ...NONE, nonces: 3, idempotency_keys: 2, console_sessions: 1, console_forms: 1 });
+    expect(await rowsOf("nonces")).toMatchObject([{ appid: "a", ranstr: "live" }]);
+    expect(await rowsOf("idempotency_keys")).toMatchObject([
       { appid: "a", operation: "create_session" },
       { appid: "b", operation: "add_agents" },
     ]);
-    expect(await left("console_sessions")).toMatchObject([{ id: "live" }]);
-    expect(await left("console_forms")).toMatchObject([{ id: "live" }]);
+    expect(await rowsOf("console_sessions")).toMatchObject([{ id: "live" }]);
+    expect(await rowsOf("console_forms")).toMatchObject([{ id: "live" }]);
   });
 
   it("the pruner removes an ended console session after a day, and not before its assertion expires", async () => {
@@ -200,10 +200,10 @@ describe("the pruner", () => {
         expiresAt,
         endedAt,
       );
-    const gone = [put("cookie", 0, NOW - day), put("person", NOW, NOW - day)];
-    await env.DB.batch([...gone, put("new", 0, NOW - day + 1), put("signed on", NOW + 1, NOW - day)]);
-    expect(await pruned()).toEqual({ ...NONE, console_sessions: 2 });
-    expect((await left("console_sessions")).map(({ id }) => id).sort()).toEqual(["new", "signed on"]);
+    const inserts = [put("cookie", 0, NOW - day), put("person", NOW, NOW - day)];
+    await env.DB.batch([...inserts, put("new", 0, NOW - day + 1), put("signed on", NOW + 1, NOW - day)]);
+    expect(await runOnce()).toEqual({ ...NONE, console_sessions: 2 });
+    expect((await rowsOf("console_sessions")).map(({ id }) => id).sort()).toEqual(["new", "signed on"]);
   });
 
   it("the pruner removes a token a day after it was deleted, and no other token, even expired", async () => {
@@ -218,8 +218,8 @@ describe("the pruner", () => {
       put("old", 1, null),
       put("in use", null, null),
     ]);
-    expect(await pruned()).toEqual({ ...NONE, admin_tokens: 1 });
-    expect((await left("admin_tokens")).map(({ id }) => id)).toEqual(["in use", "late", "old"]);
+    expect(await runOnce()).toEqual({ ...NONE, admin_tokens: 1 });
+    expect((await rowsOf("admin_tokens")).map(({ id }) => id)).toEqual(["in use", "late", "old"]);
   });
 
   it("the pruner removes the receipts of erasures after 31 days, one more than Time Travel reaches back", async () => {
@@ -229,30 +229,30 @@ describe("the pruner", () => {
     ] as const) {
       await sql("INSERT INTO erasure_receipts VALUES ('apac', 1, ?, ?, 1, ?, 'hash', 1, '[1]')", id, at, at).run();
     }
-    expect(await pruned()).toEqual({ ...NONE, erasure_receipts: 1 });
-    expect(await left("erasure_receipts")).toMatchObject([{ erasure_id: "newer" }]);
+    expect(await runOnce()).toEqual({ ...NONE, erasure_receipts: 1 });
+    expect(await rowsOf("erasure_receipts")).toMatchObject([{ erasure_id: "newer" }]);
   });
 
   it("the pruner writes nothing when all tables are empty", async () => {
-    expect(await pruned()).toEqual(NONE);
-    expect(await left("jobs")).toEqual([]);
+    expect(await runOnce()).toEqual(NONE);
+    expect(await rowsOf("jobs")).toEqual([]);
   });
 
   it.each([CHUNK_ROWS - 1, CHUNK_ROWS, 3 * CHUNK_ROWS + 1])(
     "the pruner removes %d expired rows among live ones, chunk by chunk",
-    async (expired) => {
+    async (count) => {
       // Every second row is live, so that chunks do not end where the tables end.
-      await putManyNonces("a", 2 * expired, 2);
-      expect(await pruned()).toEqual({ ...NONE, nonces: expired });
-      const rows = await left("nonces");
-      expect(rows).toHaveLength(expired);
+      await putManyNonces("a", 2 * count, 2);
+      expect(await runOnce()).toEqual({ ...NONE, nonces: count });
+      const rows = await rowsOf("nonces");
+      expect(rows).toHaveLength(count);
       expect(rows.every((row) => row.expires_at === LIVE)).toBe(true);
     },
   );
 
   it("the pruner removes nonces of several apps", async () => {
     for (const appid of ["a", "b", "c"]) await putManyNonces(appid, CHUNK_ROWS, 5);
-    expect((await pruned()).nonces).toBe(3 * CHUNK_ROWS * 0.8);
+    expect((await runOnce()).nonces).toBe(3 * CHUNK_ROWS * 0.8);
     expect(await countLeft()).toBe(3 * CHUNK_ROWS * 0.2);
   });
 
@@ -264,8 +264,8 @@ describe("the pruner", () => {
       i < 5 ? LIVE : NOW,
     ];
     await putKeys(...Array.from({ length: 2 * CHUNK_ROWS + 5 }, key));
-    expect((await pruned()).idempotency_keys).toBe(2 * CHUNK_ROWS);
-    expect(await left("idempotency_keys")).toHaveLength(5);
+    expect((await runOnce()).idempotency_keys).toBe(2 * CHUNK_ROWS);
+    expect(await rowsOf("idempotency_keys")).toHaveLength(5);
   });
 
   it("the pruner goes on after texts with NUL, astral and other odd characters, and removes no live row beside them", async () => {
@@ -281,20 +281,20 @@ describe("the pruner", () => {
     // Each chunk ends in an odd text. The runs are small, so that these texts are also stored as places and read again.
     let removed = 0;
     for (let run = 0; run < 60 && removed < odd.length; run++) {
-      removed += (await pruned(NOW, { chunkRows: 2, statements: 80 })).nonces;
+      removed += (await runOnce(NOW, { chunkRows: 2, statements: 80 })).nonces;
     }
     expect(removed).toBe(odd.length);
-    expect((await left("nonces")).map((row) => row.ranstr)).toEqual(["first", ...odd.map((text) => `${text}\0`)]);
+    expect((await rowsOf("nonces")).map((row) => row.ranstr)).toEqual(["first", ...odd.map((text) => `${text}\0`)]);
   });
 
   it("the pruner reads each row a fixed number of times, however many chunks there are", async () => {
-    const [others, { db, seen }] = [watched(), watched()];
+    const [others, { db, cost }] = [watch(), watch()];
     const [chunks, chunkRows] = [10, 50];
     // Other tables may have rows of other tests.
-    await pruned(NOW, { chunkRows }, others.db);
+    await runOnce(NOW, { chunkRows }, others.db);
     await putManyNonces("a", chunks * chunkRows, 2);
-    await pruned(NOW, { chunkRows }, db);
-    const rowsRead = seen.rowsRead - others.seen.rowsRead;
+    await runOnce(NOW, { chunkRows }, db);
+    const rowsRead = cost.rowsRead - others.cost.rowsRead;
     // A row is read once to find a chunk's end, once by each of three statements that count, once to check its expiry, and once
     // when it is removed.
     expect(rowsRead).toBeLessThanOrEqual(6 * chunks * chunkRows + 100);
@@ -302,13 +302,13 @@ describe("the pruner", () => {
   });
 
   it("counting nonces writes at most a tenth of a row for each removed nonce", async () => {
-    const { db, seen } = watched();
-    const expired = 2_000;
-    await putManyNonces("a", expired, expired + 1);
-    expect((await pruned(NOW, { chunkRows: 10_000 }, db)).nonces).toBe(expired);
-    expect(seen.rowsWritten).toBeGreaterThan(expired);
-    expect(seen.rowsWritten).toBeLessThanOrEqual(1.1 * expired);
-    expect(numbers.results["rows.pruned"].value).toBe(Math.round(seen.rowsWritten / expired));
+    const { db, cost } = watch();
+    const count = 2_000;
+    await putManyNonces("a", count, count + 1);
+    expect((await runOnce(NOW, { chunkRows: 10_000 }, db)).nonces).toBe(count);
+    expect(cost.rowsWritten).toBeGreaterThan(count);
+    expect(cost.rowsWritten).toBeLessThanOrEqual(1.1 * count);
+    expect(numbers.results["rows.pruned"].value).toBe(Math.round(cost.rowsWritten / count));
   });
 });
 
@@ -317,7 +317,7 @@ describe("a limited run of the pruner", () => {
 
   it("a limited run of the pruner starts again at the beginning, and reaches rows that expired before its place", async () => {
     await putManyNonces("b live", 10 * CHUNK_ROWS, 1);
-    await pruned(NOW, few);
+    await runOnce(NOW, few);
     const [place] = await places();
     expect(place).toEqual({
       name: "prune nonces",
@@ -325,33 +325,33 @@ describe("a limited run of the pruner", () => {
     });
     await putNonces(["a", "gone", NOW]);
     let runs = 0;
-    for (let removed = 0; removed === 0 && runs < 20; runs++) removed = (await pruned(NOW, few)).nonces;
+    for (let removed = 0; removed === 0 && runs < 20; runs++) removed = (await runOnce(NOW, few)).nonces;
     expect(runs).toBeLessThan(20);
   });
 
   it("a run of the pruner that can read a whole table reads it once, wherever the previous run stopped", async () => {
     await putManyNonces("b live", 10 * CHUNK_ROWS, 1);
-    await pruned(NOW, few);
+    await runOnce(NOW, few);
     await putNonces(["a", "gone", NOW], ["c", "gone", NOW]);
-    const { db, seen } = watched();
-    expect(await pruned(NOW, {}, db)).toEqual({ ...NONE, nonces: 2 });
+    const { db, cost } = watch();
+    expect(await runOnce(NOW, {}, db)).toEqual({ ...NONE, nonces: 2 });
     expect(await places()).toMatchObject([{ place: '[0,"",""]' }]);
-    expect(seen.rowsRead).toBeLessThan(6 * 10 * CHUNK_ROWS);
+    expect(cost.rowsRead).toBeLessThan(6 * 10 * CHUNK_ROWS);
   });
 
   it.each([48, 60, 120])("a run of the pruner sends no more than %d statements", async (statements) => {
     await putManyNonces("a", 40 * CHUNK_ROWS, 2);
-    const { db, seen } = watched();
-    await pruned(NOW, { statements }, db);
-    expect(seen.statements).toBeLessThanOrEqual(statements);
-    expect(seen.statements).toBeGreaterThan(statements - 24);
+    const { db, cost } = watch();
+    await runOnce(NOW, { statements }, db);
+    expect(cost.statements).toBeLessThanOrEqual(statements);
+    expect(cost.statements).toBeGreaterThan(statements - 24);
   });
 
   it("the pruner counts failed tries as statements too", async () => {
     await putManyNonces("a", 40 * CHUNK_ROWS, 2);
-    const { db, seen } = watched({ naming: /delete/, times: 2, error: "D1_ERROR: Network connection lost." });
-    await pruned(NOW, { statements: 100 }, db);
-    expect(seen.statements).toBeLessThanOrEqual(100);
+    const { db, cost } = watch({ naming: /delete/, times: 2, error: "D1_ERROR: Network connection lost." });
+    await runOnce(NOW, { statements: 100 }, db);
+    expect(cost.statements).toBeLessThanOrEqual(100);
   });
 
   it("the pruner gives every table a share of its statements, and unused shares to the others", async () => {
@@ -361,7 +361,7 @@ describe("a limited run of the pruner", () => {
       await putSession(`s${i}`, NOW);
       await putForm(`f${i}`, NOW);
     }
-    const { nonces, ...others } = await pruned(NOW, { statements: 200 });
+    const { nonces, ...others } = await runOnce(NOW, { statements: 200 });
     const all = { ...NONE, idempotency_keys: 3, console_sessions: 3, console_forms: 3 };
     expect({ nonces: 0, ...others }).toEqual(all);
     // A chunk takes six statements, and half of its rows are live.
@@ -384,7 +384,7 @@ describe("a limited run of the pruner", () => {
     async (place) => {
       await putNonces(["a", "gone", NOW], ["b", "live", LIVE]);
       await sql("INSERT INTO jobs VALUES ('prune nonces', ?)", place).run();
-      expect((await pruned()).nonces).toBe(1);
+      expect((await runOnce()).nonces).toBe(1);
       expect(await places()).toEqual([{ name: "prune nonces", place: '[0,"",""]' }]);
     },
   );
@@ -392,11 +392,11 @@ describe("a limited run of the pruner", () => {
 
 describe("a run of the pruner over several homes", () => {
   it("the pruner takes at most 20 statements for a home with nothing to delete, so that 45 such homes fit into a run", async () => {
-    const { db, seen } = watched(undefined, env.HOME_APAC);
+    const { db, cost } = watch(undefined, env.HOME_APAC);
     const { removed } = await prune(runtime, deployment(env.DB, db), NOW, LIMITS);
     expect(removed.apac).toEqual(NONE_APAC);
-    expect(seen.statements).toBeLessThanOrEqual(900 / 45);
-    expect(seen.statements).toBeGreaterThan(0);
+    expect(cost.statements).toBeLessThanOrEqual(900 / 45);
+    expect(cost.statements).toBeGreaterThan(0);
   });
 
   const inApac = (text: string, ...values: (string | number)[]) => env.HOME_APAC.prepare(text).bind(...values);
@@ -423,39 +423,39 @@ describe("a run of the pruner over several homes", () => {
     expect([await countLeft(), await leftInApac()]).toEqual([1, 0]);
   });
 
-  it.each(["main", "apac"])("the pruner does not touch a closed home: %s", async (closed) => {
+  it.each(["main", "apac"])("the pruner does not touch a closed home: %s", async (home) => {
     await putNonces(["a", "gone", NOW]);
     await putInApac(1, NOW);
-    const deployed = deployment(env.DB, env.HOME_APAC, closed);
-    const { removed, faults } = await prune(runtime, deployed, NOW, LIMITS);
-    expect([Object.keys(removed), faults]).toEqual([[closed === "main" ? "apac" : "main"], {}]);
-    expect([await countLeft(), await leftInApac()]).toEqual(closed === "main" ? [1, 0] : [0, 1]);
+    const settings = deployment(env.DB, env.HOME_APAC, home);
+    const { removed, faults } = await prune(runtime, settings, NOW, LIMITS);
+    expect([Object.keys(removed), faults]).toEqual([[home === "main" ? "apac" : "main"], {}]);
+    expect([await countLeft(), await leftInApac()]).toEqual(home === "main" ? [1, 0] : [0, 1]);
   });
 
   it("the pruner sends a closed main no statement and begins with a random home", async () => {
     const main = vi.fn(() => {
       throw new Error("D1_ERROR: asked");
     });
-    const closed = replacing(env.DB, { prepare: main, batch: main });
+    const closedDb = replacing(env.DB, { prepare: main, batch: main });
     const startsWith = async (random: number) => {
-      const homes = ["b", "c", "d"].map((home) => ({ home, seen: watched(undefined, env.HOME_APAC) }));
-      const deployed = {
-        ...deployment(closed, undefined, "main"),
-        homes: new Map([["main", closed], ...homes.map(({ home, seen }) => [home, seen.db] as const)]),
+      const homes = ["b", "c", "d"].map((home) => ({ home, meter: watch(undefined, env.HOME_APAC) }));
+      const settings = {
+        ...deployment(closedDb, undefined, "main"),
+        homes: new Map([["main", closedDb], ...homes.map(({ home, meter }) => [home, meter.db] as const)]),
       };
       // Enough statements for one chunk of the first home, and no more.
       const few = { chunkRows: CHUNK_ROWS, statements: 25 };
-      const { faults } = await prune({ ...runtime, random: () => random }, deployed, NOW, few);
+      const { faults } = await prune({ ...runtime, random: () => random }, settings, NOW, few);
       expect(faults).toEqual({});
-      return homes.filter(({ seen }) => seen.seen.statements > 0).map(({ home }) => home);
+      return homes.filter(({ meter }) => meter.cost.statements > 0).map(({ home }) => home);
     };
     expect([await startsWith(0), await startsWith(0.5), await startsWith(0.8)]).toEqual([["b"], ["c"], ["d"]]);
     expect(main).not.toHaveBeenCalled();
   });
 
   it("the pruner reports no fault when all homes are closed", async () => {
-    const deployed = deployment(env.DB, env.HOME_APAC, "main", "apac");
-    expect(await prune(runtime, deployed, NOW, LIMITS)).toEqual({ removed: {}, faults: {} });
+    const settings = deployment(env.DB, env.HOME_APAC, "main", "apac");
+    expect(await prune(runtime, settings, NOW, LIMITS)).toEqual({ removed: {}, faults: {} });
   });
 
   it("the pruner goes on when a home fails, even the directory", async () => {
@@ -480,25 +480,25 @@ describe("a run of the pruner over several homes", () => {
   it("the pruner shares one budget of statements among the homes, and the next run starts where this one ended", async () => {
     await putManyNonces("a", 50 * CHUNK_ROWS, 1);
     await putInApac(50 * CHUNK_ROWS, LIVE);
-    const [main, apac] = [watched(), watched(undefined, env.HOME_APAC)];
+    const [main, apac] = [watch(), watch(undefined, env.HOME_APAC)];
     const few = { chunkRows: CHUNK_ROWS, statements: 104 };
     const starts: string[] = [];
     for (let run = 0; run < 2; run++) {
       await prune(runtime, deployment(main.db, apac.db), NOW, few);
       starts.push(String(await sql("SELECT place FROM jobs WHERE name = 'prune'").first("place")));
     }
-    const sent = main.seen.statements + apac.seen.statements;
-    expect(sent).toBeLessThanOrEqual(2 * few.statements);
-    expect(sent).toBeGreaterThan(2 * (few.statements - 30));
-    expect(apac.seen.statements).toBeGreaterThan(few.statements / 2);
-    expect(main.seen.statements).toBeGreaterThan(few.statements / 2);
+    const total = main.cost.statements + apac.cost.statements;
+    expect(total).toBeLessThanOrEqual(2 * few.statements);
+    expect(total).toBeGreaterThan(2 * (few.statements - 30));
+    expect(apac.cost.statements).toBeGreaterThan(few.statements / 2);
+    expect(main.cost.statements).toBeGreaterThan(few.statements / 2);
     expect(new Set(starts)).not.toContain("null");
     const [place] = starts.slice(-1);
     const isApac = place?.startsWith("apac.");
-    const next = watched(undefined, isApac ? env.HOME_APAC : env.DB);
+    const next = watch(undefined, isApac ? env.HOME_APAC : env.DB);
     const dbs = isApac ? [env.DB, next.db] : [next.db, env.HOME_APAC];
     await prune(runtime, deployment(...(dbs as [D1Database, D1Database])), NOW, { ...few, statements: 32 });
-    expect(next.seen.statements).toBeGreaterThan(1);
+    expect(next.cost.statements).toBeGreaterThan(1);
   });
 
   it("small runs of the pruner reach the expired rows of each home behind live ones", async () => {
@@ -525,10 +525,10 @@ describe("a run of the pruner over several homes", () => {
 
 describe("a run of the pruner with nothing to delete", () => {
   it("a run of the pruner with nothing to delete in two homes fits into the 50 statements of Workers Free", async () => {
-    const [main, apac] = [watched(), watched(undefined, env.HOME_APAC)];
+    const [main, apac] = [watch(), watch(undefined, env.HOME_APAC)];
     const counts = async () => {
       await prune(runtime, deployment(main.db, apac.db), NOW);
-      return main.seen.statements + apac.seen.statements;
+      return main.cost.statements + apac.cost.statements;
     };
     // The first run stores where it begins.
     const first = await counts();
@@ -542,40 +542,40 @@ describe("runs of the pruner on Workers Free", () => {
   /** Homes of one invocation. All except `main` are one database, so that each has all rows of the others. */
   function invocation(allowed: number, failing?: string) {
     let triesLeft = allowed;
-    const asked = new Map<string, number>();
-    const counted = (home: string, real: D1Database) =>
-      watched(undefined, real, (statements) => {
-        asked.set(home, (asked.get(home) ?? 0) + statements);
+    const askedHomes = new Map<string, number>();
+    const countIn = (home: string, real: D1Database) =>
+      watch(undefined, real, (statements) => {
+        askedHomes.set(home, (askedHomes.get(home) ?? 0) + statements);
         triesLeft -= statements;
         if (triesLeft < 0) throw new Error("Too many API requests by single worker invocation.");
         if (home === failing) throw new Error("D1_ERROR: Network connection lost.");
       }).db;
-    const homes = new Map(HOMES.map((home) => [home, counted(home, home === "main" ? env.DB : env.HOME_APAC)]));
-    return { asked, settings: { ...deployment(homes.get("main")), homes } };
+    const homes = new Map(HOMES.map((home) => [home, countIn(home, home === "main" ? env.DB : env.HOME_APAC)]));
+    return { askedHomes, settings: { ...deployment(homes.get("main")), homes } };
   }
 
   /** A run on Workers Free: the homes that it asked, its faults, and the place where the next run starts. */
   async function run(failing?: string) {
-    const { asked, settings } = invocation(50, failing);
+    const { askedHomes, settings } = invocation(50, failing);
     const { faults, next } = await prune(runtime, settings, NOW, LIMITS);
-    return { asked: [...asked.keys()], faults, next };
+    return { askedHomes: [...askedHomes.keys()], faults, next };
   }
 
   it("runs of the pruner that Workers Free cuts off reach each table of each home after some runs", async () => {
     await putManyNonces("a", 100 * CHUNK_ROWS, 2);
     await Promise.all([putKeys(["a", "add_agents", "k", NOW]), putSession("s", NOW), putForm("f", NOW)]);
-    const seen = new Set<string>();
+    const homes = new Set<string>();
     for (let n = 0; n < 4; n++) {
       await env.HOME_APAC.prepare("INSERT INTO idempotency_keys VALUES (2, 'b', 'add_agents', ?, 'f', 1, ?)")
         .bind(`k${n}`, NOW)
         .run();
-      const { asked, faults, next } = await run();
+      const { askedHomes, faults, next } = await run();
       expect([faults, next]).toEqual([{}, expect.stringMatching(/^\w+\.\w+$/)]);
-      for (const home of asked) seen.add(home);
+      for (const home of askedHomes) homes.add(home);
     }
-    expect([...seen].sort()).toEqual([...HOMES].sort());
+    expect([...homes].sort()).toEqual([...HOMES].sort());
     for (const table of ["idempotency_keys", "console_sessions", "console_forms"] as const) {
-      expect(await left(table)).toEqual([]);
+      expect(await rowsOf(table)).toEqual([]);
     }
     expect(await countLeft()).toBeLessThan(100 * CHUNK_ROWS);
     expect(await env.HOME_APAC.prepare("SELECT count(*) AS n FROM idempotency_keys").first("n")).toBeLessThan(2);
@@ -592,31 +592,31 @@ describe("runs of the pruner on Workers Free", () => {
   });
 
   it("runs of the pruner that are cut off reach all homes although one home fails", async () => {
-    const seen = new Set<string>();
-    for (let n = 0; n < 4; n++) for (const home of (await run("b")).asked) seen.add(home);
-    expect([...seen].sort()).toEqual([...HOMES].sort());
+    const homes = new Set<string>();
+    for (let n = 0; n < 4; n++) for (const home of (await run("b")).askedHomes) homes.add(home);
+    expect([...homes].sort()).toEqual([...HOMES].sort());
   });
 
   it("the pruner starts with a random table while the directory is down", async () => {
-    const seen = new Set<string>();
+    const homes = new Set<string>();
     for (const random of [0.4, 0.7]) {
-      const { asked, settings } = invocation(50, "main");
+      const { askedHomes, settings } = invocation(50, "main");
       await prune({ ...runtime, random: () => random }, settings, NOW, LIMITS);
-      for (const home of asked.keys()) seen.add(home);
+      for (const home of askedHomes.keys()) homes.add(home);
     }
-    expect([...seen].sort()).toEqual([...HOMES].sort());
+    expect([...homes].sort()).toEqual([...HOMES].sort());
   });
 });
 
 it("two simultaneous runs of the pruner remove expired rows once and keep live ones", async () => {
   await putManyNonces("a", 6 * CHUNK_ROWS, 2);
   const few = { statements: 60 };
-  const both = await Promise.all([pruned(NOW, few), pruned(NOW, few), pruned(NOW), pruned(NOW)]);
+  const both = await Promise.all([runOnce(NOW, few), runOnce(NOW, few), runOnce(NOW), runOnce(NOW)]);
   const removed = both.reduce((sum, { nonces }) => sum + nonces, 0);
-  expect(removed + (await pruned()).nonces).toBe(3 * CHUNK_ROWS);
+  expect(removed + (await runOnce()).nonces).toBe(3 * CHUNK_ROWS);
   expect(await countLeft()).toBe(3 * CHUNK_ROWS);
   await putNonces(["A", "gone", NOW], ["z", "gone", NOW]);
-  expect((await pruned()).nonces).toBe(2);
+  expect((await runOnce()).nonces).toBe(2);
 });
 
 describe("the scheduled handler", () => {
@@ -631,8 +631,8 @@ describe("the scheduled handler", () => {
     await putNonces(["a", "gone", NOW + 1500], ["a", "live", NOW + 1501]);
     await putKeys(["a", "add_agents", "gone", NOW + 1500], ["a", "add_agents", "live", NOW + 1501]);
     await runAt(NOW + 1500);
-    expect(await left("nonces")).toMatchObject([{ ranstr: "live" }]);
-    expect(await left("idempotency_keys")).toMatchObject([{ key: "live" }]);
+    expect(await rowsOf("nonces")).toMatchObject([{ ranstr: "live" }]);
+    expect(await rowsOf("idempotency_keys")).toMatchObject([{ key: "live" }]);
     const pruned = { main: { ...NONE, nonces: 1, idempotency_keys: 1 }, apac: NONE_APAC };
     expect(lines(log)).toEqual([{ job: "prune", outcome: "ok", pruned, ms: expect.any(Number) }]);
   });
@@ -647,7 +647,7 @@ describe("the scheduled handler", () => {
     await putSession("gone", NOW);
     await putForm("gone", NOW);
     const fault = `D1_ERROR: no such table: ${table}: SQLITE_ERROR`;
-    const { db } = watched({ naming: new RegExp(`\\b${table}\\b`), times: 100, error: fault });
+    const { db } = watch({ naming: new RegExp(`\\b${table}\\b`), times: 100, error: fault });
     await expect(runAt(NOW, db)).rejects.toThrow(/^not pruned: main\./);
     const all = { ...NONE, nonces: 1, idempotency_keys: 1, console_sessions: 1, console_forms: 1 };
     // A home without this table sends no metrics of itself.
@@ -657,13 +657,13 @@ describe("the scheduled handler", () => {
     };
     expect(lines(error)).toEqual([{ job: "prune", outcome: "failed", ...expected, ms: expect.any(Number) }]);
     await runAt(NOW);
-    for (const each of FOUR) expect(await left(each)).toEqual([]);
+    for (const each of FOUR) expect(await rowsOf(each)).toEqual([]);
   });
 
   it("the cron prunes although D1 refuses the check of MASTER_KEY, and fails at the end without showing a parameter", async () => {
     const log = vi.spyOn(console, "log").mockImplementation(() => {});
     const fault = "D1_ERROR: wrong number of parameter bindings: SQLITE_ERROR";
-    const { db } = watched({ naming: /any_app/, times: 100, error: fault });
+    const { db } = watch({ naming: /any_app/, times: 100, error: fault });
     await expect(runAt(NOW, db)).rejects.toThrow(new Error(`what is sealed: ${fault}`));
     expect(lines(log)).toMatchObject([{ job: "prune", outcome: "ok" }]);
   });
@@ -683,8 +683,8 @@ describe("the scheduled handler", () => {
     const [nonce] = (await world.stored()).nonces;
     const expiresAt = Number(nonce?.expires_at);
     expect(expiresAt).toBeGreaterThan(NOW + 2 * 300);
-    expect((await pruned(expiresAt - 1)).nonces).toBe(0);
-    expect((await pruned(expiresAt)).nonces).toBe(1);
+    expect((await runOnce(expiresAt - 1)).nonces).toBe(0);
+    expect((await runOnce(expiresAt)).nonces).toBe(1);
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 });

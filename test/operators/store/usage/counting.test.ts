@@ -22,8 +22,8 @@ describe("two runs of the cron at once", () => {
       )
       .bind(world.siteId, NOW)
       .run();
-    const found = await selectUncounted(db, 0, 10);
-    for (let run = 0; run < 2; run++) await drizzle(db).batch(countEvents(db, found));
+    const events = await selectUncounted(db, 0, 10);
+    for (let run = 0; run < 2; run++) await drizzle(db).batch(countEvents(db, events));
     const { results } = await db
       .prepare("SELECT site_id, count FROM counters WHERE name = 'events' ORDER BY site_id")
       .all();

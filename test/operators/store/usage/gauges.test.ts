@@ -23,9 +23,9 @@ describe("the gauges of a home", () => {
 
   it("the gauges of a home count open and closed sites separately", async () => {
     const { openSites, closedSites } = await gauges();
-    const closed = await World.create();
+    const world = await World.create();
     await World.create();
-    await env.DB.prepare("UPDATE home_sites SET status = 'closed' WHERE site_id = ?").bind(closed.siteId).run();
+    await env.DB.prepare("UPDATE home_sites SET status = 'closed' WHERE site_id = ?").bind(world.siteId).run();
     expect(await gauges()).toMatchObject({ openSites: openSites + 1, closedSites: closedSites + 1 });
   });
 
