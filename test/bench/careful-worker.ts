@@ -41,7 +41,7 @@ const NONCE_SECONDS = 1_860;
 const MOST_BYTES = 64 * 1024;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
-const cached = new Map<string, CachedApp>();
+const appCache = new Map<string, CachedApp>();
 
 export default {
   async fetch(request, env, context) {
@@ -80,10 +80,10 @@ async function createSession(request: Request, env: Env, context: ExecutionConte
   const { ranstr } = fresh.value;
   const reads = readAll(env.DB, { appid, siteId: app.siteId, ranstr, agents: JSON.stringify(input.agentIds) });
   // KV's answer counts only when it shows that the ranstr is used. In all other cases D1 decides, so a slow KV delays nothing.
-  const seen = look.then(async (value) => (value === null ? reads : { used: true, appIsGood: true, agents: 0 }));
-  const found = await Promise.race([reads, seen]);
-  if (found.used || !found.appIsGood) return refuse(401);
-  if (found.agents !== input.agentIds.length) return refuse(400);
+  const kvReads = look.then(async (value) => (value === null ? reads : { used: true, appIsGood: true, agents: 0 }));
+  const state = await Promise.race([reads, kvReads]);
+  if (state.used || !state.appIsGood) return refuse(401);
+  if (state.agents !== input.agentIds.length) return refuse(400);
   const sessionId = await writeAll(env.DB, { appid, siteId: app.siteId, ranstr, now }, input);
   if (sessionId === undefined) return refuse(401);
   context.waitUntil(nonce.then((key) => env.NONCES.put(key, "1", { expirationTtl: NONCE_SECONDS })));
@@ -110,13 +110,13 @@ async function nonceKey(appid: string, ranstr: string): Promise<string> {
 }
 
 async function findApp(env: Env, appid: string): Promise<CachedApp | undefined> {
-  const known = cached.get(appid);
+  const known = appCache.get(appid);
   if (known !== undefined && known.until > Date.now()) return known;
   const record = await env.CREDENTIALS.get<{ secret: string; siteId: number }>(`peer:${appid}`, "json");
   if (record === null) return undefined;
   const key = await importKey(record.secret);
   const app: CachedApp = { siteId: record.siteId, keys: [{ slot: "current", key }], until: Date.now() + 300_000 };
-  cached.set(appid, app);
+  appCache.set(appid, app);
   return app;
 }
 

@@ -29,21 +29,21 @@ interface Sent {
  */
 export async function checkSides(bundle: ProductionBundle): Promise<void> {
   const requests = { all: acceptedByAll(), careful: onlyByCareful() };
-  const found: Partial<Record<BenchSide, { all: string; careful: string }>> = {};
+  const outputs: Partial<Record<BenchSide, { all: string; careful: string }>> = {};
   for (const side of SIDES) {
     const worker = await startSide(bundle, side);
-    const all = await seen(worker, requests.all, { titles: false });
-    const careful = side === "floor" ? "" : await seen(worker, requests.careful, { titles: true });
-    found[side] = { all, careful };
+    const all = await outputOf(worker, requests.all, { titles: false });
+    const careful = side === "floor" ? "" : await outputOf(worker, requests.careful, { titles: true });
+    outputs[side] = { all, careful };
     await onceAtMost(worker, side);
     await worker.close();
   }
-  const { production } = found;
+  const { production } = outputs;
   for (const side of SIDES) {
-    if (found[side]?.all !== production?.all) throw differs(side, found[side]?.all, production?.all);
+    if (outputs[side]?.all !== production?.all) throw differs(side, outputs[side]?.all, production?.all);
   }
-  if (found.careful?.careful !== production?.careful)
-    throw differs("careful", found.careful?.careful, production?.careful);
+  if (outputs.careful?.careful !== production?.careful)
+    throw differs("careful", outputs.careful?.careful, production?.careful);
 }
 
 /**
@@ -51,7 +51,7 @@ export async function checkSides(bundle: ProductionBundle): Promise<void> {
  *
  * @param titles whether automatic titles are compared: the floor cuts the message off instead
  */
-async function seen(worker: RunningWorker, requests: Sent[], { titles }: { titles: boolean }): Promise<string> {
+async function outputOf(worker: RunningWorker, requests: Sent[], { titles }: { titles: boolean }): Promise<string> {
   const answers: string[] = [];
   for (const request of requests) answers.push(await answerTo(worker, request));
   const rows: string[] = [];
@@ -78,8 +78,8 @@ async function answerTo(worker: RunningWorker, { body, headers }: Sent): Promise
 async function onceAtMost(worker: RunningWorker, side: BenchSide): Promise<void> {
   const request = sent(createFields());
   const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => answerTo(worker, request)));
-  const accepted = answers.filter((answer) => answer.startsWith('200 {"code":1,'));
-  if (accepted.length !== 1) throw new Error(`${side} accepted one request ${accepted.length} times`);
+  const acceptances = answers.filter((answer) => answer.startsWith('200 {"code":1,'));
+  if (acceptances.length !== 1) throw new Error(`${side} accepted one request ${acceptances.length} times`);
 }
 
 function acceptedByAll(): Sent[] {
@@ -122,10 +122,10 @@ function sent(fields: Fields): Sent {
 
 const sentText = (body: string): Sent => ({ body, headers: { "x-chat-signature": "0".repeat(64) } });
 
-function differs(side: BenchSide, text = "", wanted = ""): Error {
-  const [lines, wantedLines] = [text.split("\n"), wanted.split("\n")];
-  const at = wantedLines.findIndex((line, place) => line !== lines[place]);
+function differs(side: BenchSide, text = "", expected = ""): Error {
+  const [lines, expectedLines] = [text.split("\n"), expected.split("\n")];
+  const at = expectedLines.findIndex((line, place) => line !== lines[place]);
   return new Error(
-    `${side} does not do what production does for ${APP.appid}:\n${lines[at]}\nproduction:\n${wantedLines[at]}`,
+    `${side} does not do what production does for ${APP.appid}:\n${lines[at]}\nproduction:\n${expectedLines[at]}`,
   );
 }

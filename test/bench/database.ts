@@ -31,13 +31,13 @@ interface RecordedCall {
  * of the same call without D1. Its files are in memory, so it waits for nothing.
  */
 export async function measureDatabase(bundle: ProductionBundle): Promise<ResultsOf<"database">> {
-  const recorded = await record(bundle);
+  const recording = await record(bundle);
   const starts: Record<BenchWay, number>[] = [];
-  for (let i = 0; i < STARTS; i++) starts.push(await replay(bundle, recorded));
+  for (let i = 0; i < STARTS; i++) starts.push(await replay(bundle, recording));
   return {
     "database.creates": spread(starts.map(({ production }) => 1000 / production)),
     "database.careful": spread(starts.map(({ production, careful }) => careful / production)),
-    "database.bytes": { value: Math.round(recorded.bytesPerSession) },
+    "database.bytes": { value: Math.round(recording.bytesPerSession) },
   };
 }
 
@@ -75,9 +75,9 @@ async function replay(bundle: ProductionBundle, { creates, app }: RecordedCall):
   for (const [place, { way, calls }] of creates.entries()) {
     let ms = 0;
     const cpuOf = async (path: string, body: string) => {
-      const used = cpuMs(pid);
+      const before = cpuMs(pid);
       await load(url, [postBytes(path, body, {})], 1);
-      return cpuMs(pid) - used;
+      return cpuMs(pid) - before;
     };
     for (const body of calls.map((call) => JSON.stringify(call))) {
       ms -= await cpuOf("/?skip", body);
@@ -85,9 +85,9 @@ async function replay(bundle: ProductionBundle, { creates, app }: RecordedCall):
     }
     if (place >= WARMING * 2) took[way].push(ms);
   }
-  const written = (await sessions()) - before;
+  const count = (await sessions()) - before;
   await close();
-  if (written !== creates.length) throw new Error(`asked again, the calls wrote ${written} sessions`);
+  if (count !== creates.length) throw new Error(`asked again, the calls wrote ${count} sessions`);
   return { production: median(took.production), careful: median(took.careful) };
 }
 

@@ -61,7 +61,7 @@ export default {
       content: fields.content,
     };
     const statements = batch.map(({ sql, names }) => env.DB.prepare(sql).bind(...names.map((name) => values[name])));
-    const asked = performance.now();
+    const batchStart = performance.now();
     const results = await env.DB.batch<{ session_id: number; mine: number }>(statements);
     const verdict = results.at(-1)?.results[0];
     if (verdict?.mine !== 1) return Response.json({ code: -1, msg: "token验证失败!", data: "" }, { status: 401 });
@@ -76,7 +76,7 @@ export default {
       outcome: "ok",
       chat_id: verdict.session_id,
       credentials_from: "isolate",
-      d1_ms: Math.round(performance.now() - asked),
+      d1_ms: Math.round(performance.now() - batchStart),
       ms: Math.round(performance.now() - since),
     };
     console.log(JSON.stringify(record));

@@ -50,10 +50,10 @@ function environment(env: Bound, module: string, orders: Orders, into: keyof typ
   const name = JSON.stringify([module, d1, kv, kvFault, into]);
   const known = environments.get(name);
   if (known !== undefined) return known;
-  const made = {
+  const result = {
     ...observe<Bound>(env, { trips: { d1, kv }, kvFault, recording: () => calls[into] }),
     ...countingLimits(),
   };
-  environments.set(name, made);
-  return made;
+  environments.set(name, result);
+  return result;
 }

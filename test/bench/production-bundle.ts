@@ -21,14 +21,14 @@ export interface ProductionBundle {
 
 /** Bundles and minifies the Worker as `wrangler deploy` does, without deploying it. */
 export function buildProductionBundle(): ProductionBundle {
-  const code = bundled();
+  const code = bundle();
   return { code, ...settings(), bytes: Buffer.byteLength(code), gzipBytes: gzipSync(code, { level: 9 }).length };
 }
 
 /** A Worker of this folder that imports from src/, bundled and minified the same way. */
-export const bundleBenchWorker = (name: string): string => bundled(join(import.meta.dirname, name));
+export const bundleBenchWorker = (name: string): string => bundle(join(import.meta.dirname, name));
 
-function bundled(...script: string[]): string {
+function bundle(...script: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), "agent-session-bench-"));
   try {
     const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");

@@ -21,7 +21,7 @@ export async function countRows(bundle: ProductionBundle): Promise<ResultsOf<"ro
     for (let timesLeft = 3; timesLeft >= 0; timesLeft--) {
       await worker.forget();
       await worker.create(signed(createFields({ sbs: crypto.randomUUID() })), {}, timesLeft === 0 ? key : undefined);
-      await delivered(db);
+      await waitForDeliveries(db);
     }
     return worker.calls();
   };
@@ -35,23 +35,23 @@ export async function countRows(bundle: ProductionBundle): Promise<ResultsOf<"ro
     const pruning = (await worker.calls()).asked.filter(({ statements }) =>
       statements.some(({ sql }) => /^delete from "nonces"/i.test(sql)),
     );
-    const pruned = before - (await nonces());
+    const prunedCount = before - (await nonces());
     await adminCall(url, "PATCH", "1", { events: true });
     const { asked: event } = await create();
     await adminCall(url, "POST", "1/webhooks", { url: receiver.url });
     const { asked: webhook, delivering } = await create();
-    const written = (calls: Call[]) => ({ value: sum(calls.map(({ rowsWritten }) => rowsWritten)) });
+    const sumWritten = (calls: Call[]) => ({ value: sum(calls.map(({ rowsWritten }) => rowsWritten)) });
     const kv = (method: string) => ({ value: plain.filter((call) => call.method === method).length });
     return {
-      "rows.written": written(plain),
+      "rows.written": sumWritten(plain),
       "rows.read": { value: sum(plain.map(({ rowsRead }) => rowsRead)) },
       "rows.kv-reads": kv("get"),
       "rows.kv-writes": kv("put"),
-      "rows.pruned": { value: Math.round(written(pruning).value / pruned) },
-      "rows.keyed": written(keyed),
-      "rows.event": written(event),
-      "rows.webhook": written(webhook),
-      "rows.delivery": written(delivering),
+      "rows.pruned": { value: Math.round(sumWritten(pruning).value / prunedCount) },
+      "rows.keyed": sumWritten(keyed),
+      "rows.event": sumWritten(event),
+      "rows.webhook": sumWritten(webhook),
+      "rows.delivery": sumWritten(delivering),
     };
   } finally {
     receiver.close();
@@ -60,7 +60,7 @@ export async function countRows(bundle: ProductionBundle): Promise<ResultsOf<"ro
 }
 
 /** Waits until no delivery is under way. */
-async function delivered(db: D1Database): Promise<void> {
+async function waitForDeliveries(db: D1Database): Promise<void> {
   const sql = "SELECT count(*) AS n FROM deliveries WHERE status = 'pending'";
   for (const since = performance.now(); (await db.prepare(sql).first("n")) !== 0; ) {
     if (performance.now() - since > 60_000) throw new Error("an event was not delivered");

@@ -25,13 +25,13 @@ type Starts<Side extends string> = Record<Side, TimedRun[]>[];
  * Sends create_gd as fast as this machine can, to several Workers in turns. Each start starts all of them again.
  *
  * @param plan `warming`: rounds that are not counted, because V8 first recompiles a Worker's code while it runs
- * @param ended waits until all work of a round on a Worker has ended
+ * @param settle waits until all work of a round on a Worker has ended
  */
 export async function sideBySide<Side extends string>(
   sides: readonly Side[],
   plan: { starts: number; warming: number; rounds: number },
   start: (side: Side) => Promise<RunningWorker>,
-  ended = async (_side: Side, _creates: number) => {},
+  settle = async (_side: Side, _creates: number) => {},
 ): Promise<Starts<Side>> {
   const starts: Starts<Side> = [];
   for (let each = 0; each < plan.starts; each++) {
@@ -45,7 +45,7 @@ export async function sideBySide<Side extends string>(
         const requests = Array.from({ length: PER_ROUND }, createRequest);
         const before = cpuMs(pid);
         const ms = await load(url, requests, CONNECTIONS);
-        await ended(side, PER_ROUND);
+        await settle(side, PER_ROUND);
         if (at >= 0) rounds[side].push({ ms: ms / PER_ROUND, cpu: (cpuMs(pid) - before) / PER_ROUND });
       }
     }

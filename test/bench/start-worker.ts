@@ -47,7 +47,7 @@ export async function startWorker(
   own: { bindings?: Record<string, unknown>; homes?: readonly string[]; consumes?: boolean } = {},
 ): Promise<RunningWorker> {
   const { bindings = {}, homes = [], consumes = true } = own;
-  const { miniflare, ...launched } = await launch(bundle, modules, {
+  const { miniflare, ...rest } = await launch(bundle, modules, {
     bindings: {
       ...bundle.vars,
       MASTER_KEY: Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64"),
@@ -71,7 +71,7 @@ export async function startWorker(
   for (const [place, home] of homes.entries()) {
     await provision(await database(bindingOfHome(home)), { id: place + 2, home }, db);
   }
-  return { ...launched, db, credentials };
+  return { ...rest, db, credentials };
 }
 
 /** Starts a workerd, and finds its process id and its own address, without the proxy. */
@@ -92,7 +92,7 @@ export async function launch(
       unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
       cf: false,
       resourcePersistencePath: storage,
-      handleStructuredLogs: logged,
+      handleStructuredLogs: showLog,
       ...options,
     }),
   );
@@ -165,7 +165,7 @@ async function provision(db: D1Database, { id, home }: { id: number; home: strin
 }
 
 /** Drops the request lines and shows all other errors. */
-function logged({ level, message }: { level: string; message: string }): void {
+function showLog({ level, message }: { level: string; message: string }): void {
   if (level === "error" || level === "warn") process.stderr.write(`workerd: ${message.slice(0, 500)}\n`);
 }
 
@@ -174,10 +174,10 @@ function logged({ level, message }: { level: string; message: string }): void {
  * counts ticks of 10 ms, which are too long for a round of requests.
  */
 export function cpuMs(pid: number): number {
-  const spent = readdirSync(`/proc/${pid}/task`).map((task) =>
+  const times = readdirSync(`/proc/${pid}/task`).map((task) =>
     Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]),
   );
-  return spent.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1e6;
+  return times.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1e6;
 }
 
 function childrenNamedWorkerd(): number[] {

@@ -47,11 +47,11 @@ function stubDatabase(): D1Database {
   return {
     prepare: (sql: string) => statement(sql),
     batch: async (statements: unknown[]) => {
-      const asked = JSON.stringify(statements);
+      const text = JSON.stringify(statements);
       // Real I/O takes at least one turn of the event loop.
       await new Promise((resolve) => setTimeout(resolve, 0));
       const answer = answers.get(statements.length);
-      if (answer === undefined || asked === "") throw new Error("no batch like this was seen before");
+      if (answer === undefined || text === "") throw new Error("no batch like this was seen before");
       return JSON.parse(answer);
     },
   } as unknown as D1Database;

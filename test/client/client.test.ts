@@ -44,7 +44,7 @@ describe("createSession", () => {
     const { chatId } = await client.createSession(newSession({ metadata: { order_no: "7001" } }));
     const session = await (await world.admin("GET", `/admin/sites/${world.siteId}/sessions/${chatId}`)).json();
     expect(session).toMatchObject({ metadata: { order_no: "7001" } });
-    const error = await refused(client.createSession(newSession({ metadata: { "order no": "7001" } })));
+    const error = await refusalOf(client.createSession(newSession({ metadata: { "order no": "7001" } })));
     expect(error).toMatchObject({
       code: "invalid_parameters",
       detail: expect.stringMatching(/^metadata: key 1 must be /),
@@ -55,12 +55,12 @@ describe("createSession", () => {
     ["customer", "waiting", "visitor", null],
     ["responsible_agent", "replied", "agent", 1],
     ["system", "waiting", "agent", 0],
-  ] as const)("createSession sends as %s", async (sender, status, stored, uid) => {
+  ] as const)("createSession sends as %s", async (sender, status, storedSender, uid) => {
     const { world, client } = await ownService();
     await client.createSession(newSession({ sender }));
     const { sessions, messages } = await world.stored();
     expect(sessions).toMatchObject([{ status }]);
-    expect(messages).toMatchObject([{ sender: stored, sender_uid: uid }]);
+    expect(messages).toMatchObject([{ sender: storedSender, sender_uid: uid }]);
   });
 
   it("createSession refuses an unknown sender instead of sending as the default one", async () => {
@@ -149,8 +149,8 @@ describe("an idempotency key", () => {
     expect(first.replayed).toBe(false);
     expect((await world.stored()).sessions).toHaveLength(1);
     await client.addAgents({ chatId: first.chatId, agentIds: [3] }, { idempotencyKey: "order-1" });
-    const added = await client.addAgents({ chatId: first.chatId, agentIds: [3] }, { idempotencyKey: "order-1" });
-    expect(added.replayed).toBe(true);
+    const answer = await client.addAgents({ chatId: first.chatId, agentIds: [3] }, { idempotencyKey: "order-1" });
+    expect(answer.replayed).toBe(true);
   });
 
   it("each call has a new idempotency key by default, and none with false", async () => {
@@ -187,7 +187,7 @@ describe("a refusal", () => {
       const { world, client, sent } = await ownService([], {}, { ERROR_STATUS: mode });
       const first = await client.createSession(newSession(), { idempotencyKey: "used" });
       for (const [code, status, idempotencyKey, change] of cases) {
-        const error = await refused(client.createSession(newSession(change), { idempotencyKey }));
+        const error = await refusalOf(client.createSession(newSession(change), { idempotencyKey }));
         expect(error).toMatchObject({
           name: "AgentSessionError",
           code,
@@ -197,14 +197,14 @@ describe("a refusal", () => {
           requestId: expect.any(String),
         });
       }
-      const missing = await refused(client.addAgents({ chatId: first.chatId + 1000, agentIds: [3] }));
+      const missing = await refusalOf(client.addAgents({ chatId: first.chatId + 1000, agentIds: [3] }));
       expect(missing).toMatchObject({
         code: "session_not_found",
         message: expect.stringMatching(
           /^the session does not exist \(会话不存在\) at POST http:\/\/worker\/openapi\/chat\/add_kf: chatId/,
         ),
       });
-      const nobody = await refused(client.addAgents({ chatId: first.chatId, agentIds: [1] }));
+      const nobody = await refusalOf(client.addAgents({ chatId: first.chatId, agentIds: [1] }));
       expect(nobody).toMatchObject({
         code: "state_forbids",
         message: expect.stringMatching(/^the present state does not allow this \(当前状态不允许操作\) at POST /),
@@ -233,7 +233,7 @@ describe("a refusal", () => {
     ],
   ])("a refusal names the field and the broken rule in the client's names: %s", async (detail, change) => {
     const { client } = await service();
-    const error = await refused(client.createSession(newSession(change)));
+    const error = await refusalOf(client.createSession(newSession(change)));
     expect(error.detail?.slice(0, detail.length)).toBe(detail);
     expect(error.message).toBe(`invalid parameters (参数错误) at POST ${CREATE}: ${error.detail}`);
     expect(error.message).not.toMatch(WIRE_NAMES);
@@ -244,7 +244,7 @@ describe("a refusal", () => {
     ["agentIds: item 2 must be a positive integer", { chatId: 1, agentIds: [1, 0] }],
   ])("a refusal of addAgents has the client's names too: %s", async (detail, request) => {
     const { client } = await service();
-    const error = await refused(client.addAgents(request));
+    const error = await refusalOf(client.addAgents(request));
     expect(error.detail?.slice(0, detail.length)).toBe(detail);
     expect(error.message).not.toMatch(WIRE_NAMES);
   });
@@ -252,7 +252,7 @@ describe("a refusal", () => {
   it("a refusal of the Idempotency-Key names the option idempotencyKey", async () => {
     const { client } = await service();
     await client.createSession(newSession(), { idempotencyKey: "used" });
-    const error = await refused(client.createSession(newSession({ content: "b" }), { idempotencyKey: "used" }));
+    const error = await refusalOf(client.createSession(newSession({ content: "b" }), { idempotencyKey: "used" }));
     expect(error.detail).toMatch(/^idempotencyKey: was used/);
   });
 
@@ -260,17 +260,17 @@ describe("a refusal", () => {
     const { client, sent } = await service();
     const nobody = newSession({ customer: undefined });
     await expect(client.createSession(nobody)).rejects.toThrow(new TypeError("customer: must be an object"));
-    const listed = { chatId: 1, agentIds: "1,2" as unknown as number[] };
-    await expect(client.addAgents(listed)).rejects.toThrow(new TypeError("agentIds: must be an array"));
+    const request = { chatId: 1, agentIds: "1,2" as unknown as number[] };
+    await expect(client.addAgents(request)).rejects.toThrow(new TypeError("agentIds: must be an array"));
     await expect(client.addAgents(undefined as never)).rejects.toThrow(new TypeError("request: must be an object"));
     await expect(client.createSession(null as never)).rejects.toThrow(new TypeError("session: must be an object"));
     expect(sent).toHaveLength(0);
   });
 
   // biome-ignore lint/suspicious/noSparseArray: the hole is the test's input.
-  const holed = [1, , 2];
+  const holedList = [1, , 2];
   it.each([
-    [holed, "agentIds[1]: must be an integer, not undefined"],
+    [holedList, "agentIds[1]: must be an integer, not undefined"],
     [new Array(2), "agentIds[0]: must be an integer, not undefined"],
     [[1, undefined], "agentIds[1]: must be an integer, not undefined"],
     [[1, null], "agentIds[1]: must be an integer, not null"],
@@ -329,12 +329,12 @@ describe("a refusal", () => {
     const [, section = ""] = CONTRACT.split("\n## 7. Errors\n");
     const text = section.split("\n## ")[0]?.replaceAll(/\s+/g, " ") ?? "";
     const rows = [...text.matchAll(/`([^`]*\p{Script=Han}[^`]*)`(?:, ([^:,]+):| \(([^)]+)\))/gu)].map(
-      ([, msg, listed, named]) => [msg, listed ?? named] as const,
+      ([, msg, meaning, inBrackets]) => [msg, meaning ?? inBrackets] as const,
     );
     expect(new Set(rows.map(([msg]) => msg))).toEqual(new Set(Object.values(WIRE_ERRORS).map((each) => each.message)));
     for (const [msg = "", english] of rows) {
       const { client } = await service([() => refusal(400, msg)], { maxTries: 1 });
-      const error = await refused(client.createSession(newSession()));
+      const error = await refusalOf(client.createSession(newSession()));
       expect(error.message).toBe(`${english} (${msg}) at POST ${CREATE}`);
     }
   });
@@ -342,14 +342,14 @@ describe("a refusal", () => {
   it("a refusal with an unknown message is classified by its status", async () => {
     for (const msg of ["新的错误", "constructor"]) {
       const { client } = await service([() => refusal(400, msg)]);
-      const error = await refused(client.createSession(newSession()));
+      const error = await refusalOf(client.createSession(newSession()));
       expect(error).toMatchObject({ code: "invalid_parameters", message: `refused (${msg}) at POST ${CREATE}` });
     }
   });
 
   it("a wrong secret gives the code token_invalid and no detail", async () => {
     const { client } = await service([], { secret: "another secret" });
-    expect(await refused(client.createSession(newSession()))).toMatchObject({
+    expect(await refusalOf(client.createSession(newSession()))).toMatchObject({
       code: "token_invalid",
       status: 401,
       detail: undefined,
@@ -359,7 +359,7 @@ describe("a refusal", () => {
 
   it("a base URL that points elsewhere in the service gives the code unexpected", async () => {
     const { client, sent } = await service([], { baseUrl: "http://worker/wrong/" });
-    expect(await refused(client.createSession(newSession()))).toMatchObject({
+    expect(await refusalOf(client.createSession(newSession()))).toMatchObject({
       code: "unexpected",
       message: expect.stringMatching(
         /^no such interface \(接口不存在\) at POST http:\/\/worker\/wrong\/openapi\/chat\/create_gd.*the calls are POST/,
@@ -435,7 +435,7 @@ describe("a client", () => {
 
 const WIRE_NAMES = /\b(sbs|sbs_mc|kefu_ids?|fzr_uid|sender_type|chat_id)\b/;
 
-async function refused(call: Promise<unknown>): Promise<AgentSessionError> {
+async function refusalOf(call: Promise<unknown>): Promise<AgentSessionError> {
   const outcome = await call.then(
     () => "accepted",
     (error: unknown) => error,

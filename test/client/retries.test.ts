@@ -5,15 +5,15 @@ import { newSession, ownService, refusal, sharedService } from "./service.ts";
 const service = sharedService();
 
 /** The backoffs between tries, in milliseconds. The tests cut them short. */
-const backoffs = { asked: [] as number[] };
+const backoffs = { delays: [] as number[] };
 
 beforeEach(() => {
-  backoffs.asked = [];
+  backoffs.delays = [];
   const original = globalThis.setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((callback: () => void, milliseconds: number) => {
     // Only the client's backOff() may be cut short, because the service and the time limit of a try set timers too.
     const isBackoff = new Error().stack?.includes("at backOff ") ?? false;
-    if (isBackoff) backoffs.asked.push(milliseconds);
+    if (isBackoff) backoffs.delays.push(milliseconds);
     return original(callback, isBackoff ? 1 : milliseconds);
   }) as typeof setTimeout);
 });
@@ -187,26 +187,26 @@ describe("retries of a call", () => {
 
 it("an AbortSignal that outlives the call holds no reference to it", async () => {
   const { signal } = new AbortController();
-  const added = vi.spyOn(signal, "addEventListener");
-  const removed = vi.spyOn(signal, "removeEventListener");
+  const listenSpy = vi.spyOn(signal, "addEventListener");
+  const unlistenSpy = vi.spyOn(signal, "removeEventListener");
   const { client } = await service([LOST, busy(0)]);
   await client.createSession(newSession(), { signal });
-  expect(added).toHaveBeenCalledTimes(5);
-  for (const [type, listener] of added.mock.calls) expect(removed).toHaveBeenCalledWith(type, listener);
+  expect(listenSpy).toHaveBeenCalledTimes(5);
+  for (const [type, listener] of listenSpy.mock.calls) expect(unlistenSpy).toHaveBeenCalledWith(type, listener);
 });
 
 describe("the backoff", () => {
   it("the backoff doubles with each try, with jitter", async () => {
     const { client } = await service([LOST, LOST, LOST, LOST, LOST, LOST, LOST], { maxTries: 8 });
     await client.createSession(newSession());
-    expect(backoffs.asked).toHaveLength(7);
+    expect(backoffs.delays).toHaveLength(7);
     for (const [index, longest] of [250, 500, 1000, 2000, 4000, 8000, 8000].entries()) {
-      expect(backoffs.asked[index]).toBeGreaterThanOrEqual(longest / 2);
-      expect(backoffs.asked[index]).toBeLessThanOrEqual(longest);
+      expect(backoffs.delays[index]).toBeGreaterThanOrEqual(longest / 2);
+      expect(backoffs.delays[index]).toBeLessThanOrEqual(longest);
     }
     const other = await service([LOST, LOST]);
     await other.client.createSession(newSession());
-    expect(backoffs.asked.slice(7)).not.toEqual(backoffs.asked.slice(0, 2));
+    expect(backoffs.delays.slice(7)).not.toEqual(backoffs.delays.slice(0, 2));
   });
 
   it.each([
@@ -216,9 +216,9 @@ describe("the backoff", () => {
   ])("the backoff is never shorter than the Retry-After of a %s", async (_, mishap) => {
     const { client } = await service([mishap]);
     await client.createSession(newSession());
-    expect(backoffs.asked).toHaveLength(1);
-    expect(backoffs.asked[0]).toBeGreaterThan(7000);
-    expect(backoffs.asked[0]).toBeLessThanOrEqual(7250);
+    expect(backoffs.delays).toHaveLength(1);
+    expect(backoffs.delays[0]).toBeGreaterThan(7000);
+    expect(backoffs.delays[0]).toBeLessThanOrEqual(7250);
   });
 
   it("a call ends when the service asks for a wait of more than a minute, and the error says how long", async () => {
@@ -228,7 +228,7 @@ describe("the backoff", () => {
       retryAfter: 61,
     });
     expect(sent).toHaveLength(1);
-    expect(backoffs.asked).toEqual([]);
+    expect(backoffs.delays).toEqual([]);
   });
 
   it.each([
@@ -239,8 +239,8 @@ describe("the backoff", () => {
     const headers = { date: "Sun, 06 Nov 1994 08:49:30 GMT", "retry-after": until };
     const { client } = await service([html(503, headers)]);
     await client.createSession(newSession());
-    expect(backoffs.asked[0]).toBeGreaterThan(7000);
-    expect(backoffs.asked[0]).toBeLessThanOrEqual(7250);
+    expect(backoffs.delays[0]).toBeGreaterThan(7000);
+    expect(backoffs.delays[0]).toBeLessThanOrEqual(7250);
   });
 
   it("a Retry-After with a date is compared with this machine's clock when the answer has no Date", async () => {
@@ -248,8 +248,8 @@ describe("the backoff", () => {
     vi.spyOn(Date, "now").mockReturnValue(now);
     const { client } = await service([html(503, { "retry-after": new Date(now + 9000).toUTCString() })]);
     await client.createSession(newSession());
-    expect(backoffs.asked[0]).toBeGreaterThan(9000);
-    expect(backoffs.asked[0]).toBeLessThanOrEqual(9250);
+    expect(backoffs.delays[0]).toBeGreaterThan(9000);
+    expect(backoffs.delays[0]).toBeLessThanOrEqual(9250);
   });
 
   it("a call ends when its Retry-After has a date that is more than a minute away", async () => {
@@ -285,8 +285,8 @@ describe("the backoff", () => {
   ])("the backoff obeys an oddly written Retry-After: %s", async (_, value, seconds, date = AT_30) => {
     const { client } = await service([html(503, { date, "retry-after": value })]);
     await client.createSession(newSession());
-    expect(backoffs.asked[0]).toBeGreaterThan(seconds * 1000);
-    expect(backoffs.asked[0]).toBeLessThanOrEqual(seconds * 1000 + 250);
+    expect(backoffs.delays[0]).toBeGreaterThan(seconds * 1000);
+    expect(backoffs.delays[0]).toBeLessThanOrEqual(seconds * 1000 + 250);
   });
 
   it.each(["30, 61", "60.1", "1e3", "9999999999", "9".repeat(400), "2099-01-01", `${AT_37}, Sun Nov  6 08:50:31 1994`])(
@@ -322,7 +322,7 @@ describe("the backoff", () => {
       });
     const { client } = await service([broken(true), broken(false), stale], { timeoutMs: 1_000 });
     await client.createSession(newSession());
-    expect(backoffs.asked.map((each) => Math.floor(each / 1000))).toEqual([7, 7, 7]);
+    expect(backoffs.delays.map((each) => Math.floor(each / 1000))).toEqual([7, 7, 7]);
   });
 
   it.each(["Sun, 06 Nov 1994 08:49:37 GMT", "soon", "-5", "0", "", "Sunday"])(
@@ -330,7 +330,7 @@ describe("the backoff", () => {
     async (value) => {
       const { client } = await service([html(503, { "retry-after": value })]);
       await client.createSession(newSession());
-      expect(backoffs.asked[0]).toBeLessThanOrEqual(250);
+      expect(backoffs.delays[0]).toBeLessThanOrEqual(250);
     },
   );
 });
@@ -355,7 +355,7 @@ describe("a machine whose clock is off", () => {
       expect(Math.abs(Number(sent[1]?.fields.timestamp) - world.clock.now)).toBeLessThan(60);
       expect(sent[1]?.fields.ranstr).not.toBe(sent[0]?.fields.ranstr);
       expect(sent[1]?.headers.get("idempotency-key")).toBe(sent[0]?.headers.get("idempotency-key"));
-      expect(backoffs.asked).toEqual([]);
+      expect(backoffs.delays).toEqual([]);
       const { sessions, nonces } = await world.stored();
       expect(sessions).toMatchObject([{ id: result.chatId }]);
       expect(nonces).toHaveLength(1);
@@ -398,24 +398,24 @@ describe("a machine whose clock is off", () => {
   });
 
   it("the clock is corrected once in a call, and a second refusal is final", async () => {
-    const told = Math.floor(Date.now() / 1000) + 5000;
-    const again = () => stale(`timestamp: must be within 300 s of ${told}, Unix seconds`);
+    const serverTime = Math.floor(Date.now() / 1000) + 5000;
+    const again = () => stale(`timestamp: must be within 300 s of ${serverTime}, Unix seconds`);
     const { client, sent } = await service([again, again, again]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({
       code: "token_invalid",
-      message: `token verification failed (token验证失败!) at ${CREATE}: timestamp: must be within 300 s of ${told}, Unix seconds`,
+      message: `token verification failed (token验证失败!) at ${CREATE}: timestamp: must be within 300 s of ${serverTime}, Unix seconds`,
     });
-    expect(Number(sent[1]?.fields.timestamp) - told).toBeLessThan(60);
+    expect(Number(sent[1]?.fields.timestamp) - serverTime).toBeLessThan(60);
     expect(sent).toHaveLength(2);
   });
 
   it("the clock is corrected again in a call after another call's token was refused meanwhile", async () => {
-    const refused = () => refusal(401, "token验证失败!");
+    const refuse = () => refusal(401, "token验证失败!");
     const { world, client, sent } = await ownService([
       undefined,
       undefined,
       () => refusal(503, "服务暂时不可用"),
-      refused,
+      refuse,
     ]);
     world.clock.now += 1000;
     const calls = await Promise.allSettled([1, 2].map(() => client.createSession(newSession())));
@@ -447,21 +447,21 @@ describe("a machine whose clock is off", () => {
 describe("a forged answer with a wrong time", () => {
   const NOW = 1_795_000_000;
   /** A forged refusal with another time for the client to sign. */
-  const forged = (time: number | string) => () =>
+  const forgery = (time: number | string) => () =>
     refusal(401, "token验证失败!", { "x-error-detail": `timestamp: must be within 300 s of ${time}, Unix seconds` });
 
   /** A service and a machine with the same clock, which stands still. */
   const atNow = async (mishaps: Parameters<typeof service>[0], options = {}) => {
     vi.spyOn(Date, "now").mockReturnValue(NOW * 1000);
-    const made = await ownService(mishaps, options);
-    const stamps = () => made.sent.map(({ fields }) => Number(fields.timestamp) - NOW);
-    return { ...made, stamps };
+    const parts = await ownService(mishaps, options);
+    const stamps = () => parts.sent.map(({ fields }) => Number(fields.timestamp) - NOW);
+    return { ...parts, stamps };
   };
 
   it.each([999_999_999_999, NOW + 86_401, NOW - 86_401, 0])(
     "a forged time more than a day away, %i, is not believed, and later calls use this machine's time",
     async (time) => {
-      const { world, client, stamps } = await atNow([forged(time)]);
+      const { world, client, stamps } = await atNow([forgery(time)]);
       await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
       await client.createSession(newSession());
       await client.send("create_gd", {});
@@ -485,7 +485,7 @@ describe("a forged answer with a wrong time", () => {
   it.each([86_400, -86_400])(
     "a forged time %i s away is tried, and forgotten when the service refuses it",
     async (off) => {
-      const { world, client, stamps } = await atNow([forged(NOW + off)]);
+      const { world, client, stamps } = await atNow([forgery(NOW + off)]);
       await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
       await client.createSession(newSession());
       expect(stamps()).toEqual([0, off, 0]);
@@ -499,10 +499,10 @@ describe("a forged answer with a wrong time", () => {
       "a timestamp that is none",
       () => refusal(400, "参数错误", { "x-error-detail": "timestamp: must be an integer from 1 to 9999999999" }),
     ],
-    ["a time that is far away", forged(999_999_999_999)],
+    ["a time that is far away", forgery(999_999_999_999)],
   ])("a forged time is forgotten after %s of a call that used it, also in a call with one try", async (_, mishap) => {
-    const told = forged(NOW + 5000);
-    const { client, stamps } = await atNow([told, undefined, told, mishap, undefined, told, mishap], { maxTries: 1 });
+    const lie = forgery(NOW + 5000);
+    const { client, stamps } = await atNow([lie, undefined, lie, mishap, undefined, lie, mishap], { maxTries: 1 });
     const fails = () => expect(client.createSession(newSession())).rejects.toMatchObject({ name: "AgentSessionError" });
     await fails();
     // The service's own refusal names the right time.
@@ -517,8 +517,8 @@ describe("a forged answer with a wrong time", () => {
   });
 
   it("a learned time is kept after a used ranstr and after a lost answer", async () => {
-    const used = () => refusal(401, "token验证失败!", { "x-error-detail": "ranstr: was already used" });
-    const { client, stamps } = await atNow([forged(NOW + 200), used, LOST]);
+    const replay = () => refusal(401, "token验证失败!", { "x-error-detail": "ranstr: was already used" });
+    const { client, stamps } = await atNow([forgery(NOW + 200), replay, LOST]);
     await expect(client.createSession(newSession())).rejects.toThrow("ranstr");
     await client.createSession(newSession());
     expect(stamps()).toEqual([0, 200, 200, 200]);
@@ -588,7 +588,7 @@ describe("the real rate limit", () => {
     const { appid, secret } = world;
     await new AgentSessionClient({ baseUrl: "http://worker", appid, secret, fetch }).createSession(newSession());
     expect(statuses).toEqual([429, 200]);
-    expect(backoffs.asked[0]).toBeGreaterThan(10_000);
+    expect(backoffs.delays[0]).toBeGreaterThan(10_000);
     expect((await world.stored()).sessions).toHaveLength(2);
   });
 });

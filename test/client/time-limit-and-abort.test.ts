@@ -44,8 +44,8 @@ describe("timeoutMs of a call", () => {
 
   it("timeoutMs of a call applies to addAgents and send too", async () => {
     const { client } = await service(["never", "never"], { maxTries: 1 });
-    const added = client.addAgents({ chatId: 1, agentIds: [1] }, { timeoutMs: 40 });
-    await expect(added).rejects.toThrow(/ in 40 ms$/);
+    const call = client.addAgents({ chatId: 1, agentIds: [1] }, { timeoutMs: 40 });
+    await expect(call).rejects.toThrow(/ in 40 ms$/);
     await expect(client.send("create_gd", {}, { timeoutMs: 50 })).rejects.toThrow(/ in 50 ms$/);
   });
 });
@@ -168,17 +168,17 @@ describe("an AbortSignal", () => {
 
   it("the signal is passed on to fetch", async () => {
     const controller = new AbortController();
-    let seen: AbortSignal | null | undefined;
+    let fetchSignal: AbortSignal | null | undefined;
     const fetch = (_: unknown, init?: RequestInit) => {
-      seen = init?.signal;
+      fetchSignal = init?.signal;
       return new Promise<Response>(() => {});
     };
     const { client } = await service([], { fetch });
     const outcome = expect(client.createSession(newSession(), { signal: controller.signal })).rejects.toThrow("stop");
-    await expect.poll(() => seen).toBeDefined();
-    expect(seen?.aborted).toBe(false);
+    await expect.poll(() => fetchSignal).toBeDefined();
+    expect(fetchSignal?.aborted).toBe(false);
     controller.abort(new Error("stop"));
     await outcome;
-    expect(seen?.aborted).toBe(true);
+    expect(fetchSignal?.aborted).toBe(true);
   });
 });

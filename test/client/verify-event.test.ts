@@ -35,13 +35,13 @@ const verify = (
   options: VerifyEventOptions = {},
 ) => verifyEvent(headers, body, secret, { now: NOW, ...options });
 
-async function refusalOf(verified: Promise<WebhookEvent>): Promise<{ code: string; message: string }> {
-  const error = await verified.then(() => expect.unreachable("it was accepted")).catch((thrown: unknown) => thrown);
+async function refusalOf(result: Promise<WebhookEvent>): Promise<{ code: string; message: string }> {
+  const error = await result.then(() => expect.unreachable("it was accepted")).catch((thrown: unknown) => thrown);
   if (!(error instanceof EventVerificationError)) throw error;
   return { code: error.code, message: error.message };
 }
 
-const codeOf = async (verified: Promise<WebhookEvent>) => (await refusalOf(verified)).code;
+const codeOf = async (result: Promise<WebhookEvent>) => (await refusalOf(result)).code;
 
 describe("verifyEvent", () => {
   it("verifyEvent returns the event with the id of its header", async () => {
@@ -79,9 +79,9 @@ describe("verifyEvent", () => {
   it("verifyEvent takes headers in the form of every platform", async () => {
     const lower = headersOf();
     const upper = Object.fromEntries(Object.entries(lower).map(([name, value]) => [name.toUpperCase(), value]));
-    const listed = Object.fromEntries(Object.entries(lower).map(([name, value]) => [name, [value]]));
+    const lists = Object.fromEntries(Object.entries(lower).map(([name, value]) => [name, [value]]));
     const bare = Object.assign(Object.create(null) as Record<string, string>, lower);
-    for (const headers of [lower, upper, listed, bare, new Headers(lower), new Map(Object.entries(lower))]) {
+    for (const headers of [lower, upper, lists, bare, new Headers(lower), new Map(Object.entries(lower))]) {
       expect((await verify(headers as EventHeaders)).type).toBe("session.created");
     }
   });
@@ -141,9 +141,9 @@ describe("verifyEvent", () => {
     const bytes = new TextEncoder().encode(BODY);
     const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
     shared.set(bytes);
-    const verified = verify(headersOf(), shared);
+    const result = verify(headersOf(), shared);
     shared.fill(32);
-    expect((await verified).data).toEqual(JSON.parse(BODY).data);
+    expect((await result).data).toEqual(JSON.parse(BODY).data);
   });
 
   it("verifyEvent accepts one right signature among several, in any order, beside those of other versions", async () => {
@@ -285,9 +285,9 @@ describe("verifyEvent refuses", () => {
   });
 
   it("verifyEvent refuses a body that was parsed before, and text that bytes cannot give", async () => {
-    const gone = new TextEncoder().encode(BODY);
-    structuredClone(gone.buffer, { transfer: [gone.buffer] });
-    for (const body of [JSON.parse(BODY), undefined, null, 7, [1], "a\ud800b", gone, gone.buffer]) {
+    const movedBytes = new TextEncoder().encode(BODY);
+    structuredClone(movedBytes.buffer, { transfer: [movedBytes.buffer] });
+    for (const body of [JSON.parse(BODY), undefined, null, 7, [1], "a\ud800b", movedBytes, movedBytes.buffer]) {
       expect(await refusalOf(verifyEvent(headersOf(), body, SECRET, { now: NOW }))).toEqual({
         code: "body_malformed",
         message: "give the raw body, text or bytes, before anything parses it",
@@ -331,8 +331,8 @@ describe("verifyEvent and the public package", () => {
           "webhook-timestamp": String(at),
           "webhook-signature": signature(body, { secret, id, at }),
         };
-        const { id: given, ...event } = await verifyEvent(headers, body, secret);
-        expect(given).toBe(id);
+        const { id: eventId, ...event } = await verifyEvent(headers, body, secret);
+        expect(eventId).toBe(id);
         expect(event).toEqual(JSON.parse(body));
         expect(new Webhook(secret).verify(body, headers)).toEqual(event);
       }),

@@ -48,7 +48,7 @@ beforeEach(async () => {
 });
 afterEach(() => worker.close());
 
-async function verified(): Promise<unknown> {
+async function verify(): Promise<unknown> {
   const headers = { "cf-access-jwt-assertion": assertion };
   return (await fetch(`${worker.url}/admin/any`, { headers })).json();
 }
@@ -57,15 +57,15 @@ const ADA = { ok: true, person: expect.objectContaining({ email: "ada@example.co
 describe("the keys of Access in the built Worker", () => {
   it("the keys of Access are fetched once for simultaneous requests", async () => {
     answer = (response) => void setTimeout(() => response.end(certs), 300);
-    expect(await Promise.all(Array.from({ length: 8 }, () => verified()))).toEqual(Array(8).fill(ADA));
+    expect(await Promise.all(Array.from({ length: 8 }, () => verify()))).toEqual(Array(8).fill(ADA));
     expect(queryCount).toBe(1);
   });
 
   it("a request does not wait long for the keys of Access when their endpoint hangs", async () => {
     answer = () => {};
     const refused = { ok: false, reason: "certs_unavailable" };
-    expect(await Promise.all([verified(), verified()])).toEqual([refused, refused]);
-    expect(await verified()).toEqual(refused);
+    expect(await Promise.all([verify(), verify()])).toEqual([refused, refused]);
+    expect(await verify()).toEqual(refused);
     expect(queryCount).toBe(1);
     await eventually(() => expect(worker.logs().join("\n")).toContain('"fault":"no answer in 3 s"'));
     expect(worker.logs().join("\n")).not.toContain(assertion.slice(0, 20));

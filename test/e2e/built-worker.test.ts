@@ -29,8 +29,8 @@ describe("the built Worker", () => {
       expect(created).toMatchObject({ status: 200, envelope: { code: 1, msg: "ok" } });
       const { chat_id } = created.envelope.data as { chat_id: number };
       for (const kefu_ids of ["10427, 10428", [10428, 10429]]) {
-        const added = await send(app, "add_kf", { ...stamp(app), chat_id, kefu_ids });
-        expect(added).toMatchObject({ status: 200, envelope: { code: 1, msg: "ok", data: "" } });
+        const answer = await send(app, "add_kf", { ...stamp(app), chat_id, kefu_ids });
+        expect(answer).toMatchObject({ status: 200, envelope: { code: 1, msg: "ok", data: "" } });
       }
       const { status, sender, sender_uid } = expected;
       expect(await worker.admin("GET", `/admin/sites/${app.siteId}/sessions/${chat_id}`)).toMatchObject({

@@ -305,10 +305,10 @@ const queue: (() => void)[] = [];
 async function place(): Promise<() => void> {
   if (places === 0) await new Promise<void>((resolve) => queue.push(resolve));
   else places--;
-  let held = true;
+  let isHeld = true;
   return () => {
-    if (!held) return;
-    held = false;
+    if (!isHeld) return;
+    isHeld = false;
     const next = queue.shift();
     if (next) next();
     else places++;
@@ -322,9 +322,9 @@ async function outcomeOf({ answers, tries, args = [], settings, url }: Case, com
   const address = url ?? ((port: number) => `http://127.0.0.1:${port}`);
   const right = { BASE_URL: address(server.port), APPID: "a", SECRET, AGENT_ID: "10411,10427" };
   const start = performance.now();
-  const ran = await runExample([...command, ...args], { ...right, ...settings }).finally(leave);
+  const result = await runExample([...command, ...args], { ...right, ...settings }).finally(leave);
   await server.close();
-  return { ...ran, tries: server.tries, took: performance.now() - start };
+  return { ...result, tries: server.tries, took: performance.now() - start };
 }
 
 describe("the programs that open a session", () => {
@@ -333,14 +333,14 @@ describe("the programs that open a session", () => {
     expect(readdirSync(EXAMPLES).filter((file) => /^create/i.test(file))).toEqual(files);
     const codes = files.map((file) => codeOf(readFileSync(join(EXAMPLES, file), "utf8")));
     const pages = readdirSync(DOCS, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".md"));
-    const shown = pages.flatMap((path) =>
+    const shownCodes = pages.flatMap((path) =>
       [...readFileSync(join(DOCS, path), "utf8").matchAll(/^```(?:sh|js|python|php|go|java)\n(.*?)^```$/gms)]
         .map(([, code = ""]) => code)
         .filter((code) => /x-chat-signature/i.test(code)),
     );
     // Two pages show them in English, and the same two in Chinese.
-    expect(shown).toHaveLength(4);
-    expect(shown.filter((code) => !codes.includes(code))).toEqual([]);
+    expect(shownCodes).toHaveLength(4);
+    expect(shownCodes.filter((code) => !codes.includes(code))).toEqual([]);
   });
 });
 
@@ -382,15 +382,15 @@ describe.each(PROGRAMS)("$file", ({ file }) => {
       const keys = new Set(tries.map(({ headers }) => headers["idempotency-key"]));
       expect(keys.size).toBe(Math.min(1, tries.length));
       for (const key of keys) expect(key).toMatch(each.args ? /^order-20418$/ : /^[!-~]{32,255}$/);
-      const signed = tries.map(
+      const bodies = tries.map(
         ({ body }) => JSON.parse(body.toString("utf8")) as { timestamp: number; ranstr: string },
       );
-      expect(new Set(signed.map(({ ranstr }) => ranstr)).size).toBe(tries.length);
+      expect(new Set(bodies.map(({ ranstr }) => ranstr)).size).toBe(tries.length);
       for (const [i, { at, answeredAt, closedAt = Number.POSITIVE_INFINITY, headers, body }] of tries.entries()) {
         expect(headers["x-chat-signature"]).toBe(hmacOf(SECRET, body));
         // Java's client would ask for HTTP/2, and send the same bytes again when the server does not accept it.
         expect(headers).not.toHaveProperty("upgrade");
-        const off = (signed[i]?.timestamp ?? 0) - at / 1000 - (each.ahead?.[i] ?? 0);
+        const off = (bodies[i]?.timestamp ?? 0) - at / 1000 - (each.ahead?.[i] ?? 0);
         expect(Math.abs(off)).toBeLessThan(60);
         const next = tries[i + 1];
         // A program hangs up at the end of a try, so at least 1 s before the next one.

@@ -125,14 +125,14 @@ let worker: BuiltWorker;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "client-package-"));
-  const built = await runCli("build-client", [join(folder, "built")]);
-  expect([built.exitCode, built.stderr]).toEqual([0, ""]);
-  tarball = built.stdout.trimEnd().split("\n").at(-1) ?? "";
+  const outcome = await runCli("build-client", [join(folder, "built")]);
+  expect([outcome.exitCode, outcome.stderr]).toEqual([0, ""]);
+  tarball = outcome.stdout.trimEnd().split("\n").at(-1) ?? "";
   const { size } = statSync(tarball);
-  expect(built.stdout).toMatch(
+  expect(outcome.stdout).toMatch(
     new RegExp(`^@agent-session/client \\d+\\.\\d+\\.\\d+ is built: ${size.toLocaleString("en")} bytes\\.`),
   );
-  expect(built.stdout).toContain(`\n  npm install ${tarball}\n`);
+  expect(outcome.stdout).toContain(`\n  npm install ${tarball}\n`);
 
   const elsewhere = join(folder, "elsewhere");
   mkdirSync(elsewhere);
@@ -241,10 +241,10 @@ describe("the installed package", () => {
   it("the client package imports nothing of any platform", () => {
     const installed = join(folder, "elsewhere/node_modules/@agent-session/client");
     for (const name of readdirSync(installed).filter((file) => /\.(js|d\.ts)$/.test(file))) {
-      const imported = [...readFileSync(join(installed, name), "utf8").matchAll(/from "([^"]+)"/g)].map(
+      const paths = [...readFileSync(join(installed, name), "utf8").matchAll(/from "([^"]+)"/g)].map(
         ([, from]) => from,
       );
-      for (const from of imported) expect(from).toMatch(/^\.\/[\w-]+\.js$/);
+      for (const from of paths) expect(from).toMatch(/^\.\/[\w-]+\.js$/);
     }
   });
 
@@ -252,10 +252,10 @@ describe("the installed package", () => {
     const installed = join(folder, "elsewhere/node_modules/@agent-session/client");
     const read = (name: string) => readFileSync(join(installed, name), "utf8").replace(/\/\*.*?\*\//gs, "");
     const types = readdirSync(installed).filter((name) => name.endsWith(".d.ts"));
-    const declared = new Map<string, string>();
+    const declarations = new Map<string, string>();
     for (const text of types.flatMap((name) => read(name).split(/^(?=\w)/m))) {
       const [, name] = /^(?:export )?(?:declare )?(?:class|interface|type|function) (\w+)/.exec(text) ?? [];
-      if (name !== undefined) declared.set(name, text);
+      if (name !== undefined) declarations.set(name, text);
     }
     const entry = read("client.d.ts");
     const lists = [...entry.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].map(([, list = ""]) => list);
@@ -265,11 +265,11 @@ describe("the installed package", () => {
     const own = [entry, ...whole].flatMap(
       (text) => text.match(/^export (?:declare )?(?:class|interface|type) \w+/gm) ?? [],
     );
-    const exported = new Set([...lists, ...own].flatMap((text) => text.match(/\b[A-Za-z]+(?=,|\s*$)/g) ?? []));
-    expect([...exported].filter((name) => !declared.has(name))).toEqual([]);
-    const named = [...exported].flatMap((name) => declared.get(name)?.match(/\w+/g) ?? []);
-    expect(named.filter((name) => declared.has(name) && !exported.has(name))).toEqual([]);
-    expect([...exported]).toEqual(expect.arrayContaining(["AddedAgents", "SessionErased", "AddAgentsResult"]));
+    const entryNames = new Set([...lists, ...own].flatMap((text) => text.match(/\b[A-Za-z]+(?=,|\s*$)/g) ?? []));
+    expect([...entryNames].filter((name) => !declarations.has(name))).toEqual([]);
+    const names = [...entryNames].flatMap((name) => declarations.get(name)?.match(/\w+/g) ?? []);
+    expect(names.filter((name) => declarations.has(name) && !entryNames.has(name))).toEqual([]);
+    expect([...entryNames]).toEqual(expect.arrayContaining(["AddedAgents", "SessionErased", "AddAgentsResult"]));
   });
 
   it("the client package has types for both ways of resolving a package", () => {
@@ -299,16 +299,16 @@ describe("the installed package", () => {
 
   it("npm run build:client refuses a folder that is named like an option", async () => {
     expect(await runMain(main, ["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("FOLDER") });
-    const refused = (part: string) => ({ exitCode: 2, stdout: "", stderr: expect.stringContaining(part) });
-    expect(await runMain(main, ["a", "b"])).toMatchObject(refused("Left over: b"));
+    const refusal = (part: string) => ({ exitCode: 2, stdout: "", stderr: expect.stringContaining(part) });
+    expect(await runMain(main, ["a", "b"])).toMatchObject(refusal("Left over: b"));
     const build = [join(ROOT, "src/tools/cli/build-client.ts"), "--out"];
-    expect(await run(process.execPath, build, { cwd: folder })).toMatchObject(refused("--out"));
+    expect(await run(process.execPath, build, { cwd: folder })).toMatchObject(refusal("--out"));
     expect(readdirSync(folder).sort()).toEqual(["built", "elsewhere"]);
   });
 
   it("the served client package is the built one, and no page sends readers to a registry, which does not have it", async () => {
-    const served = await (await fetch(`${worker.url}/client.tgz`)).bytes();
-    expect(Buffer.from(served).equals(readFileSync(tarball))).toBe(true);
+    const bytes = await (await fetch(`${worker.url}/client.tgz`)).bytes();
+    expect(Buffer.from(bytes).equals(readFileSync(tarball))).toBe(true);
     for (const page of globSync("{README*,docs/**/*,src/client/README}.md", { cwd: ROOT })) {
       const text = readFileSync(join(ROOT, page), "utf8");
       expect([page, text.match(/npm (?:install|i|add|publish) [\w@]*agent-session.*/)]).toEqual([page, null]);
@@ -325,9 +325,9 @@ describe("the installed package", () => {
     const arguments_ = ["main.js", JSON.stringify(app)];
     // The call must not block, because this process serves the Worker under test.
     const { stdout } = await promisify(execFile)(node, arguments_, { cwd: join(folder, "elsewhere"), timeout: 30_000 });
-    const used = JSON.parse(stdout);
-    expect(used).toEqual(USED);
-    await expectStored(siteId, used.chatId);
+    const result = JSON.parse(stdout);
+    expect(result).toEqual(USED);
+    await expectStored(siteId, result.chatId);
   });
 
   it("the client package works in a bundled Worker without Node's modules", async () => {
@@ -339,9 +339,9 @@ describe("the installed package", () => {
       const { url } = await caller.listen();
       const { siteId, ...app } = await target();
       const answer = await fetch(url.href, { method: "POST", body: JSON.stringify(app) });
-      const used = (await answer.json()) as { chatId: number };
-      expect(used).toEqual(USED);
-      await expectStored(siteId, used.chatId);
+      const result = (await answer.json()) as { chatId: number };
+      expect(result).toEqual(USED);
+      await expectStored(siteId, result.chatId);
     } finally {
       await caller.close();
     }

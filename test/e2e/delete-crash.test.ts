@@ -88,11 +88,11 @@ function rowsOf({ siteId }: SignedApp): Record<string, Record<string, SQLOutputV
   const rows: Record<string, Record<string, SQLOutputValue>[]> = {};
   worker.databases((db) => {
     for (const table of tablesOf(db)) {
-      const found = db.prepare(`SELECT * FROM "${table}" WHERE site_id = ?`).all(siteId);
-      if (found.length > 0) rows[table] = [...(rows[table] ?? []), ...found];
+      const tableRows = db.prepare(`SELECT * FROM "${table}" WHERE site_id = ?`).all(siteId);
+      if (tableRows.length > 0) rows[table] = [...(rows[table] ?? []), ...tableRows];
     }
-    const found = db.prepare("SELECT * FROM sites WHERE id = ?").all(siteId);
-    if (found.length > 0) rows.sites = found;
+    const siteRows = db.prepare("SELECT * FROM sites WHERE id = ?").all(siteId);
+    if (siteRows.length > 0) rows.sites = siteRows;
   });
   return rows;
 }
@@ -135,17 +135,17 @@ it("a deletion removes its whole site and no row of the neighbour, also when wor
   await worker.start();
   await worker.admin("PATCH", site, { status: "closed" });
   const end = () => worker.admin<{ deletion_id: string }>("DELETE", site, { name: "Site" });
-  const answered: string[] = [];
+  const deletionIds: string[] = [];
   for (const ms of ASKED_FOR_MS) {
-    const asked = end().then(({ deletion_id }) => answered.push(deletion_id));
-    const settled = Promise.allSettled([asked]);
+    const request = end().then(({ deletion_id }) => deletionIds.push(deletion_id));
+    const settled = Promise.allSettled([request]);
     await sleep(ms);
     await worker.kill();
     await settled;
     await worker.start();
   }
-  answered.push((await end()).deletion_id);
-  expect(new Set(answered).size).toBe(1);
+  deletionIds.push((await end()).deletion_id);
+  expect(new Set(deletionIds).size).toBe(1);
 
   const leftAfter: number[] = [];
   for (const share of SHARES_LEFT) {
@@ -162,21 +162,21 @@ it("a deletion removes its whole site and no row of the neighbour, also when wor
     await worker.start();
   }
   // workerd was killed at least three times while rows were left, and the deletion continued each time.
-  expect(new Set(leftAfter.filter((left) => left > 0 && left < whole)).size).toBeGreaterThanOrEqual(3);
+  expect(new Set(leftAfter.filter((count) => count > 0 && count < whole)).size).toBeGreaterThanOrEqual(3);
   for (let runs = 0; runs < 2; runs++) await worker.scheduled(PRUNE_CRON);
 
   const status = await worker.admin<{ name: string; deletion: object }>("GET", site);
-  expect(status).toMatchObject({ name: "", status: "deleted", deletion: { deletion_id: answered[0] } });
+  expect(status).toMatchObject({ name: "", status: "deleted", deletion: { deletion_id: deletionIds[0] } });
   expect(status.deletion).toMatchObject({ done_at: expect.any(Number) });
   const unknown = { ...app, appid: "nobodys-app-nobodys-app-nobodys0" };
   expect(await create(app, 1)).toEqual(await create(unknown, 1));
   expect((await create(neighbour, 100)).status).toBe(200);
   await worker.kill();
 
-  const left = rowsOf(app);
-  expect(Object.keys(left).sort()).toEqual([...KEPT_TABLES, "sites"].sort());
-  expect(left.sites).toMatchObject([{ name: "", status: "deleted" }]);
-  const actions = left.audit_log?.map(({ action }) => action);
+  const rows = rowsOf(app);
+  expect(Object.keys(rows).sort()).toEqual([...KEPT_TABLES, "sites"].sort());
+  expect(rows.sites).toMatchObject([{ name: "", status: "deleted" }]);
+  const actions = rows.audit_log?.map(({ action }) => action);
   for (const action of ["site.deletion_begun", "site.deleted"]) {
     expect(actions?.filter((each) => each === action)).toHaveLength(1);
   }

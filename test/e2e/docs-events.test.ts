@@ -51,8 +51,8 @@ async function shell(blocks: string[]) {
       .replaceAll("site_id=1", `site_id=${id + 1}`)
       .replaceAll("my-shop", `my-shop-${id + 1}`);
   const { exitCode, stdout, stderr } = await run("sh", ["-e"], { input: script });
-  const [, said = ""] = stdout.split("DOCS\n");
-  return { exitCode, stderr, said };
+  const [, output = ""] = stdout.split("DOCS\n");
+  return { exitCode, stderr, output };
 }
 
 it.each([
@@ -65,10 +65,10 @@ it.each([
     const [add = "", receive = "", send = ""] = blocksOf(path, from, to);
     expect(receive).toBe("SECRET=whsec_… node src/client/examples/receive-event.mjs\n");
     const [pull = ""] = blocksOf(path).filter((block) => block.includes("/events?after="));
-    const { exitCode, stderr, said } = await shell([add, send, pull]);
+    const { exitCode, stderr, output } = await shell([add, send, pull]);
     expect([exitCode, stderr]).toEqual([0, ""]);
     await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(2));
-    const [, secret = ""] = said.match(/"secret":"(whsec_[^"]+)"/) ?? [];
+    const [, secret = ""] = output.match(/"secret":"(whsec_[^"]+)"/) ?? [];
     const events = await Promise.all(receiver.received.map(({ headers, body }) => verifyEvent(headers, body, secret)));
     events.sort((a, b) => a.data.seq - b.data.seq);
     expect(events).toMatchObject([
@@ -78,12 +78,12 @@ it.each([
         data: { seq: 2, chat_id: 1, messages: [{ content: expect.stringMatching(/order|订单/) }] },
       },
     ]);
-    for (const { id } of events) expect(said).toContain(`"id":"${id}"`);
+    for (const { id } of events) expect(output).toContain(`"id":"${id}"`);
   },
 );
 
 it("each call about webhooks in docs/operating.md works as shown", async () => {
-  const { exitCode, stderr, said } = await shell(blocksOf("docs/operating.md", "## Webhooks", "## Console"));
+  const { exitCode, stderr, output } = await shell(blocksOf("docs/operating.md", "## Webhooks", "## Console"));
   expect([exitCode, stderr]).toEqual([0, ""]);
   for (const part of [
     /"status":"enabled".*"secret":"whsec_/,
@@ -98,6 +98,6 @@ it("each call about webhooks in docs/operating.md works as shown", async () => {
     /^\{"matched":\d+,"queued":\d+,"until":\d+,"next_after_seq":null\}/m,
     /^\{"event_id":"evt_[0-9a-f]{32}","seq":1\}/m,
   ]) {
-    expect(said).toMatch(part);
+    expect(output).toMatch(part);
   }
 });

@@ -137,12 +137,12 @@ describe("serving", () => {
   test("each page loads one style and at most two scripts, all from its own origin, and runs no inline script", async () => {
     const there = new Set<string>();
     for (const [path, html] of pages()) {
-      const asked = [...html.matchAll(/<(?:link(?! rel="alternate")|script|img)[^>]*\b(?:href|src)="([^"]+)"/g)].map(
+      const urls = [...html.matchAll(/<(?:link(?! rel="alternate")|script|img)[^>]*\b(?:href|src)="([^"]+)"/g)].map(
         ([, url = ""]) => url,
       );
-      expect([path, asked.filter((url) => url.endsWith(".css")).length]).toEqual([path, 1]);
-      expect(asked.filter((url) => url.endsWith(".js")).length).toBeLessThanOrEqual(2);
-      for (const url of asked) there.add(url);
+      expect([path, urls.filter((url) => url.endsWith(".css")).length]).toEqual([path, 1]);
+      expect(urls.filter((url) => url.endsWith(".js")).length).toBeLessThanOrEqual(2);
+      for (const url of urls) there.add(url);
       expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\bstyle="|\bon\w+="/);
     }
     for (const url of there) expect([url, (await get(url)).status]).toEqual([url, 200]);

@@ -52,7 +52,7 @@ async function call(app: SignedApp, operation: string, fields: object, key = "")
 const create = (app: SignedApp, fields: object, key?: string) =>
   call(app, "create_gd", { ip: "127.0.0.1", kefu_id: [1, 2], fzr_uid: 1, ...fields }, key);
 
-const theirs = (n: number) => ({
+const ofPerson = (n: number) => ({
   sbs: `id of ${PERSON}`,
   sbs_mc: PERSON,
   content: `${PERSON} asks ${n}`,
@@ -64,7 +64,7 @@ const another = (n: number) => ({ sbs: `other ${n % 9}`, sbs_mc: "Somebody", con
 /** The places that hold a text: tables of databases, files of KV, and the log. */
 function placesOf(text: string): string[] {
   const findings: string[] = [];
-  const shown = (value: SQLOutputValue) =>
+  const toText = (value: SQLOutputValue) =>
     value instanceof Uint8Array ? Buffer.from(value).toString() : String(value);
   for (const name of readdirSync(join(worker.folder, "state"), { recursive: true, encoding: "utf8" })) {
     const file = join(worker.folder, "state", name);
@@ -72,7 +72,7 @@ function placesOf(text: string): string[] {
       const db = new DatabaseSync(file);
       for (const { name: table } of db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()) {
         const rows = db.prepare(`SELECT * FROM "${String(table)}"`).all();
-        if (rows.some((row) => Object.values(row).some((value) => shown(value).includes(text)))) {
+        if (rows.some((row) => Object.values(row).some((value) => toText(value).includes(text)))) {
           findings.push(`${name}: ${String(table)}`);
         }
       }
@@ -85,7 +85,7 @@ function placesOf(text: string): string[] {
 
 /** The rows in the home of a site. The Worker must not run meanwhile. */
 function storedOf({ siteId }: SignedApp) {
-  const [stored] = worker
+  const [rows] = worker
     .databases((db) => ({
       ids: db
         .prepare("SELECT id FROM sessions WHERE site_id = ?")
@@ -101,7 +101,7 @@ function storedOf({ siteId }: SignedApp) {
       ended: db.prepare("SELECT details FROM audit_log WHERE action = 'customer.erased'").all(),
     }))
     .filter(({ ids }) => ids.length > 0);
-  return stored;
+  return rows;
 }
 
 it("an erasure removes its customer and nothing of others, also after kills of workerd and a restore of the home", async () => {
@@ -112,7 +112,7 @@ it("an erasure removes its customer and nothing of others, also after kills of w
     await worker.admin("POST", `${site}/webhooks`, { url: `${receiver.url}${path}` });
   }
   for (let n = 0; n < CUSTOMER_SESSIONS; n += 20) {
-    await Promise.all(Array.from({ length: 20 }, (_, i) => create(app, theirs(n + i), `key-${n + i}`)));
+    await Promise.all(Array.from({ length: 20 }, (_, i) => create(app, ofPerson(n + i), `key-${n + i}`)));
   }
   await call(app, "add_kf", { chat_id: 1, kefu_ids: "3" });
   const acknowledged = new Set<number>();
@@ -137,7 +137,7 @@ it("an erasure removes its customer and nothing of others, also after kills of w
     worker.admin<{ remaining: number }>("POST", `${site}/customers/erase`, { sbs: `id of ${PERSON}` });
   for (let kill = 0; kill < KILLS; kill++) {
     // A retry is answered with the session that it opened before, and does not bring the customer back.
-    const working = Promise.allSettled([erase(), erase(), createSome(), create(app, theirs(kill), `key-${kill}`)]);
+    const working = Promise.allSettled([erase(), erase(), createSome(), create(app, ofPerson(kill), `key-${kill}`)]);
     await sleep(8 + 25 * kill);
     await worker.kill();
     await working;
@@ -152,11 +152,11 @@ it("an erasure removes its customer and nothing of others, also after kills of w
   await worker.kill();
 
   expect(placesOf(PERSON)).toEqual([]);
-  const stored = storedOf(app);
-  expect(stored?.half).toEqual([]);
-  expect([...acknowledged].filter((id) => !stored?.ids.includes(id))).toEqual([]);
-  expect(stored?.ended).toHaveLength(1);
-  expect(JSON.parse(String(stored?.ended[0]?.details))).toMatchObject({
+  const rows = storedOf(app);
+  expect(rows?.half).toEqual([]);
+  expect([...acknowledged].filter((id) => !rows?.ids.includes(id))).toEqual([]);
+  expect(rows?.ended).toHaveLength(1);
+  expect(JSON.parse(String(rows?.ended[0]?.details))).toMatchObject({
     sessions: CUSTOMER_SESSIONS,
     messages: CUSTOMER_SESSIONS,
   });

@@ -38,11 +38,11 @@ describe.each(runnablePrograms(CALLERS))("$file", (program) => {
 
   it("a calling program opens a session, prints its chat_id, and prints the same chat_id again for the same key", async () => {
     const app = await worker.provision([10411, 10427]);
-    const ran = await example(worker, app, "10411,10427", [...program.run.split(" "), "order-20418"]);
-    const { status, stdout, stderr } = ran;
+    const result = await example(worker, app, "10411,10427", [...program.run.split(" "), "order-20418"]);
+    const { status, stdout, stderr } = result;
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/^[1-9]\d*\n$/);
-    expect(await example(worker, app, "10411,10427", [...command, "order-20418"])).toEqual(ran);
+    expect(await example(worker, app, "10411,10427", [...command, "order-20418"])).toEqual(result);
     const list = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${app.siteId}/sessions`);
     expect(list.items).toHaveLength(1);
     expect(await worker.admin("GET", `/admin/sites/${app.siteId}/sessions/${stdout.trim()}`)).toMatchObject({

@@ -32,9 +32,9 @@ const blocksOf = (path: string, language: string) =>
 
 /** The only block of the README that sets BASE_URL. */
 function readme(): string {
-  const [found, ...more] = blocksOf("README.md", "sh").filter((block) => /^export BASE_URL=/.test(block));
-  if (found === undefined || more.length > 0) throw new Error("there is not one block that sets BASE_URL");
-  return found;
+  const [block, ...more] = blocksOf("README.md", "sh").filter((block) => /^export BASE_URL=/.test(block));
+  if (block === undefined || more.length > 0) throw new Error("there is not one block that sets BASE_URL");
+  return block;
 }
 
 /** The page on integrating in each language. */
@@ -47,7 +47,7 @@ const commandsOf = (path: string) =>
     .join("\n");
 
 /** Fills in the reader's own values, as the site does it. */
-const filledIn = (commands: string) =>
+const fillIn = (commands: string) =>
   commands
     .replaceAll("https://sessions.example.com", worker.url)
     .replaceAll("YOUR_APPID", "my-shop")
@@ -79,7 +79,7 @@ describe("the first call", () => {
     const top = await shell(`${variables}\n${lines}`, worker.url, folder, { BASE_URL: worker.url });
     expect(top).toEqual({ exitCode: 0, stdout: '{"code":1,"msg":"ok","data":{"chat_id":2}}', stderr: "" });
 
-    const blocks = [...INTEGRATING.map((path) => filledIn(commandsOf(path))), ...blocksOf("docs/retrying.md", "sh")];
+    const blocks = [...INTEGRATING.map((path) => fillIn(commandsOf(path))), ...blocksOf("docs/retrying.md", "sh")];
     const answers = await shell(blocks.join("\n"));
     expect([answers.exitCode, answers.stderr]).toEqual([0, ""]);
     expect([...answers.stdout.matchAll(/^(?:\{"code":1,.*"chat_id":)?(\d+)(?:\}\})?$/gm)].map(([, id]) => id)).toEqual([
@@ -127,12 +127,12 @@ describe("the five common mistakes of the page on integrating", () => {
     const fields = { ...session, kefu_id: [10411], fzr_uid: 10411 };
     const send = async (body: string, signature: string, type = "application/json") => {
       const headers = { "content-type": type, "x-chat-signature": signature };
-      const { status, headers: said } = await fetch(`${worker.url}/openapi/chat/create_gd`, {
+      const { status, headers: answerHeaders } = await fetch(`${worker.url}/openapi/chat/create_gd`, {
         method: "POST",
         headers,
         body,
       });
-      return { status, detail: said.get("x-error-detail") };
+      return { status, detail: answerHeaders.get("x-error-detail") };
     };
     const right = await prepare({ appid, secret }, fields);
     const inMilliseconds = await prepare({ appid, secret }, { ...fields, timestamp: Date.now() });
@@ -150,9 +150,9 @@ describe("the five common mistakes of the page on integrating", () => {
     for (const path of INTEGRATING) {
       const [, part = ""] = pageOf(path).split(/\n### (?:Five common mistakes|五个常见错误)\n/);
       const mistakes = part.split("\n### ")[0]?.matchAll(/^\*\*(\d+)\b.*`([^`]+)`[.。]\*\*/gm) ?? [];
-      const named = [...mistakes].map(([, status, detail = ""]) => [Number(status), detail.replace(/…$/, "")] as const);
-      expect(named).toHaveLength(answers.length);
-      for (const [i, [status, detail]] of named.entries()) {
+      const pairs = [...mistakes].map(([, status, detail = ""]) => [Number(status), detail.replace(/…$/, "")] as const);
+      expect(pairs).toHaveLength(answers.length);
+      for (const [i, [status, detail]] of pairs.entries()) {
         const answer = answers[i] ?? { status: 0, detail: "" };
         expect([path, answer.status]).toEqual([path, status]);
         // The first mistake gets no detail, and its heading says so.

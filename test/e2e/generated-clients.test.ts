@@ -228,16 +228,16 @@ describe.each(Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[])(
         cwd: place,
         env: { ...process.env, SECRET: secret },
       });
-      const used = JSON.parse(stdout) as { chatId: number };
-      expect(used).toEqual({
+      const result = JSON.parse(stdout) as { chatId: number };
+      expect(result).toEqual({
         chatId: expect.any(Number),
         message: "token验证失败!",
         data: "",
-        listed: used.chatId,
+        listed: result.chatId,
         next: null,
         field: "name",
       });
-      expect(await worker.admin("GET", `/admin/sites/${siteId}/sessions/${used.chatId}`)).toMatchObject({
+      expect(await worker.admin("GET", `/admin/sites/${siteId}/sessions/${result.chatId}`)).toMatchObject({
         customer: { sbs: "1001", name: "Wang Wei" },
         messages: [{ sender: "agent", sender_uid: 10411 }],
         participants: [{ agent_id: 10427 }],

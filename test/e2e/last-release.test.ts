@@ -135,7 +135,7 @@ describe.each(["main", "apac"] as const)("the last release on the schema of this
     const app = await newApp(home);
     const db = await databaseOf(home);
     for (let created = 0; created < 2; created++) await send(app, "create_gd", OPENING);
-    const left = async () =>
+    const countLeft = async () =>
       db
         .prepare(
           `SELECT (SELECT count(*) FROM nonces WHERE site_id = ?1) AS nonces,
@@ -143,7 +143,7 @@ describe.each(["main", "apac"] as const)("the last release on the schema of this
         )
         .bind(app.siteId)
         .first();
-    expect(await left()).toEqual({ nonces: 2, keys: 2 });
+    expect(await countLeft()).toEqual({ nonces: 2, keys: 2 });
     for (const table of ["nonces", "idempotency_keys"]) {
       const one = `SELECT min(${table === "nonces" ? "ranstr" : "key"}) FROM ${table} WHERE site_id = ?1`;
       const expire = `UPDATE ${table} SET expires_at = 1 WHERE site_id = ?1 AND ${table === "nonces" ? "ranstr" : "key"} = (${one})`;
@@ -151,7 +151,7 @@ describe.each(["main", "apac"] as const)("the last release on the schema of this
     }
     const { scheduled } = (await worker.getWorker()) as unknown as { scheduled: Scheduled };
     expect(await scheduled({ cron: "*/5 * * * *", scheduledTime: new Date() })).toMatchObject({ outcome: "ok" });
-    expect(await left()).toEqual({ nonces: 1, keys: 1 });
+    expect(await countLeft()).toEqual({ nonces: 1, keys: 1 });
   });
 });
 

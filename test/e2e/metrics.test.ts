@@ -32,12 +32,12 @@ import { eventually } from "../support/eventually.ts";
 type Family = [name: string, type: string, unit: string, samples: [string, Record<string, string>, string][]];
 
 const toText = ({ status, error, stdout, stderr }: SpawnSyncReturns<string>) =>
-  ({ status, said: error?.message ?? `${stdout}${stderr}` }) as const;
+  ({ status, text: error?.message ?? `${stdout}${stderr}` }) as const;
 
 const promtool = (args: string[], input = "") =>
   toText(spawnSync("promtool", args, { cwd: RULES, input, encoding: "utf8" }));
 
-function parsed(text: string): Family[] {
+function familiesOf(text: string): Family[] {
   const { status, stdout, stderr } = spawnSync(PYTHON, ["-c", PARSE], { input: text, encoding: "utf8" });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   return JSON.parse(stdout) as Family[];
@@ -49,11 +49,11 @@ function parsed(text: string): Family[] {
  */
 const toPrometheusText = (text: string): string => {
   const counters = [...text.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name]) => name);
-  const named = counters.reduce<string>(
+  const result = counters.reduce<string>(
     (all, name) => all.replaceAll(new RegExp(`^# (TYPE|HELP) ${name} `, "gm"), `# $1 ${name}_total `),
     text,
   );
-  return named.replaceAll(/^# (?:UNIT .*|EOF)\n/gm, "");
+  return result.replaceAll(/^# (?:UNIT .*|EOF)\n/gm, "");
 };
 
 const missing = [
@@ -163,7 +163,7 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
 
   /** The samples of a counter above 0, as "label label" → number. Other samples exist with the value 0. */
   function countersOf(text: string, name: string, ...labels: string[]): Record<string, number> {
-    const [, , , samples = []] = parsed(text).find(([each]) => each === name) ?? [];
+    const [, , , samples = []] = familiesOf(text).find(([each]) => each === name) ?? [];
     return Object.fromEntries(
       samples
         .filter(([, , value]) => Number(value) > 0)
@@ -249,11 +249,11 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     expect(countersOf(text, "agent_session_delivery_attempts", "outcome")).toEqual({ delivered: 4 });
 
     const { items, apps, complete_until } = await admin<Usage>("GET", `sites/${site.id}/usage`);
-    const counted: Record<string, number> = {};
+    const counts: Record<string, number> = {};
     for (const { operation, outcome, count } of items) {
-      counted[`${operation} ${outcome}`] = (counted[`${operation} ${outcome}`] ?? 0) + count;
+      counts[`${operation} ${outcome}`] = (counts[`${operation} ${outcome}`] ?? 0) + count;
     }
-    expect(counted).toEqual(Object.fromEntries(sent));
+    expect(counts).toEqual(Object.fromEntries(sent));
     expect(apps).toEqual([expect.objectContaining({ appid: app.appid, last_used_at: expect.any(Number) })]);
     expect(complete_until).toBeGreaterThanOrEqual(Number(apps[0]?.last_used_at));
   });
@@ -261,14 +261,14 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
   it("a strict parser of OpenMetrics and promtool read the metrics, also with the labels of sites and apps", async () => {
     for (const query of ["", "?by=site"]) {
       const text = await scrape(query);
-      const families = parsed(text);
+      const families = familiesOf(text);
       expect(families.map(([name, type]) => `${name} ${type}`)).toEqual(
         [...text.matchAll(/^# TYPE (\S+ \S+)$/gm)].map(([, family]) => family),
       );
       for (const [name, , unit] of families) {
         if (/_(seconds|bytes)$/.test(name)) expect(name.endsWith(`_${unit}`) && unit !== "").toBe(true);
       }
-      expect(promtool(["check", "metrics"], toPrometheusText(text))).toEqual({ status: 0, said: "" });
+      expect(promtool(["check", "metrics"], toPrometheusText(text))).toEqual({ status: 0, text: "" });
     }
     const bySite = countersOf(await scrape("?by=site"), "agent_session_calls", "site", "app", "operation", "outcome");
     const expected = Object.entries(sentByOutcome()).map(([key, count]) => [`${site.id} ${app.appid} ${key}`, count]);

@@ -20,7 +20,7 @@ const OF_TWO_CALLS = ["delete /admin/apps/{appid} 409"];
 let worker: BuiltWorker;
 let misconfigured: BuiltWorker;
 let site: { siteId: number; appid: string; secret: string };
-const seen = new Set<string>();
+const answers = new Set<string>();
 
 beforeAll(async () => {
   worker = await startBuiltWorker({ homes: ["DB", "HOME_APAC"], vars: { WEBHOOK_LOOPBACK: "allow" } });
@@ -45,8 +45,8 @@ async function exchange(method: string, path: string, init: RequestInit, at = wo
   expect(undocumentedParts({ method, path: url.pathname, status, headers, text })).toEqual([]);
   const template = templateOf(url.pathname) ?? "";
   const operations = METHODS.filter((name) => name in (openApi.paths[template] ?? {}));
-  const meant = operations.includes(method.toLowerCase()) ? [method.toLowerCase()] : operations;
-  for (const name of meant) seen.add(`${name} ${template} ${status}`);
+  const names = operations.includes(method.toLowerCase()) ? [method.toLowerCase()] : operations;
+  for (const name of names) answers.add(`${name} ${template} ${status}`);
   return { status, headers, text };
 }
 
@@ -111,9 +111,9 @@ describe("the signed operations answer as documented", () => {
   test("each refusal of a signed call that a caller can cause is answered as documented", async () => {
     const chat_id = await newSession();
     const stale = { timestamp: 1781683144 };
-    const used = signed(session());
-    expect(await call("POST", CREATE, used)).toBe(200);
-    expect(await call("POST", CREATE, used)).toBe(401);
+    const request = signed(session());
+    expect(await call("POST", CREATE, request)).toBe(200);
+    expect(await call("POST", CREATE, request)).toBe(401);
     const large = JSON.stringify({ appid: site.appid, content: "x".repeat(65_536) });
     const others: [string, Record<string, unknown>, Record<string, unknown>][] = [];
     for (const { operation, documentation } of OTHERS) {
@@ -187,13 +187,13 @@ describe("the admin API answers as documented", () => {
     expect(await call("POST", `${at}/webhooks/${id}/end-overlap`, admin())).toBe(200);
     expect(await call("POST", `${at}/webhooks/${id}/rotate`, admin({ overlap_seconds: 0 }))).toBe(200);
     expect(await call("POST", `${at}/webhooks/${id}/ping`, admin())).toBe(202);
-    const told = await newSession();
-    expect(await call("POST", ADD, signed({ chat_id: told, kefu_ids: [10427] }))).toBe(200);
+    const sessionId = await newSession();
+    expect(await call("POST", ADD, signed({ chat_id: sessionId, kefu_ids: [10427] }))).toBe(200);
     expect(await call("GET", `${at}/webhooks/${id}/deliveries?status=pending`, admin())).toBe(200);
     const { DB } = worker.env as { DB: D1Database };
     await DB.prepare("UPDATE events SET data = NULL WHERE site_id = ? AND type = 'ping'").bind(site.siteId).run();
-    const pulled = await exchange("GET", `${at}/events?after=0&limit=100`, admin());
-    const { items } = JSON.parse(pulled.text) as { items: { seq: number; type: string; data: unknown }[] };
+    const page = await exchange("GET", `${at}/events?after=0&limit=100`, admin());
+    const { items } = JSON.parse(page.text) as { items: { seq: number; type: string; data: unknown }[] };
     expect(await call("POST", `${at}/webhooks/${id}/deliveries/${items[2]?.seq}/redeliver`, admin())).toBe(202);
     const all = { since: 0, until: 9_000_000_000, status: ["failed", "pending", "missed", "delivered"] };
     expect(await call("POST", `${at}/webhooks/${id}/redeliver`, admin({ ...all, dry_run: true }))).toBe(200);
@@ -228,7 +228,7 @@ describe("the admin API answers as documented", () => {
     ]);
     expect(await call("POST", "/admin/sites", admin({ name: "Begun" }))).toBe(409);
     for (const { method, at, scope, body, query } of ADMIN) {
-      const path = at(ours());
+      const path = at(ids());
       if (body !== undefined) {
         expect(await call(method, path, admin("{"))).toBe(400);
         expect(await call(method, path, admin({ surplus: 1 }))).toBe(400);
@@ -236,9 +236,9 @@ describe("the admin API answers as documented", () => {
         expect(await call(method, path, admin({}, { "content-type": "text/plain" }))).toBe(415);
       }
       if (query !== undefined) expect(await call(method, `${path}?surplus=1`, admin())).toBe(400);
-      const elsewhere = { ...ours(), site_id: 999_999, appid: "unknown" };
+      const elsewhere = { ...ids(), site_id: 999_999, appid: "unknown" };
       if (scope === "site" || scope === "app") expect(await call(method, at(elsewhere), admin(body))).toBe(404);
-      if (scope === "site") expect(await call(method, at({ ...ours(), site_id: 9_000 }), admin(body))).toBe(409);
+      if (scope === "site") expect(await call(method, at({ ...ids(), site_id: 9_000 }), admin(body))).toBe(409);
       expect(await call("PUT", path, admin())).toBe(405);
     }
   });
@@ -260,7 +260,7 @@ describe("the admin API answers as documented", () => {
     expect(await call("POST", "/admin/homes/nowhere/restored", admin({ force: true }))).toBe(404);
     for (const { at, query } of ADMIN) {
       const { cursor } = (query?.def as { shape?: { cursor?: unknown } } | undefined)?.shape ?? {};
-      if (cursor !== undefined) expect(await call("GET", `${at(ours())}?cursor=%20`, admin())).toBe(400);
+      if (cursor !== undefined) expect(await call("GET", `${at(ids())}?cursor=%20`, admin())).toBe(400);
     }
     expect(await call("GET", `${at}/sessions/999999`, admin())).toBe(404);
   });
@@ -287,9 +287,9 @@ describe("the admin API answers as documented", () => {
     const scraper = { authorization: `Bearer ${(JSON.parse(text) as { token: string }).token}` };
     expect(await call("GET", `/admin/sites/${site.siteId}/events`, admin(undefined, viewer))).toBe(200);
     expect(await call("GET", "/admin/sites", admin(undefined, viewer))).toBe(200);
-    const shut = operations().filter(({ responses }) => responses.includes("403"));
-    expect(shut.length).toBeGreaterThan(20);
-    for (const { method, path } of shut) {
+    const roleCalls = operations().filter(({ responses }) => responses.includes("403"));
+    expect(roleCalls.length).toBeGreaterThan(20);
+    for (const { method, path } of roleCalls) {
       const bearer = path === "/admin/metrics" ? viewer : scraper;
       expect(await call(method, path, admin(undefined, bearer))).toBe(403);
     }
@@ -304,16 +304,16 @@ describe("the admin API answers as documented", () => {
   test("the calls about refused calls are answered as documented once the queue has filled the journal", async () => {
     const at = `/admin/sites/${site.siteId}`;
     const { headers } = await exchange("POST", CREATE, signed(session({ timestamp: 1 })));
-    const refused = headers.get("x-request-id") ?? "";
-    await expect.poll(() => call("GET", `/admin/requests/${refused}`, admin()), { interval: 500 }).toBe(200);
-    const accepted = (await exchange("POST", CREATE, signed(session()))).headers.get("x-request-id") ?? "";
-    for (const id of [refused, accepted]) {
+    const refusedId = headers.get("x-request-id") ?? "";
+    await expect.poll(() => call("GET", `/admin/requests/${refusedId}`, admin()), { interval: 500 }).toBe(200);
+    const acceptedId = (await exchange("POST", CREATE, signed(session()))).headers.get("x-request-id") ?? "";
+    for (const id of [refusedId, acceptedId]) {
       expect(await call("GET", `${at}/requests/${id}`, admin())).toBe(200);
     }
     const filter = `appid=${site.appid}&reason=timestamp_stale&operation=create_gd&since=${Math.floor(Date.now() / 1000) - 600}`;
     const { text } = await exchange("GET", `${at}/refusals?limit=1&${filter}`, admin());
-    expect((JSON.parse(text) as { items: unknown[] }).items).toMatchObject([{ request_id: refused }]);
-    expect(await call("GET", `${at}/refusals?cursor=${site.siteId}:${refused}`, admin())).toBe(200);
+    expect((JSON.parse(text) as { items: unknown[] }).items).toMatchObject([{ request_id: refusedId }]);
+    expect(await call("GET", `${at}/refusals?cursor=${site.siteId}:${refusedId}`, admin())).toBe(200);
     expect(await call("GET", `${at}/refusals?reason=none`, admin())).toBe(400);
     const unknown = "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12";
     for (const requests of ["/admin/requests", `${at}/requests`]) {
@@ -377,8 +377,8 @@ describe("the admin API answers as documented", () => {
   test("each other call of the admin API succeeds with its documented example", async () => {
     const id = await newWebhook();
     const { headers } = await exchange("POST", CREATE, signed(session({ timestamp: 1 })));
-    const values = { ...ours(), webhook_id: id, chat_id: await newSession(), request_id: headers.get("x-request-id") };
-    const wasSeen = (start: string) => [...seen].some((answer) => answer.startsWith(start) && / 20\d$/.test(answer));
+    const values = { ...ids(), webhook_id: id, chat_id: await newSession(), request_id: headers.get("x-request-id") };
+    const wasSeen = (start: string) => [...answers].some((answer) => answer.startsWith(start) && / 20\d$/.test(answer));
     for (const { method, template, at, body } of ADMIN) {
       if (wasSeen(`${method.toLowerCase()} ${template} `)) continue;
       expect([200, 201, 202, 204]).toContain(await call(method, at(values), admin(body)));
@@ -401,14 +401,14 @@ test("a deployment that is not configured answers 500, and health 503, as docume
 test("a wrong token is answered with 401, and too many failures from one address with 429, as documented", async () => {
   const wrong = { headers: { authorization: "Bearer wrong", ...JSON_TYPE } };
   const forged = { body: JSON.stringify({ appid: site.appid }), headers: JSON_TYPE };
-  const refused = operations().filter(({ path }) => path !== "/healthz");
+  const targets = operations().filter(({ path }) => path !== "/healthz");
   const attempt = ({ method, path }: { method: string; path: string }) =>
     call(method, path, path.startsWith("/admin") ? wrong : forged);
-  for (const operation of refused) expect(await attempt(operation)).toBe(401);
-  const signed = { ...forged, method: "POST" };
+  for (const operation of targets) expect(await attempt(operation)).toBe(401);
+  const post = { ...forged, method: "POST" };
   const fail = async () => {
     const failing = ["/admin/sites", "/openapi/chat/add_kf"].map((path) =>
-      fetch(new URL(path, worker.url), path.startsWith("/admin") ? wrong : signed),
+      fetch(new URL(path, worker.url), path.startsWith("/admin") ? wrong : post),
     );
     return (await Promise.all(failing)).map(({ status }) => status);
   };
@@ -417,7 +417,7 @@ test("a wrong token is answered with 401, and too many failures from one address
   for (let round = 0; round < 3 && !(statuses.size === 1 && statuses.has(429)); round++) {
     for (let calls = 0; calls < 700 && (await fail()).some((status) => status !== 429); calls++);
     statuses.clear();
-    for (const operation of refused) statuses.add(await attempt(operation));
+    for (const operation of targets) statuses.add(await attempt(operation));
   }
   expect([...statuses]).toEqual([429]);
 });
@@ -432,15 +432,15 @@ test("each documented answer was seen in a test", () => {
   );
   const isElsewhere = (answer: string) =>
     [...OWN_REFUSALS, ...OF_TWO_CALLS].includes(answer) || NOT_HERE.some((status) => answer.endsWith(` ${status}`));
-  const asked = (answers: Iterable<string>) => [...answers].filter((answer) => !isElsewhere(answer)).sort();
-  expect(asked(seen)).toEqual(asked(documented));
+  const answersHere = (answers: Iterable<string>) => [...answers].filter((answer) => !isElsewhere(answer)).sort();
+  expect(answersHere(answers)).toEqual(answersHere(documented));
 });
 
 /** Parameters of paths on this site. */
-const ours = () => ({ site_id: site.siteId, chat_id: 1, appid: site.appid, name: "main", seq: 1 });
+const ids = () => ({ site_id: site.siteId, chat_id: 1, appid: site.appid, name: "main", seq: 1 });
 
 /** The path with these parameters, and with the documented examples of the others. */
-const filled = (template: string, values: Record<string, unknown>) => {
+const fill = (template: string, values: Record<string, unknown>) => {
   const documented: { name: string; example: unknown }[] = openApi.paths[template]?.parameters ?? [];
   const examples = Object.fromEntries(documented.map(({ name, example }) => [name, example]));
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -457,7 +457,7 @@ const ADMIN = ADMIN_CALLS.map(({ id, method, path, scope, query }) => {
   return {
     method: method.toUpperCase(),
     template,
-    at: (values: Record<string, unknown>) => filled(template, values),
+    at: (values: Record<string, unknown>) => fill(template, values),
     scope,
     query,
     body: body && documentedExample(openApi.components.schemas[body.name]),
@@ -469,7 +469,7 @@ function operations(): { method: string; path: string; responses: string[] }[] {
   return Object.entries(openApi.paths).flatMap(([template, item]) =>
     METHODS.filter((method) => method in item).map((method) => {
       const { responses } = item[method] as { responses: Record<string, unknown> };
-      return { method: method.toUpperCase(), path: filled(template, ours()), responses: Object.keys(responses) };
+      return { method: method.toUpperCase(), path: fill(template, ids()), responses: Object.keys(responses) };
     }),
   );
 }

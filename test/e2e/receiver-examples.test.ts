@@ -75,12 +75,12 @@ const requestOf = (seq: number, body: string) =>
 
 let worker: BuiltWorker;
 let receivers: Receiver[] = [];
-const built = mkdtempSync(join(tmpdir(), "receivers-"));
+const buildFolder = mkdtempSync(join(tmpdir(), "receivers-"));
 const programs = runnablePrograms(RECEIVERS);
 
 beforeAll(async () => {
   const listening = programs.map(async (program) =>
-    start({ ...program, command: commandOf(program, built) }, await freePort("127.0.0.1"), SECRET),
+    start({ ...program, command: commandOf(program, buildFolder) }, await freePort("127.0.0.1"), SECRET),
   );
   worker = await startBuiltWorker({ vars: { WEBHOOK_LOOPBACK: "allow" } });
   receivers = await Promise.all(listening);
@@ -89,12 +89,12 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const receiver of receivers) receiver.close();
   await worker?.close();
-  rmSync(built, { recursive: true });
+  rmSync(buildFolder, { recursive: true });
 });
 
 /** A test that all receivers must pass. It runs on all of them at the same time. */
 const every = (trial: (receiver: Receiver) => Promise<void>) => async () => {
-  const tried = receivers.map(async (receiver) => {
+  const trials = receivers.map(async (receiver) => {
     try {
       await trial(receiver);
     } catch (error) {
@@ -102,7 +102,7 @@ const every = (trial: (receiver: Receiver) => Promise<void>) => async () => {
       throw error;
     }
   });
-  await Promise.all(tried);
+  await Promise.all(trials);
 };
 
 async function send({ url }: Receiver, seq: number, headers: Record<string, string>, body: BodyInit = bodyOf(seq)) {
@@ -138,7 +138,7 @@ function starts() {
   it(
     "each receiver refuses each wrong secret at its start",
     every(async ({ program }) => {
-      const ran = Object.entries(REFUSED).map(async ([what, secret]) => {
+      const runs = Object.entries(REFUSED).map(async ([what, secret]) => {
         const settings = {
           PORT: String(await freePort("127.0.0.1")),
           ...(secret === undefined ? {} : { SECRET: secret }),
@@ -149,7 +149,7 @@ function starts() {
           stderr: "SECRET must be whsec_ and base64 of at least 24 bytes\n",
         });
       });
-      await Promise.all(ran);
+      await Promise.all(runs);
     }),
   );
 
@@ -157,23 +157,23 @@ function starts() {
     "each receiver is built and run as its page says, takes a secret of 24 bytes, and makes a folder when SEEN is empty",
     every(async ({ program }) => {
       const { file, build = ":", run } = program;
-      const copy = mkdtempSync(join(built, "copy-"));
+      const copy = mkdtempSync(join(buildFolder, "copy-"));
       copyFileSync(join(EXAMPLES, file), join(copy, file));
       // With exec, the program replaces the shell in its process.
       const command = ["sh", "-c", `cd '${copy}' && ${build} && exec ${run}`];
       const secret = `whsec_${Buffer.alloc(24, 9).toString("base64")}`;
       const port = await freePort("127.0.0.1");
       const ownReceiver = await start({ ...program, command }, port, secret, "");
-      const kept = () =>
+      const fileNames = () =>
         readdirSync(tmpdir()).filter(
           (name) => name.startsWith("events-") && existsSync(join(tmpdir(), name, `${idOf(port)}.json`)),
         );
       try {
         expect((await send(ownReceiver, port, headersOf(port, {}, { secrets: [secret] }))).status).toBe(204);
-        expect(kept()).toHaveLength(1);
+        expect(fileNames()).toHaveLength(1);
       } finally {
         ownReceiver.close();
-        for (const name of kept()) rmSync(join(tmpdir(), name), { recursive: true });
+        for (const name of fileNames()) rmSync(join(tmpdir(), name), { recursive: true });
       }
     }),
     TIME,
@@ -232,7 +232,7 @@ function verifies() {
         const answer = await send(receiver, 7, headers());
         expect([answer.status, answer.text.trim()]).toEqual([400, why]);
         await receiver.says(`refused: ${why}`);
-        expect(receiver.said()).not.toContain(`${idOf(7)} `);
+        expect(receiver.output()).not.toContain(`${idOf(7)} `);
       }),
     );
   }
@@ -243,7 +243,7 @@ function verifies() {
       for (const body of [bodyOf(9).replace("900220", "900221"), `${bodyOf(9)}\n`]) {
         expect((await send(receiver, 9, headersOf(9), body)).status).toBe(400);
       }
-      expect(receiver.said()).not.toContain(`${idOf(9)} `);
+      expect(receiver.output()).not.toContain(`${idOf(9)} `);
     }),
   );
 
@@ -281,7 +281,7 @@ function verifies() {
         await worker.admin("POST", `${webhooks}/${id}/rotate`);
         await open();
         await ownReceiver.says(" session.created 2\n");
-        expect(ownReceiver.said()).not.toContain("refused");
+        expect(ownReceiver.output()).not.toContain("refused");
       } finally {
         ownReceiver.close();
       }
@@ -297,7 +297,7 @@ function stores() {
       expect((await send(receiver, 2, headersOf(2, {}, { at: now() - 1 }))).status).toBe(204);
       expect((await send(receiver, 3, headersOf(3))).status).toBe(204);
       await receiver.says(`${idOf(3)} session.created 3\n`);
-      expect(receiver.said().split(`${idOf(2)} session.created 2\n`)).toHaveLength(2);
+      expect(receiver.output().split(`${idOf(2)} session.created 2\n`)).toHaveLength(2);
     }),
   );
 
@@ -318,9 +318,9 @@ function stores() {
       const caller = call(receiver);
       await caller.write(`${requestOf(23, bodyOf(23))}${requestOf(24, bodyOf(24))}`);
       await caller.closed;
-      const stored = readdirSync(receiver.folder).filter((name) => name.includes(idOf(23)) || name.includes(idOf(24)));
-      expect(stored[0]).toBe(`${idOf(23)}.json`);
-      expect(caller.answer().match(/^HTTP\S+ 204/gm)).toHaveLength(stored.length);
+      const names = readdirSync(receiver.folder).filter((name) => name.includes(idOf(23)) || name.includes(idOf(24)));
+      expect(names[0]).toBe(`${idOf(23)}.json`);
+      expect(caller.answer().match(/^HTTP\S+ 204/gm)).toHaveLength(names.length);
     }),
   );
 
@@ -331,7 +331,7 @@ function stores() {
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 204));
       expect((await send(receiver, 23, headersOf(23))).status).toBe(204);
       await receiver.says(`${idOf(23)} session.created 23\n`);
-      expect(receiver.said().split(`${idOf(22)} session.created 22\n`)).toHaveLength(2);
+      expect(receiver.output().split(`${idOf(22)} session.created 22\n`)).toHaveLength(2);
       expect(readdirSync(receiver.folder).filter((name) => name.includes(idOf(22)))).toEqual([`${idOf(22)}.json`]);
     }),
   );
@@ -358,25 +358,25 @@ function stores() {
         renameSync(folder, away);
         breakFolder();
         try {
-          const before = receiver.said().length;
+          const before = receiver.output().length;
           const answer = await send(receiver, seq, headersOf(seq));
           expect([answer.status, answer.text.trim()]).toEqual([503, "not stored"]);
-          await until(async () => /not stored: \S/.test(receiver.said().slice(before)));
+          await until(async () => /not stored: \S/.test(receiver.output().slice(before)));
           // An event that it has stored gets 503 too, because the receiver cannot see that it has it.
           expect((await send(receiver, 30, headersOf(30))).status).toBe(503);
         } finally {
           rmSync(folder, { recursive: true, force: true });
           renameSync(away, folder);
         }
-        expect(receiver.said()).not.toContain(`${idOf(seq)} session.created`);
+        expect(receiver.output()).not.toContain(`${idOf(seq)} session.created`);
         for (let attempt = 0; attempt < 2; attempt++)
           expect((await send(receiver, seq, headersOf(seq))).status).toBe(204);
         await receiver.says(`${idOf(seq)} session.created ${seq}\n`);
         expect(readFileSync(join(folder, `${idOf(seq)}.json`), "utf8")).toBe(bodyOf(seq));
-        expect(receiver.said().split(`${idOf(seq)} session.created`)).toHaveLength(2);
+        expect(receiver.output().split(`${idOf(seq)} session.created`)).toHaveLength(2);
       }
       expect((await send(receiver, 30, headersOf(30))).status).toBe(204);
-      expect(receiver.said().split(`${idOf(30)} session.created`)).toHaveLength(2);
+      expect(receiver.output().split(`${idOf(30)} session.created`)).toHaveLength(2);
     }),
   );
 }
@@ -418,10 +418,10 @@ function bounds_bytes() {
     }),
   );
 
-  const signed = linesOf(headersOf(41));
+  const lines = linesOf(headersOf(41));
   const ENDLESS: Record<string, [string, string]> = {
-    "a body of 200 MB": [request(`${signed}content-length: 200000000\r\n`, ""), "a"],
-    "a body in chunks": [request(`${signed}transfer-encoding: chunked\r\n`, ""), `fff8\r\n${"a".repeat(0xfff8)}\r\n`],
+    "a body of 200 MB": [request(`${lines}content-length: 200000000\r\n`, ""), "a"],
+    "a body in chunks": [request(`${lines}transfer-encoding: chunked\r\n`, ""), `fff8\r\n${"a".repeat(0xfff8)}\r\n`],
     "a request line": ["POST /", "a"],
     "a header": ["POST / HTTP/1.1\r\nhost: a\r\nwebhook-id: ", "a"],
     headers: ["POST / HTTP/1.1\r\nhost: a\r\n", "a: b\r\n"],
@@ -433,12 +433,12 @@ function bounds_bytes() {
         const before = readdirSync(receiver.folder);
         const caller = call(receiver);
         const block = piece.repeat(Math.ceil(65_536 / piece.length));
-        let taken = 0;
+        let bytes = 0;
         await caller.write(head);
-        for (; taken < 200e6 && caller.isOpen(); taken += block.length) await caller.write(block);
+        for (; bytes < 200e6 && caller.isOpen(); bytes += block.length) await caller.write(block);
         caller.end();
         // This includes the bytes in the buffers of the two sockets.
-        expect(taken).toBeLessThan(32e6);
+        expect(bytes).toBeLessThan(32e6);
         expect(caller.answer()).toMatch(/^(HTTP\/1\.[01] 4\d\d|$)/);
         expect(readdirSync(receiver.folder)).toEqual(before);
       }),
@@ -479,7 +479,7 @@ function bounds_time() {
       } finally {
         for (const caller of callers) caller.end();
       }
-      expect(receiver.said()).not.toMatch(TRACE);
+      expect(receiver.output()).not.toMatch(TRACE);
     }),
   );
 }
@@ -522,7 +522,7 @@ function stays_plain() {
 
   const TWO = "content-length: 2\r\n";
   const NONE = "content-length: 0\r\n";
-  const signed = linesOf(headersOf(60));
+  const lines = linesOf(headersOf(60));
   const WRONG: Record<string, string | Buffer> = {
     "no HTTP": "hello\r\n\r\n",
     "a TLS hello": Buffer.from("16030100c6010000c20303", "hex"),
@@ -534,19 +534,19 @@ function stays_plain() {
       request(`${TWO}${linesOf(headersOf(60, { "webhook-signature": "v1,\xff\xfe" }))}`),
       "latin1",
     ),
-    "a header twice": request(`${TWO}webhook-id: a\r\n${signed}`),
+    "a header twice": request(`${TWO}webhook-id: a\r\n${lines}`),
     "a header without a colon": request(`${TWO}webhook\r\n`),
     "another path": request(NONE, "", "POST /../../etc/passwd?a=%zz HTTP/1.1"),
     ...Object.fromEntries(
       ["GET", "HEAD", "CONNECT", "PUT", "DELETE", "OPTIONS", "PATCH", "BREW"].map((method) => [
         `the method ${method}`,
-        request(`${TWO}${signed}`, "{}", `${method} / HTTP/1.1`),
+        request(`${TWO}${lines}`, "{}", `${method} / HTTP/1.1`),
       ]),
     ),
     ...Object.fromEntries(
       ["-1", "1e3", "0x10", "a", "999999999", "99999999999999999999999"].map((length) => [
         `a length of ${length}`,
-        request(`content-length: ${length}\r\n${signed}`),
+        request(`content-length: ${length}\r\n${lines}`),
       ]),
     ),
   };
@@ -559,7 +559,7 @@ function stays_plain() {
         await caller.finish();
         expect(caller.answer()).not.toMatch(/^HTTP\S+ [123]/);
         expect(caller.answer().length).toBeLessThan(1000);
-        expect(caller.answer() + receiver.said()).not.toMatch(TRACE);
+        expect(caller.answer() + receiver.output()).not.toMatch(TRACE);
         expect(readdirSync(receiver.folder).join()).not.toContain(idOf(60));
         expect((await send(receiver, 61, headersOf(61))).status).toBe(204);
       }),
@@ -588,7 +588,7 @@ function stays_plain() {
         await receiver.says(`${idOf(seq)} is no event`);
       }
       expect((await send(receiver, 90, headersOf(90))).status).toBe(204);
-      expect(receiver.said()).not.toMatch(TRACE);
+      expect(receiver.output()).not.toMatch(TRACE);
     }),
   );
 }
@@ -605,7 +605,7 @@ function ends() {
         await until(async () => !(await listens(port)));
         await until(async () => !caller.isOpen());
         await until(async () => ownReceiver.hasEnded());
-        expect(ownReceiver.said()).not.toMatch(TRACE);
+        expect(ownReceiver.output()).not.toMatch(TRACE);
       } finally {
         ownReceiver.close();
       }
@@ -679,7 +679,7 @@ async function start(
     program,
     folder,
     url: `http://127.0.0.1:${port}/`,
-    said: () => output,
+    output: () => output,
     says: (text: string) => until(async () => output.includes(text)),
     child,
     hasEnded,

@@ -148,10 +148,10 @@ describe.skipIf(isTried)("what the recipes add to a copy of the tree", { timeout
     passes++;
   });
 
-  const left = Object.entries(RECIPES).flatMap(([title, { steps }]) =>
+  const cases = Object.entries(RECIPES).flatMap(([title, { steps }]) =>
     steps.map((step, i) => ({ title, number: i + 1, step, ...step })),
   );
-  it.concurrent.each(left)("without step $number of the recipe $title, in $file, $red is red", async ({ step }) => {
+  it.concurrent.each(cases)("without step $number of the recipe $title, in $file, $red is red", async ({ step }) => {
     const lane = await takeCopy();
     try {
       write(lane, step.file, textOf(step.file, step));
@@ -182,12 +182,12 @@ function textOf(file: string, without?: Step): string | undefined {
   for (const step of STEPS.filter((each) => each.file === file && each !== without)) {
     if ("text" in step) text = step.text;
     else if ("copied" in step) text = inPlace(file);
-    else text = edited(file, text ?? "", step);
+    else text = edit(file, text ?? "", step);
   }
   return text;
 }
 
-function edited(file: string, text: string, { find, replace }: { find: RegExp; replace: string }): string {
+function edit(file: string, text: string, { find, replace }: { find: RegExp; replace: string }): string {
   const places = [...text.matchAll(new RegExp(find, `${find.flags}g`))].length;
   if (places !== 1) throw new Error(`test/e2e/throw-away: ${find} stands ${places} times in ${file}`);
   return text.replace(find, replace);

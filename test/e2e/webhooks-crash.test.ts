@@ -26,13 +26,13 @@ type Webhook = { id: string; secret: string };
 type Delivery = { status: string; attempts: number; claim: string | null };
 
 async function sites(path: string): Promise<{ app: SignedApp; webhook: Webhook }[]> {
-  const made: { app: SignedApp; webhook: Webhook }[] = [];
+  const all: { app: SignedApp; webhook: Webhook }[] = [];
   for (const home of ["main", "apac"]) {
     const app = await worker.provision(home, AGENTS);
     const url = `${receiver.url}${path}`;
-    made.push({ app, webhook: await worker.admin("POST", `/admin/sites/${app.siteId}/webhooks`, { url }) });
+    all.push({ app, webhook: await worker.admin("POST", `/admin/sites/${app.siteId}/webhooks`, { url }) });
   }
-  return made;
+  return all;
 }
 
 const createAll = (all: { app: SignedApp }[]) =>
@@ -59,9 +59,9 @@ const passSeconds = (seconds: number) =>
 
 /** Checks that each event arrived under one id with one body, each time with a valid and fresh signature. */
 function expectAllArrived(all: { webhook: Webhook }[], path: string, since: number): void {
-  const arrived = receiver.at(path);
+  const requests = receiver.at(path);
   const events = new Map<string, string>();
-  for (const each of arrived) {
+  for (const each of requests) {
     const by = all.filter(({ webhook }) => {
       try {
         return verifiedEvent(each, webhook.secret).type === "session.created";
@@ -112,10 +112,10 @@ it("an event that was posted but not recorded is delivered again after workerd w
   await createAll(all);
   await eventually(() => expect(receiver.at("/unwritten").length).toBeGreaterThanOrEqual(6));
   expect(await worker.kill()).toHaveLength(1);
-  const begun = receiver.at("/unwritten").length;
-  const left = deliveriesOf(all);
-  expect(left.map(({ status }) => status)).toEqual(Array.from({ length: SESSIONS }, () => "pending"));
-  expect(left.filter(({ claim, attempts }) => claim !== null && attempts === 1).length).toBeGreaterThanOrEqual(begun);
+  const posts = receiver.at("/unwritten").length;
+  const rows = deliveriesOf(all);
+  expect(rows.map(({ status }) => status)).toEqual(Array.from({ length: SESSIONS }, () => "pending"));
+  expect(rows.filter(({ claim, attempts }) => claim !== null && attempts === 1).length).toBeGreaterThanOrEqual(posts);
 
   receiver.answer = (response) => response.end();
   await worker.start();
@@ -129,7 +129,7 @@ it("an event that was posted but not recorded is delivered again after workerd w
   await worker.scheduled(SWEEP);
   await deliveredIn(all);
   expectAllArrived(all, "/unwritten", since);
-  expect(receiver.at("/unwritten").length).toBeGreaterThanOrEqual(SESSIONS + begun);
+  expect(receiver.at("/unwritten").length).toBeGreaterThanOrEqual(SESSIONS + posts);
 });
 
 it("all events are delivered, whenever workerd is killed under load", async () => {
@@ -139,13 +139,13 @@ it("all events are delivered, whenever workerd is killed under load", async () =
   receiver.answer = (response) => setTimeout(() => response.end(), 30);
   let created = 0;
   for (const _ of [1, 2, 3]) {
-    const wanted = SESSIONS / 3;
+    const count = SESSIONS / 3;
     await Promise.all(
-      Array.from({ length: wanted }, (_, n) =>
+      Array.from({ length: count }, (_, n) =>
         createSession(worker.url, (all[n % 2] as { app: SignedApp }).app, AGENTS, `${created + n}`),
       ),
     );
-    created += wanted;
+    created += count;
     // workerd is killed at a random moment: in the queue, in a lease, in a post, or while results are recorded.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 80));
     await worker.kill();

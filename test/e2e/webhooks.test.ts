@@ -64,40 +64,40 @@ const NO_ANSWER = "no answer in 15 s";
 /** The answers of receivers, with the recorded results. test/events/post.test.ts tests which answers are read to their end. */
 const RECEIVERS: Record<
   string,
-  { answer: (response: ServerResponse) => void; noted: Omit<Delivery, "seq" | "attempts"> }
+  { answer: (response: ServerResponse) => void; result: Omit<Delivery, "seq" | "attempts"> }
 > = {
   "/fails": {
     answer: (response) => response.writeHead(500).end("oops\n\u0007customer text"),
-    noted: { status: "pending", last_status: 500, last_error: "HTTP 500: oops customer text" },
+    result: { status: "pending", last_status: 500, last_error: "HTTP 500: oops customer text" },
   },
-  "/hangs": { answer: () => {}, noted: { status: "pending", last_status: null, last_error: NO_ANSWER } },
+  "/hangs": { answer: () => {}, result: { status: "pending", last_status: null, last_error: NO_ANSWER } },
   "/redirects": {
     answer: (response) => response.writeHead(307, { location: `${receiver.url}/elsewhere` }).end(),
-    noted: { status: "pending", last_status: 307, last_error: "redirects are not followed" },
+    result: { status: "pending", last_status: 307, last_error: "redirects are not followed" },
   },
   "/gone": {
     answer: (response) => response.writeHead(410).end("never again"),
-    noted: { status: "failed", last_status: 410, last_error: "HTTP 410: never again" },
+    result: { status: "failed", last_status: 410, last_error: "HTTP 410: never again" },
   },
   "/pours-200": {
     answer: (response) => pour(response.writeHead(200)),
-    noted: { status: "delivered", last_status: 200, last_error: null },
+    result: { status: "delivered", last_status: 200, last_error: null },
   },
   "/pours-500": {
     answer: (response) => pour(response.writeHead(500)),
-    noted: { status: "pending", last_status: 500, last_error: `HTTP 500: ${"x".repeat(200)}` },
+    result: { status: "pending", last_status: 500, last_error: `HTTP 500: ${"x".repeat(200)}` },
   },
   "/closes": {
     answer: (response) => response.socket?.destroy(),
-    noted: { status: "pending", last_status: null, last_error: "no connection" },
+    result: { status: "pending", last_status: null, last_error: "no connection" },
   },
   "/trickles-200": {
     answer: (response) => trickle(response.writeHead(200), "slow"),
-    noted: { status: "delivered", last_status: 200, last_error: null },
+    result: { status: "delivered", last_status: 200, last_error: null },
   },
   "/unresolved": {
     answer: (response) => response.writeHead(530).end("error code: 1016"),
-    noted: {
+    result: {
       status: "pending",
       last_status: 530,
       last_error: "HTTP 530, error 1016: the host name does not resolve",
@@ -105,7 +105,7 @@ const RECEIVERS: Record<
   },
   "/trickles-500": {
     answer: (response) => trickle(response.writeHead(500), "slow"),
-    noted: { status: "pending", last_status: 500, last_error: expect.stringMatching(/^HTTP 500: slow\.+$/) },
+    result: { status: "pending", last_status: 500, last_error: expect.stringMatching(/^HTTP 500: slow\.+$/) },
   },
   "/trickles-headers": {
     answer: (response) => {
@@ -114,19 +114,19 @@ const RECEIVERS: Record<
       const timer = setInterval(() => socket?.write(bytes.shift() ?? "a"), 200);
       socket?.on("close", () => clearInterval(timer));
     },
-    noted: { status: "pending", last_status: null, last_error: NO_ANSWER },
+    result: { status: "pending", last_status: null, last_error: NO_ANSWER },
   },
   "/later": {
     answer: (response) => response.writeHead(503, { "retry-after": "3600" }).end(),
-    noted: { status: "pending", last_status: 503, last_error: "HTTP 503" },
+    result: { status: "pending", last_status: 503, last_error: "HTTP 503" },
   },
   "/huge-200": {
     answer: (response) => response.writeHead(200).end("x".repeat(20 * 1024 ** 2)),
-    noted: { status: "delivered", last_status: 200, last_error: null },
+    result: { status: "delivered", last_status: 200, last_error: null },
   },
   "/accepts": {
     answer: (response) => response.writeHead(204).end(),
-    noted: { status: "delivered", last_status: 204, last_error: null },
+    result: { status: "delivered", last_status: 204, last_error: null },
   },
 };
 
@@ -141,29 +141,29 @@ it("the Worker records how each receiver behaves, and no receiver delays another
     }),
   );
   for (const app of apps) await createSession(worker.url, app, AGENTS, "customer text");
-  const noted = () => {
+  const results = () => {
     const all = webhooks.map(({ path, webhook }) => {
       const [delivery] = deliveriesOf(webhook);
       return [path, { status: delivery?.status, last_status: delivery?.last_status, last_error: delivery?.last_error }];
     });
     return Object.fromEntries(all);
   };
-  const expected = Object.fromEntries(Object.entries(RECEIVERS).map(([path, each]) => [path, each.noted]));
-  await eventually(() => expect(noted()).toEqual(expected));
+  const expected = Object.fromEntries(Object.entries(RECEIVERS).map(([path, each]) => [path, each.result]));
+  await eventually(() => expect(results()).toEqual(expected));
 
   for (const { path, webhook } of webhooks) {
-    const arrived = receiver.at(path);
-    for (const each of arrived) expect(verifiedEvent(each, webhook.secret).type).toBe("session.created");
-    expect(new Set(arrived.map(({ headers, body }) => `${headers["webhook-id"]} ${body}`)).size, path).toBe(1);
+    const requests = receiver.at(path);
+    for (const each of requests) expect(verifiedEvent(each, webhook.secret).type).toBe("session.created");
+    expect(new Set(requests.map(({ headers, body }) => `${headers["webhook-id"]} ${body}`)).size, path).toBe(1);
   }
   expect(receiver.at("/elsewhere")).toEqual([]);
   // A streamed answer is not read to its end.
   for (const path of ["/pours-200", "/pours-500", "/trickles-200", "/trickles-500", "/hangs"]) {
     await eventually(() => expect(receiver.cut[path], path).toBe(receiver.at(path).length));
   }
-  const gone = webhooks.find(({ path }) => path === "/gone");
-  const { items } = await worker.admin<{ items: Webhook[] }>("GET", `/admin/sites/${gone?.app.siteId}/webhooks`);
-  expect(items.find(({ id }) => id === gone?.webhook.id)).toMatchObject({
+  const goneHook = webhooks.find(({ path }) => path === "/gone");
+  const { items } = await worker.admin<{ items: Webhook[] }>("GET", `/admin/sites/${goneHook?.app.siteId}/webhooks`);
+  expect(items.find(({ id }) => id === goneHook?.webhook.id)).toMatchObject({
     status: "disabled",
     disabled_reason: "gone",
   });
@@ -197,26 +197,26 @@ it("hundreds of sessions that were created under load are delivered while anothe
 
   // The sweeps are those of the cron, but more frequent.
   const sweeping = setInterval(() => void worker.scheduled(SWEEP), 5_000);
-  const delivered = (to: Webhook) => deliveriesOf(to).filter(({ status }) => status === "delivered").length;
+  const countDelivered = (to: Webhook) => deliveriesOf(to).filter(({ status }) => status === "delivered").length;
   try {
-    await eventually(() => expect(delivered(webhook)).toBe(SESSIONS), 200_000);
+    await eventually(() => expect(countDelivered(webhook)).toBe(SESSIONS), 200_000);
   } finally {
     clearInterval(sweeping);
   }
 
   const counts = new Map<string, number>();
-  for (const arrived of receiver.at("/always")) {
-    const { type, data } = verifiedEvent(arrived, webhook.secret);
+  for (const request of receiver.at("/always")) {
+    const { type, data } = verifiedEvent(request, webhook.secret);
     expect(type).toBe("session.created");
     const { chat_id = 0, messages } = data as { chat_id?: number; messages?: [{ content: string }] };
     expect(messages?.[0].content).toBe(created.get(chat_id));
-    counts.set(arrived.headers["webhook-id"] ?? "", chat_id);
+    counts.set(request.headers["webhook-id"] ?? "", chat_id);
   }
   expect(new Set(counts.values())).toEqual(new Set(created.keys()));
   expect(counts.size).toBe(SESSIONS);
   // The hanging webhook got some events, but none of them counts as delivered.
   expect(receiver.at("/never").length).toBeGreaterThan(0);
-  expect(delivered(hanging)).toBe(0);
+  expect(countDelivered(hanging)).toBe(0);
   expectCleanLogs();
 });
 

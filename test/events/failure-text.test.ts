@@ -11,8 +11,8 @@ describe("a failed post in words", () => {
     [524, "error code: 524", "HTTP 524: the host takes the request and does not answer"],
     [525, "error code: 525", "HTTP 525: the TLS handshake failed"],
     [526, "error code: 526", "HTTP 526: the host's certificate is invalid"],
-  ])("a failed post with the platform's answer %i %j is described by its meaning", (status, said, text) => {
-    expect(failureText(status, said)).toBe(text);
+  ])("a failed post with the platform's answer %i %j is described by its meaning", (status, body, text) => {
+    expect(failureText(status, body)).toBe(text);
     expect(FAILURE_WORDS).toContain(text);
   });
 
@@ -32,7 +32,7 @@ describe("a failed post in words", () => {
     [530, "", "HTTP 530"],
     [527, "error code: 527", "HTTP 527: error code: 527"],
     [530, "error code: __proto__", "HTTP 530: error code: __proto__"],
-  ])("a failed post is described by the status and the receiver's words: %i %j", (status, said, text) => {
-    expect(failureText(status, said)).toBe(text);
+  ])("a failed post is described by the status and the receiver's words: %i %j", (status, body, text) => {
+    expect(failureText(status, body)).toBe(text);
   });
 });

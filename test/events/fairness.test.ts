@@ -123,12 +123,12 @@ describe("the places of an invocation", () => {
   it("webhooks that begin to fail during an invocation get two places", async () => {
     for (const failing of [await webhooksOf(6, 3), [...(await webhooksOf(5, 3)), ...(await webhooksOf(5, 3))]]) {
       const worker = new DeliveringWorker();
-      const met = new Set<string>();
-      const receivers = new Receivers(worker, (url) => met.has(url));
+      const postedUrls = new Set<string>();
+      const receivers = new Receivers(worker, (url) => postedUrls.has(url));
       const hanging = worker.receiver;
       worker.receiver = (posted) => {
-        if (met.has(posted.url)) return hanging(posted);
-        met.add(posted.url);
+        if (postedUrls.has(posted.url)) return hanging(posted);
+        postedUrls.add(posted.url);
         return new Response(null, { status: 503 });
       };
       const delivering = worker.deliver(...failing);
@@ -158,8 +158,8 @@ describe("the places of an invocation", () => {
         ),
       })),
     );
-    const notified = new Set(worker.notices.map(({ webhook }) => webhook));
-    expect(waiting.filter(({ id, due }) => due && !notified.has(id))).toEqual([]);
+    const notifiedIds = new Set(worker.notices.map(({ webhook }) => webhook));
+    expect(waiting.filter(({ id, due }) => due && !notifiedIds.has(id))).toEqual([]);
   });
 
   it.each([
@@ -181,15 +181,15 @@ describe("the places of an invocation", () => {
   );
 
   it("failing webhooks get places before a new webhook whose attempt has just failed", async () => {
-    const [failing, added] = [await webhooksOf(7, 1, FAILING), await webhooksOf(1, 3, { slow: null })];
+    const [failing, newHooks] = [await webhooksOf(7, 1, FAILING), await webhooksOf(1, 3, { slow: null })];
     const worker = new DeliveringWorker();
     const receivers = new Receivers(worker, (url) => failing.some((each) => each.url === url));
     const hanging = worker.receiver;
     worker.receiver = (posted) =>
-      posted.url === added[0]?.url ? new Response(null, { status: 503 }) : hanging(posted);
-    const delivering = worker.deliver(...failing, ...added);
+      posted.url === newHooks[0]?.url ? new Response(null, { status: 503 }) : hanging(posted);
+    const delivering = worker.deliver(...failing, ...newHooks);
     await eventually(() => expect(receivers.inFlight(...failing)).toBe(2));
-    expect(worker.posted.filter(({ url }) => url === added[0]?.url)).toHaveLength(1);
+    expect(worker.posted.filter(({ url }) => url === newHooks[0]?.url)).toHaveLength(1);
     worker.elapsedMore = 9_000;
     await finish(delivering, receivers, 503);
   });
@@ -257,15 +257,15 @@ describe("the places of an invocation", () => {
 
   it("an invocation with a place for each webhook takes the places after one trip to the database", async () => {
     const webhooks = [...(await webhooksOf(3, 1)), ...(await webhooksOf(3, 1))];
-    const asked = { batches: 0, inBatches: 0, prepared: 0 };
+    const counts = { batches: 0, inBatches: 0, prepared: 0 };
     const DB = replacing(env.DB, {
       batch: (statements: D1PreparedStatement[]) => {
-        asked.batches += 1;
-        asked.inBatches += statements.length;
+        counts.batches += 1;
+        counts.inBatches += statements.length;
         return env.DB.batch(statements);
       },
       prepare: (query: string) => {
-        asked.prepared += 1;
+        counts.prepared += 1;
         return env.DB.prepare(query);
       },
     });
@@ -273,8 +273,8 @@ describe("the places of an invocation", () => {
     const receivers = new Receivers(worker, () => true);
     const delivering = worker.deliver(...webhooks);
     await eventually(() => expect(receivers.inFlight(...webhooks)).toBe(6));
-    expect(asked.batches).toBe(1);
-    expect(asked.inBatches).toBe(asked.prepared);
+    expect(counts.batches).toBe(1);
+    expect(counts.inBatches).toBe(counts.prepared);
     await finish(delivering, receivers, 200);
     await areDelivered(webhooks);
   });

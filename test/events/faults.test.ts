@@ -42,8 +42,8 @@ describe.each(BATCHES.map((name, nth) => [name, nth] as const))("when the answer
       await worker.deliver(webhook);
       await faults.end();
       expect(idsOf(worker).sort()).toEqual(Array.from({ length: COUNT }, (__, i) => `evt_${i + 1}`));
-      const delivered = { status: "delivered", attempts: 1, claim: null };
-      expect(await deliveriesOf(webhook)).toMatchObject(Array.from({ length: COUNT }, () => delivered));
+      const row = { status: "delivered", attempts: 1, claim: null };
+      expect(await deliveriesOf(webhook)).toMatchObject(Array.from({ length: COUNT }, () => row));
     },
   );
 });
@@ -70,10 +70,10 @@ describe("a webhook that an operator enables between two tries of the batch that
       expect(await readWebhook(webhook)).toMatchObject({ status: "enabled", disabled_reason: null });
       const { events } = await eventStore(world);
       expect(events.filter(({ type }) => type === "webhook.disabled")).toHaveLength(1);
-      const logged = env.DB.prepare(
+      const query = env.DB.prepare(
         "SELECT count(*) AS n FROM audit_log WHERE site_id = ? AND action = 'webhook.disabled'",
       );
-      expect(await logged.bind(world.siteId).first("n")).toBe(1);
+      expect(await query.bind(world.siteId).first("n")).toBe(1);
     },
   );
 
@@ -119,14 +119,14 @@ describe("when the database stops answering", () => {
     const { webhook, faults, worker } = await deliveringThrough(() => "never done");
     const other = await newWebhook(await World.create({}, "apac"));
     await fillDeliveries(other, COUNT);
-    const delivered = worker.deliver(webhook, other);
+    const delivery = worker.deliver(webhook, other);
     await eventually(async () => {
       expect((await deliveriesOf(other)).map(({ status }) => status)).toEqual(
         Array.from({ length: COUNT }, () => "delivered"),
       );
     });
     expect(faults.isSilent).toBe(true);
-    await delivered;
+    await delivery;
     expect(worker.posted.every(({ url }) => url === other.url)).toBe(true);
     await faults.end();
   });

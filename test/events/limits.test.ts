@@ -118,11 +118,11 @@ describe("an invocation", () => {
     await fillDeliveries(webhook, 10);
     const worker = new DeliveringWorker();
     const receiver = patientReceiver(worker);
-    const delivered = worker.deliver(webhook);
+    const delivery = worker.deliver(webhook);
     await until(() => receiver.waiting() === 6);
     worker.elapsedMore = 8_000;
     receiver.answer();
-    await delivered;
+    await delivery;
     expect(await statusesOf(webhook)).toEqual(["6 delivered", "4 pending"]);
     expect(worker.notices.at(-1)).toMatchObject({ delay: 0 });
   });
@@ -135,7 +135,7 @@ describe("an invocation", () => {
     const receiver = patientReceiver(worker);
     const patient = worker.receiver;
     worker.receiver = (posted) => (posted.url === hanging?.url ? patient(posted) : new Response());
-    const delivered = worker.deliver(...[hanging, ...others].map((each) => each as (typeof others)[0]));
+    const delivery = worker.deliver(...[hanging, ...others].map((each) => each as (typeof others)[0]));
     await eventually(async () => {
       for (const other of others) expect(await statusesOf(other)).toEqual(["4 delivered"]);
     });
@@ -143,7 +143,7 @@ describe("an invocation", () => {
     expect(receiver.waiting()).toBe(1);
     worker.receiver = () => new Response();
     receiver.answer();
-    await delivered;
+    await delivery;
     expect(await statusesOf(hanging as (typeof others)[0])).toEqual(["4 delivered"]);
   });
 
@@ -166,14 +166,14 @@ describe("an invocation", () => {
       atOnce--;
       return answer;
     };
-    const delivered = worker.deliver(...webhooks);
+    const delivery = worker.deliver(...webhooks);
     await eventually(async () => {
       for (const other of others) expect(await statusesOf(other)).toEqual(["2 delivered"]);
     });
     expect(receiver.waiting()).toBeGreaterThan(0);
-    const answering = setInterval(() => receiver.answer(), 5);
-    await delivered;
-    clearInterval(answering);
+    const timer = setInterval(() => receiver.answer(), 5);
+    await delivery;
+    clearInterval(timer);
     expect(most).toBeLessThanOrEqual(6);
     expect(worker.notices).toEqual([]);
   });
@@ -186,8 +186,8 @@ describe("an invocation", () => {
     for (const webhook of webhooks) await fillDeliveries(webhook, 30);
     const worker = new DeliveringWorker();
     await worker.deliver(...webhooks);
-    const served = webhooks.map(({ url }) => worker.posted.filter((posted) => posted.url === url).length);
-    for (const count of served) expect(count).toBeGreaterThanOrEqual(2);
+    const counts = webhooks.map(({ url }) => worker.posted.filter((posted) => posted.url === url).length);
+    for (const count of counts) expect(count).toBeGreaterThanOrEqual(2);
     // Every webhook has more due deliveries.
     expect(worker.notices.map(({ webhook }) => webhook).sort()).toEqual(webhooks.map(({ id }) => id).sort());
   });
@@ -198,7 +198,7 @@ describe("an invocation", () => {
     [0.99, "eab", "cd"],
   ])(
     "an invocation serves three homes and gives the others back to the queue: chance %d draws %s of abcde",
-    async (chance, served, left) => {
+    async (chance, firstHomes, otherHomes) => {
       const webhook = await newWebhook(await World.create({}, "apac"));
       await fillDeliveries(webhook, 1);
       const names = [..."abcde"];
@@ -206,9 +206,9 @@ describe("an invocation", () => {
       const worker = new DeliveringWorker(homes);
       worker.chance = chance;
       await worker.deliver(...names.map((home) => ({ ...webhook, home })));
-      expect(Object.keys(worker.keptRecords.jobs[0]?.homes as object)).toEqual([...served]);
+      expect(Object.keys(worker.keptRecords.jobs[0]?.homes as object)).toEqual([...firstHomes]);
       const again = { site: webhook.siteId, webhook: webhook.id, delay: 0 };
-      expect(worker.notices).toEqual([...left].map((home) => ({ home, ...again })));
+      expect(worker.notices).toEqual([...otherHomes].map((home) => ({ home, ...again })));
       expect(await statusesOf(webhook)).toEqual(["1 delivered"]);
     },
   );
@@ -225,7 +225,7 @@ describe("an invocation", () => {
     const worker = new DeliveringWorker({ HOME_APAC: replacing(env.HOME_APAC, { batch }) });
     const answers: (() => void)[] = [];
     worker.receiver = () => new Promise((resolve) => answers.push(() => resolve(new Response())));
-    const delivered = worker.deliver(webhook);
+    const delivery = worker.deliver(webhook);
     await until(() => answers.length === 3);
     isDown = true;
     for (const answer of answers.slice(0, 2)) {
@@ -235,7 +235,7 @@ describe("an invocation", () => {
     expect(queryCount).toBe(3);
     isDown = false;
     answers.at(-1)?.();
-    await delivered;
+    await delivery;
     expect(queryCount).toBe(4);
     // The results from the time of the database's fault are recorded too.
     expect(await statusesOf(webhook)).toEqual(["3 delivered"]);
@@ -286,14 +286,14 @@ describe("a webhook", () => {
     await fillDeliveries(webhook, 30);
     const worker = new DeliveringWorker();
     const receiver = patientReceiver(worker);
-    const delivered = Promise.all(Array.from({ length: 8 }, () => worker.deliver(webhook)));
+    const delivery = Promise.all(Array.from({ length: 8 }, () => worker.deliver(webhook)));
     await until(() => receiver.waiting() === most);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(receiver.waiting()).toBe(most);
     // Invocations that find the webhook at its limit stop; invocations with attempts in flight continue.
-    const answering = setInterval(() => receiver.answer(), 5);
-    await delivered;
-    clearInterval(answering);
+    const timer = setInterval(() => receiver.answer(), 5);
+    await delivery;
+    clearInterval(timer);
     expect(receiver.most()).toBeLessThanOrEqual(20);
     expect(await statusesOf(webhook)).toEqual(["30 delivered"]);
     expect(worker.posted).toHaveLength(30);

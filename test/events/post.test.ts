@@ -13,22 +13,22 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.close());
 
-/** Posts to a receiver with this behaviour. `ms` is the duration of the whole post; `fired` lists the time limits that ended. */
-async function posted(
+/** Posts to a receiver with this behaviour. `ms` is the duration of the whole post; `limits` lists the time limits that ended. */
+async function tryPost(
   answer: (response: ServerResponse) => void,
   runtime = systemRuntime,
-): Promise<{ answer: Answer; ms: number; path: string; fired: number[] }> {
+): Promise<{ answer: Answer; ms: number; path: string; limits: number[] }> {
   const path = `/${paths++}`;
-  const fired: number[] = [];
+  const limits: number[] = [];
   const after: Runtime["after"] = (milliseconds, callback) =>
     runtime.after(milliseconds, () => {
-      fired.push(milliseconds);
+      limits.push(milliseconds);
       callback();
     });
   receiver.answer = answer;
   const began = performance.now();
   const result = await post({ ...runtime, after }, `${receiver.url}${path}`, {}, "{}");
-  return { answer: result, ms: performance.now() - began, path, fired };
+  return { answer: result, ms: performance.now() - began, path, limits };
 }
 
 /** A runtime whose time runs ten times faster than the machine's time. */
@@ -55,7 +55,7 @@ const SUCCESS = { status: 200, error: null, cause: null, durationMs: expect.any(
 
 describe("the answer to a post that succeeds", () => {
   it("a success's answer is read to its end, so a slow answer of 3 KB sees no broken connection", async () => {
-    const { answer, ms, path } = await posted((response) => {
+    const { answer, ms, path } = await tryPost((response) => {
       response.writeHead(200).flushHeaders();
       write(response, { bytes: 300, every: 5, count: 10 });
     }, UNHURRIED);
@@ -69,22 +69,22 @@ describe("the answer to a post that succeeds", () => {
     ["says nothing more", () => {}],
     ["never ends", (response: ServerResponse) => write(response, { bytes: 1, every: 10 })],
   ])("a success's answer is cut off after a second when it %s", async (_, goOn) => {
-    const { answer, ms, path, fired } = await posted((response) => {
+    const { answer, ms, path, limits } = await tryPost((response) => {
       response.writeHead(200).flushHeaders();
       goOn(response);
     }, HASTY);
     expect(answer).toEqual(SUCCESS);
     expect(ms).toBeGreaterThan(95);
-    expect(fired).toHaveLength(1);
-    expect(fired[0]).toBeLessThanOrEqual(1_000);
+    expect(limits).toHaveLength(1);
+    expect(limits[0]).toBeLessThanOrEqual(1_000);
     await eventually(() => expect(receiver.cut[path]).toBe(1));
   });
 
   it("a success's answer is cut off at once after 4 KB", async () => {
-    let written = 0;
-    const { answer, path } = await posted((response) => {
+    let bytes = 0;
+    const { answer, path } = await tryPost((response) => {
       const more = () => {
-        while (!response.destroyed && response.write("x".repeat(1_024))) written += 1_024;
+        while (!response.destroyed && response.write("x".repeat(1_024))) bytes += 1_024;
       };
       response.writeHead(200).on("drain", more);
       more();
@@ -92,7 +92,7 @@ describe("the answer to a post that succeeds", () => {
     expect(answer).toEqual(SUCCESS);
     await eventually(() => expect(receiver.cut[path]).toBe(1));
     // Only what fits into the sockets' buffers was written, not an endless body.
-    expect(written).toBeLessThan(20 * 1024 ** 2);
+    expect(bytes).toBeLessThan(20 * 1024 ** 2);
   });
 
   it.each<[string, (response: ServerResponse) => void]>([
@@ -107,41 +107,41 @@ describe("the answer to a post that succeeds", () => {
     ["says that it failed", (response) => void response.writeHead(200).end("error code: 1016")],
     ["is empty", (response) => void response.writeHead(200).end()],
   ])("a success stays a success when its answer %s", async (_, answer) => {
-    expect((await posted(answer)).answer).toEqual(SUCCESS);
+    expect((await tryPost(answer)).answer).toEqual(SUCCESS);
   });
 
   it("the answer of a success is not awaited beyond the time limit of the post", async () => {
     // When the headers come, half a second of the post's 15 s is left.
     let late = 0;
     const runtime = { ...HASTY, elapsed: () => HASTY.elapsed() + late };
-    const { answer, fired } = await posted((response) => {
+    const { answer, limits } = await tryPost((response) => {
       late = 14_500;
       response.writeHead(200).flushHeaders();
     }, runtime);
     expect(answer).toEqual(SUCCESS);
     expect(answer.durationMs).toBeGreaterThanOrEqual(14_500);
-    expect(Math.max(...fired)).toBeLessThanOrEqual(500);
+    expect(Math.max(...limits)).toBeLessThanOrEqual(500);
   });
 });
 
 describe("the answer to a post that fails", () => {
   it("a failed post is described in words of the service when the platform could not reach the host", async () => {
-    const answered = async (status: number, body: string) =>
-      (await posted((response) => response.writeHead(status).end(body))).answer;
-    expect(await answered(530, "error code: 1016")).toMatchObject({
+    const answerTo = async (status: number, body: string) =>
+      (await tryPost((response) => response.writeHead(status).end(body))).answer;
+    expect(await answerTo(530, "error code: 1016")).toMatchObject({
       status: 530,
       error: "HTTP 530, error 1016: the host name does not resolve",
     });
-    expect(await answered(522, "error code: 522\n")).toMatchObject({
+    expect(await answerTo(522, "error code: 522\n")).toMatchObject({
       status: 522,
       error: "HTTP 522: the connection timed out",
     });
-    const { error } = await answered(521, `<h1>down</h1>${"x".repeat(400)}`);
+    const { error } = await answerTo(521, `<h1>down</h1>${"x".repeat(400)}`);
     expect(error).toBe(`HTTP 521: the host refuses connections: ${`<h1>down</h1>${"x".repeat(400)}`.slice(0, 200)}`);
   });
 
   it("the duration of a failed post ends with the headers of its answer, not with the body", async () => {
-    const { answer, ms } = await posted((response) => {
+    const { answer, ms } = await tryPost((response) => {
       setTimeout(() => {
         response.writeHead(500).flushHeaders();
         setTimeout(() => response.end("oops"), 100);
@@ -154,7 +154,7 @@ describe("the answer to a post that fails", () => {
   });
 
   it("the duration of a post without an answer ends when the connection breaks or the time limit is over", async () => {
-    const broken = await posted((response) => void setTimeout(() => response.socket?.destroy(), 30));
+    const broken = await tryPost((response) => void setTimeout(() => response.socket?.destroy(), 30));
     const unanswered = { status: null, durationMs: expect.any(Number) };
     expect(broken.answer).toEqual({ ...unanswered, error: "no connection", cause: "no_connection" });
     expect(broken.answer.durationMs).toBeGreaterThanOrEqual(29);
@@ -174,9 +174,9 @@ describe("what a receiver says of a post that it refuses", () => {
     ["/in/a-token?t=1&u=2", "Cannot POST /in/a-token?t=1&amp;u=2 nor /in/a-token", "Cannot POST … nor …"],
     ["/in/%61-token", "/in/a-token is unknown", "… is unknown"],
     ["/", "Cannot POST /", "Cannot POST /"],
-  ])("a receiver's text is stored without the path and query of its URL: %s", async (path, says, kept) => {
+  ])("a receiver's text is stored without the path and query of its URL: %s", async (path, says, storedText) => {
     receiver.answer = (response) => response.writeHead(404).end(says);
     const answer = await post(systemRuntime, `${receiver.url}${path}`, {}, "{}");
-    expect(answer).toMatchObject({ status: 404, error: `HTTP 404: ${kept}` });
+    expect(answer).toMatchObject({ status: 404, error: `HTTP 404: ${storedText}` });
   });
 });

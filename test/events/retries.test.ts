@@ -325,13 +325,13 @@ describe("a webhook", () => {
     expect(worker.keptRecords.warnings.filter(({ warning }) => warning.startsWith("a webhook was disabled"))).toEqual(
       isDisabled ? [expect.objectContaining({ home: "main", webhook: webhook.id, reason: "failing" })] : [],
     );
-    const stored = await deliveriesOf(webhook);
-    if (isDisabled) expect(stored.filter((each) => each.status === "pending")).toEqual([]);
+    const deliveries = await deliveriesOf(webhook);
+    if (isDisabled) expect(deliveries.filter((each) => each.status === "pending")).toEqual([]);
     // The deliveries that were tried keep their last error.
     expect(
-      stored.filter(({ last_status }) => last_status === 500).every((each) => each.last_error === "HTTP 500"),
+      deliveries.filter(({ last_status }) => last_status === 500).every((each) => each.last_error === "HTTP 500"),
     ).toBe(true);
-    expect(stored.filter(({ last_status }) => last_status === 500)).not.toEqual([]);
+    expect(deliveries.filter(({ last_status }) => last_status === 500)).not.toEqual([]);
   });
 
   it("a webhook without events for days after one failure is tried again when its next event fails", async () => {

@@ -20,7 +20,7 @@ async function webhookWith(deliveries: string, home = "main"): Promise<TestWebho
 }
 
 /** The given webhooks for which one run of the sweep notifies the queue. */
-async function notified(webhooks: TestWebhook[], worker = new DeliveringWorker()): Promise<TestWebhook[]> {
+async function runSweep(webhooks: TestWebhook[], worker = new DeliveringWorker()): Promise<TestWebhook[]> {
   await worker.scheduled(SWEEP);
   return webhooks.filter(({ home, siteId, id }) => {
     const sent = worker.notices.filter(
@@ -38,7 +38,7 @@ describe("the sweep", () => {
     const soon = await webhookWith(`next_attempt_at = ${NOW - 4}`);
     const inFlight = await webhookWith(`claim = 'held', next_attempt_at = ${NOW + 60}`);
     const done = await webhookWith("status = 'delivered', next_attempt_at = NULL");
-    expect(await notified([never, lost, soon, inFlight, done])).toEqual([never, lost]);
+    expect(await runSweep([never, lost, soon, inFlight, done])).toEqual([never, lost]);
   });
 
   it("the sweep delivers an event whose message was lost", async () => {
@@ -47,7 +47,7 @@ describe("the sweep", () => {
     await world.chatId();
     const worker = new DeliveringWorker();
     worker.clock.now += 5;
-    expect(await notified([webhook], worker)).toEqual([webhook]);
+    expect(await runSweep([webhook], worker)).toEqual([webhook]);
     await worker.deliver(webhook);
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
   });
@@ -57,7 +57,7 @@ describe("the sweep", () => {
     await setWebhook(failing, `failing_since = ${NOW - 400}`);
     const batch = () => Promise.reject(new Error("D1_ERROR: D1 DB is overloaded"));
     const worker = new DeliveringWorker({ DB: replacing(env.DB, { batch }) });
-    await expect(notified([], worker)).rejects.toThrow("not swept: main");
+    await expect(runSweep([], worker)).rejects.toThrow("not swept: main");
     expect(worker.notices.map(({ webhook }) => webhook)).toContain(due.id);
   });
 
@@ -65,7 +65,7 @@ describe("the sweep", () => {
     const [down, up] = [await webhookWith("attempts = 0", "apac"), await webhookWith("attempts = 0")];
     const worker = new DeliveringWorker({ HOME_APAC: downDb(env.HOME_APAC) });
     worker.clock.now += 5;
-    await expect(notified([], worker)).rejects.toThrow("not swept: apac");
+    await expect(runSweep([], worker)).rejects.toThrow("not swept: apac");
     expect(worker.notices.map(({ webhook }) => webhook)).toContain(up.id);
     expect(worker.notices.map(({ webhook }) => webhook)).not.toContain(down.id);
     expect(worker.keptRecords.jobs).toMatchObject([
@@ -77,7 +77,7 @@ describe("the sweep", () => {
     const webhook = await webhookWith("attempts = 0", "apac");
     const worker = new DeliveringWorker(closedHomeVars("apac"));
     worker.clock.now += 5;
-    expect(await notified([webhook], worker)).toEqual([]);
+    expect(await runSweep([webhook], worker)).toEqual([]);
   });
 
   it("the sweep ends pending deliveries of a disabled webhook, and removes those of a deleted one", async () => {
@@ -87,7 +87,7 @@ describe("the sweep", () => {
     const { siteId, id } = deleted;
     await databaseOf("apac").prepare("DELETE FROM webhooks WHERE site_id = ? AND id = ?").bind(siteId, id).run();
     const worker = new DeliveringWorker();
-    expect(await notified([disabled, deleted], worker)).toEqual([]);
+    expect(await runSweep([disabled, deleted], worker)).toEqual([]);
     const failed = { status: "failed", next_attempt_at: null, claim: null, last_error: "the webhook is disabled" };
     expect(await deliveriesOf(disabled)).toMatchObject([failed, failed]);
     expect(await deliveriesOf(deleted)).toEqual([]);

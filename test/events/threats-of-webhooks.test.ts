@@ -39,7 +39,7 @@ describe("an event", () => {
 
 describe("a receiver that misbehaves", () => {
   const runtime = runtimeAt(() => NOW * 1000);
-  const posted = (answer: (init: RequestInit) => Response) => {
+  const tryPost = (answer: (init: RequestInit) => Response) => {
     vi.stubGlobal("fetch", async (_: string, init: RequestInit) => answer(init));
     return post(runtime, "https://hooks.example.com/", {}, "{}");
   };
@@ -48,7 +48,7 @@ describe("a receiver that misbehaves", () => {
     let mode: string | undefined;
     for (const status of [301, 302, 303, 307, 308]) {
       const headers = { location: "http://169.254.169.254/" };
-      const answer = await posted((init) => {
+      const answer = await tryPost((init) => {
         mode = init.redirect;
         return new Response(null, { status, headers });
       });
@@ -75,7 +75,7 @@ describe("a receiver that misbehaves", () => {
         },
         { highWaterMark: 0 },
       );
-      const answer = await posted(({ signal }) => {
+      const answer = await tryPost(({ signal }) => {
         signal?.addEventListener("abort", () => {
           cancelled = true;
         });

@@ -28,13 +28,13 @@ function heldD1() {
 
 /** A directory that is down, and records whether it was asked. */
 function downD1() {
-  const asked: unknown[] = [];
+  const statements: unknown[] = [];
   const down = downDb(env.DB);
   const prepare = (sql: string) => {
-    asked.push(sql);
+    statements.push(sql);
     return down.prepare(sql);
   };
-  return { directory: replacing(env.DB, { prepare }), asked };
+  return { directory: replacing(env.DB, { prepare }), statements };
 }
 
 const until = async (condition: () => boolean) => {
@@ -58,9 +58,9 @@ describe("a cold look-up", () => {
     const { appid } = await worldUnknownToKv();
     const credentials = replacing(env.CREDENTIALS, { get: async () => null });
     const isolate = new ResolvingIsolate({ credentials });
-    const fired = firedTimers();
+    const timers = firedTimers();
     expect(await isolate.resolve(appid)).toMatchObject({ source: "d1" });
-    expect(fired).toEqual([]);
+    expect(timers).toEqual([]);
   });
 
   it("a cold look-up uses D1's answer when KV answers later, and corrects an old record of KV", async () => {
@@ -92,20 +92,20 @@ describe("a cold look-up", () => {
 
   it("a cold look-up uses KV's later answer when D1 fails", async () => {
     const world = await World.create();
-    const [{ kv, answer }, { directory, asked }] = [heldKv(), downD1()];
+    const [{ kv, answer }, { directory, statements }] = [heldKv(), downD1()];
     const isolate = new ResolvingIsolate({ credentials: kv, directory, hedged: true });
     const credentials = cold(isolate, world.appid);
-    await until(() => asked.length > 0);
+    await until(() => statements.length > 0);
     answer(await recordOf(world.appid));
     expect(await credentials).toMatchObject({ source: "kv", credentials: { appid: world.appid } });
   });
 
   it("a cold look-up fails with D1's fault when KV does not have the app either", async () => {
     const { appid } = await World.create();
-    const [{ kv, answer }, { directory, asked }] = [heldKv(), downD1()];
+    const [{ kv, answer }, { directory, statements }] = [heldKv(), downD1()];
     const isolate = new ResolvingIsolate({ credentials: kv, directory, hedged: true });
     const credentials = refusalOf(cold(isolate, appid));
-    await until(() => asked.length > 0);
+    await until(() => statements.length > 0);
     answer(null);
     expect(await credentials).toMatchObject({ code: "unavailable", context: { reason: "d1_unavailable" } });
   });
@@ -114,16 +114,16 @@ describe("a cold look-up", () => {
     const { appid } = await World.create({}, "apac");
     const isolate = new ResolvingIsolate({ credentials: heldKv().kv, closedHomes: ["apac"], hedged: true });
     const longerThanTheTest = 3_600_000;
-    const refused = await refusalOf(cold(isolate, appid, longerThanTheTest));
-    expect(refused).toMatchObject({ context: { reason: "home_closed" } });
+    const refusal = await refusalOf(cold(isolate, appid, longerThanTheTest));
+    expect(refusal).toMatchObject({ context: { reason: "home_closed" } });
   });
 
   it("a cold look-up waits for neither KV nor D1 longer than the request's time", async () => {
     const { appid } = await World.create();
     const isolate = new ResolvingIsolate({ credentials: heldKv().kv, directory: downDb(env.DB), hedged: true });
-    const fired = firedTimers();
+    const timers = firedTimers();
     expect(await refusalOf(cold(isolate, appid, 60))).toMatchObject({ code: "unavailable" });
-    expect(Math.max(...fired)).toBeLessThanOrEqual(60);
+    expect(Math.max(...timers)).toBeLessThanOrEqual(60);
   });
 
   it("a cold look-up puts nothing into a KV that hangs for ever, because that KV is slow and not empty", async () => {

@@ -22,16 +22,16 @@ describe("the records of many apps", () => {
   it("the records of many apps are read from KV a hundred at a time", async () => {
     const appids = Array.from({ length: 201 }, (_, i) => `bulk-${i}`);
     for (const i of [0, 99, 100, 200]) await put(`bulk-${i}`, recordFor(`bulk-${i}`));
-    const asked: number[] = [];
+    const keyCounts: number[] = [];
     const kv = replacing(env.CREDENTIALS, {
       get: (keys: string[], type: "json") => {
-        asked.push(keys.length);
+        keyCounts.push(keys.length);
         return env.CREDENTIALS.get(keys, type);
       },
     });
     const records = await readRecords(kv, appids);
     expect([...records]).toEqual([0, 99, 100, 200].map((i) => [`bulk-${i}`, recordFor(`bulk-${i}`)]));
-    expect(asked).toEqual([100, 100, 1]);
+    expect(keyCounts).toEqual([100, 100, 1]);
   });
 
   it("the records of many apps do not include missing or damaged records", async () => {

@@ -393,8 +393,8 @@ describe("refreshing", () => {
     const { isolate, known } = await warmIsolate(world);
     const together = () => Promise.all(Array.from({ length: 20 }, () => isolate.refresh(known)));
     await rotate(world, 0);
-    const found = await together();
-    expect(new Set(found.map((each) => each?.keys[0]?.version))).toEqual(new Set([await versionOf(world)]));
+    const records = await together();
+    expect(new Set(records.map((each) => each?.keys[0]?.version))).toEqual(new Set([await versionOf(world)]));
     expect(isolate.trips.single).toBe(1);
   });
 

@@ -21,14 +21,14 @@ const ADD_ARRAY =
 async function documentedWorld(secret = "a secret of the caller's own"): Promise<World> {
   const world = await World.create();
   world.clock.now = TIMESTAMP;
-  const brought = { name: "Documented", appid: APPID, secret };
-  expect((await world.admin("POST", `/admin/sites/${world.siteId}/apps`, brought)).status).toBe(201);
-  Object.assign(world, brought);
+  const fields = { name: "Documented", appid: APPID, secret };
+  expect((await world.admin("POST", `/admin/sites/${world.siteId}/apps`, fields)).status).toBe(201);
+  Object.assign(world, fields);
   await seedAgents(world, [10411, 10427, 10428]);
   return world;
 }
 
-async function answered(world: World, operation: string, body: string): Promise<string> {
+async function answerText(world: World, operation: string, body: string): Promise<string> {
   const headers = {
     Accept: "application/json",
     "Content-Type": "application/json",
@@ -50,7 +50,7 @@ describe("the documented examples, byte for byte", () => {
   it("the documented example of create_gd creates a session, byte for byte", async () => {
     const world = await documentedWorld();
     await seedSession(world, { id: CHAT_ID - 1 });
-    expect(await answered(world, "create_gd", CREATE)).toBe('{"code":1,"msg":"ok","data":{"chat_id":900220}}');
+    expect(await answerText(world, "create_gd", CREATE)).toBe('{"code":1,"msg":"ok","data":{"chat_id":900220}}');
     const { sessions, participants, messages } = await world.stored();
     expect(sessions[1]).toMatchObject({
       id: CHAT_ID,
@@ -69,7 +69,7 @@ describe("the documented examples, byte for byte", () => {
   ])("the documented example of add_kf adds agents as %s, byte for byte", async (_, body) => {
     const world = await documentedWorld();
     await seedSession(world, { id: CHAT_ID, responsibleAgentId: 10411 });
-    expect(await answered(world, "add_kf", body)).toBe('{"code":1,"msg":"ok","data":""}');
+    expect(await answerText(world, "add_kf", body)).toBe('{"code":1,"msg":"ok","data":""}');
     expect((await world.stored()).participants).toMatchObject([
       { session_id: CHAT_ID, agent_id: 10427, added_by: 10411 },
       { session_id: CHAT_ID, agent_id: 10428, added_by: 10411 },
@@ -78,10 +78,10 @@ describe("the documented examples, byte for byte", () => {
 
   it("the documented examples work one after the other, each with its own ranstr", async () => {
     const world = await documentedWorld();
-    const created = JSON.parse(await answered(world, "create_gd", CREATE)) as { data: { chat_id: number } };
+    const created = JSON.parse(await answerText(world, "create_gd", CREATE)) as { data: { chat_id: number } };
     const next = (body: string, ranstr: string) =>
       body.replace("codex1033048655", ranstr).replace("900220", String(created.data.chat_id));
-    await answered(world, "add_kf", next(ADD_STRING, "codex1033048656"));
+    await answerText(world, "add_kf", next(ADD_STRING, "codex1033048656"));
     expect((await world.stored()).participants.map(({ agent_id }) => agent_id)).toEqual([10427, 10428]);
     const signature = await hmac(world.secret, next(ADD_ARRAY, "codex1033048657"));
     const secondAnswer = await world.sendRaw("add_kf", next(ADD_ARRAY, "codex1033048657"), {

@@ -10,7 +10,7 @@ const CREATE = "/openapi/chat/create_gd";
 const ADD = "/openapi/chat/add_kf";
 const OTHER_KEY = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=";
 
-const typed = (seen: string) => ({ detail: `Content-Type: must be application/json, and is ${seen}` });
+const ofType = (type: string) => ({ detail: `Content-Type: must be application/json, and is ${type}` });
 const ENCODING = { detail: "Content-Encoding: must be absent" };
 const NOT_JSON = {
   detail: "body: must be JSON as a library writes it: double quotes, no comma at the end, no line break in a string",
@@ -52,15 +52,15 @@ const FAILURES: [
       { allow: "POST", detail: METHOD },
     ]),
   ),
-  ["no content type", CREATE, { method: "POST", body: new Uint8Array(2) }, 415, "参数错误", typed("missing")],
-  ["text", ADD, post("{}", { "content-type": "text/plain" }), 415, "参数错误", typed("text/plain")],
+  ["no content type", CREATE, { method: "POST", body: new Uint8Array(2) }, 415, "参数错误", ofType("missing")],
+  ["text", ADD, post("{}", { "content-type": "text/plain" }), 415, "参数错误", ofType("text/plain")],
   [
     "a form",
     CREATE,
     post("a=1", { "content-type": "application/x-www-form-urlencoded" }),
     415,
     "参数错误",
-    typed("application/x-www-form-urlencoded"),
+    ofType("application/x-www-form-urlencoded"),
   ],
   [
     "JSON of another kind",
@@ -68,7 +68,7 @@ const FAILURES: [
     post("{}", { "content-type": "application/json-patch+json" }),
     415,
     "参数错误",
-    typed("application/json-patch+json"),
+    ofType("application/json-patch+json"),
   ],
   [
     "two content types",
@@ -76,7 +76,7 @@ const FAILURES: [
     post("{}", { "content-type": "application/json, text/plain" }),
     415,
     "参数错误",
-    typed("application/json, text/plain"),
+    ofType("application/json, text/plain"),
   ],
   ["a coded body", CREATE, post("{}", { "content-encoding": "gzip" }), 415, "参数错误", ENCODING],
   ["an identity coding", ADD, post("{}", { "content-encoding": "identity" }), 415, "参数错误", ENCODING],
@@ -146,11 +146,11 @@ describe("a failure", () => {
   it.each(FAILURES)(
     "a failure is an envelope with a request id and its status, or 200 under always-200: %s",
     async (_, path, init, status, msg, { allow = null, detail = null } = {}) => {
-      for (const [asked, expected] of [
+      for (const [target, expected] of [
         [isolate, status],
         [always200, 200],
       ] as const) {
-        const { headers, ...response } = await answerOf(asked.fetch(request(path, init)));
+        const { headers, ...response } = await answerOf(target.fetch(request(path, init)));
         expect(response).toEqual({ status: expected, envelope: failure(msg) });
         expect([headers.get("allow"), headers.get("x-error-detail")]).toEqual([allow, detail]);
         expect(headers.get("content-type")).toMatch(/^application\/json/);
@@ -212,13 +212,13 @@ describe("a failure", () => {
 const CALLERS_ID = "11111111-2222-4333-8444-555555555555";
 
 function request(path: string, init: RequestInit): Request {
-  const made = new Request(`http://worker${path}`, init);
-  made.headers.set("x-request-id", CALLERS_ID);
-  return made;
+  const result = new Request(`http://worker${path}`, init);
+  result.headers.set("x-request-id", CALLERS_ID);
+  return result;
 }
 
-async function answerOf(asked: Promise<Response>) {
-  const response = await asked;
+async function answerOf(call: Promise<Response>) {
+  const response = await call;
   return { status: response.status, headers: response.headers, envelope: await response.json() };
 }
 

@@ -76,14 +76,14 @@ describe("x-error-detail", () => {
     const outdatedIsolates = changes.map((change) => ({ change, isolate: operator.anotherIsolate() }));
     for (const { isolate } of outdatedIsolates) await isolate.chatId();
     await operator.admin("DELETE", `/admin/apps/${operator.appid}`);
-    const seen = ({ status, envelope, headers }: Answer) => {
+    const visibleParts = ({ status, envelope, headers }: Answer) => {
       const { "x-request-id": _id, ...others } = Object.fromEntries(headers);
       return { status, envelope, others };
     };
     for (const { isolate, change } of outdatedIsolates) {
       const answer = await isolate.create(change);
       const forged = await isolate.create(change, { "x-chat-signature": "0".repeat(64) });
-      expect([change, seen(answer)]).toEqual([change, seen(forged)]);
+      expect([change, visibleParts(answer)]).toEqual([change, visibleParts(forged)]);
       expect(answer.status).toBe(401);
     }
   });

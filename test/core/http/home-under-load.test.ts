@@ -69,8 +69,8 @@ describe.each(HOMES)("%s going down under load", (broken) => {
           if (chatId !== undefined && !adds) acknowledged.set(sbs, chatId);
         }
       }
-      const served = sites[broken === "main" ? "apac" : "main"];
-      expect(await wholeSessions(served)).toEqual(acknowledged);
+      const site = sites[broken === "main" ? "apac" : "main"];
+      expect(await wholeSessions(site)).toEqual(acknowledged);
       const half = await wholeSessions(sites[broken]);
       if (kinds.length === 1) expect(half.size).toBe(0);
       else expect(half.size).toBeGreaterThan(0);

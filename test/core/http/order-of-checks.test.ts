@@ -43,22 +43,22 @@ const CASES: [string, (world: World, body: Body) => Promise<[body: string, heade
   ["signature before Idempotency-Key", async (_, body) => [text(body), { ...FORGED, ...BAD_KEY }], { status: 401 }],
   [
     "the type of ranstr before freshness",
-    (world, body) => signed(world, { ...body, timestamp: NOW - 301, ranstr: 1 }),
+    (world, body) => signBody(world, { ...body, timestamp: NOW - 301, ranstr: 1 }),
     { status: 400, detail: "ranstr: must be a string of 1 to 128 characters, not a number" },
   ],
   [
     "freshness before fields",
-    (world, body) => signed(world, { ...body, timestamp: NOW - 301, ...NO_FIELDS }),
+    (world, body) => signBody(world, { ...body, timestamp: NOW - 301, ...NO_FIELDS }),
     { status: 401, detail: `timestamp: must be within 300 s of ${NOW}, Unix seconds` },
   ],
   [
     "freshness before replay",
-    async (world, body) => signed(world, { ...body, timestamp: NOW - 301, ranstr: await usedRanstr(world) }),
+    async (world, body) => signBody(world, { ...body, timestamp: NOW - 301, ranstr: await usedRanstr(world) }),
     { status: 401, detail: `timestamp: must be within 300 s of ${NOW}, Unix seconds` },
   ],
   [
     "replay before fields",
-    async (world, body) => signed(world, { ...body, ranstr: await usedRanstr(world), ...NO_FIELDS }),
+    async (world, body) => signBody(world, { ...body, ranstr: await usedRanstr(world), ...NO_FIELDS }),
     { status: 401, detail: "ranstr: was already used" },
   ],
 ];
@@ -113,7 +113,7 @@ function expectAnswer({ status, headers }: Answer, expected: Expected): void {
 
 const text = (body: Body, change: Body = {}) => JSON.stringify({ ...body, ...change });
 
-async function signed(world: World, body: Body): Promise<[string, HeadersInit]> {
+async function signBody(world: World, body: Body): Promise<[string, HeadersInit]> {
   const bytes = JSON.stringify(body);
   return [bytes, { "x-chat-signature": await hmac(world.secret, bytes) }];
 }

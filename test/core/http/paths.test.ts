@@ -11,8 +11,8 @@ afterEach(() => void vi.restoreAllMocks());
 describe("a path that is no route", () => {
   it("a path with a slash at its end is no route, so each call has one address", async () => {
     const world = await World.create();
-    const signed = await world.send("create_gd/" as "create_gd", world.createBody());
-    expect([signed.status, signed.envelope.msg]).toEqual([404, "接口不存在"]);
+    const answer = await world.send("create_gd/" as "create_gd", world.createBody());
+    expect([answer.status, answer.envelope.msg]).toEqual([404, "接口不存在"]);
     expect(await world.stored()).toMatchObject({ sessions: [], nonces: [] });
     const { status, body } = await read(await world.admin("POST", "/admin/sites/", { name: "Another" }));
     expect({ status, body }).toEqual(problem(404, "Not found"));
@@ -47,11 +47,11 @@ function oddAddresses(world: World): { method: string; path: string; odd: string
   const ofRoutes = patterns.flatMap((pattern) => {
     const [method = "", path = ""] = pattern.split(" ");
     return ODD.map((odd) => {
-      const filled = path
+      const address = path
         .replace(/:site_id/, String(world.siteId))
         .replace(/:appid/, path.endsWith(":appid") ? odd : world.appid)
         .replace(/:\w+(\{[^}]*\})?/g, odd);
-      return { method, path: `${filled}?${names.map((name) => `${name}=${odd}`).join("&")}`, odd };
+      return { method, path: `${address}?${names.map((name) => `${name}=${odd}`).join("&")}`, odd };
     });
   });
   const outside = ["", "/admin", "/console", "/console/sites", "/openapi/chat"].flatMap((prefix) =>
@@ -84,7 +84,7 @@ describe("an address of odd characters", () => {
 
   it("an odd address is a fault of the service on no surface and by no method, signed in or not", async () => {
     const world = await World.create();
-    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    const errorSpy = vi.spyOn(console, "error").mockImplementation(() => {});
     const cookies = (await ConsoleVisitor.signedIn(world)).cookies;
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const own = { origin: "https://worker", "content-type": "application/x-www-form-urlencoded" };
@@ -113,6 +113,6 @@ describe("an address of odd characters", () => {
       }
     }
     expect(broken).toEqual([]);
-    expect(logged).not.toHaveBeenCalled();
+    expect(errorSpy).not.toHaveBeenCalled();
   });
 });

@@ -116,21 +116,21 @@ export class PromiseKeeper {
     faults.plan(plan);
     const call = await startCall(isolate, operation, body(), headers);
     const answer = await withoutWaiting(call.answer, faults);
-    const stored = await count();
+    const effects = await count();
     expect(answer.status).toBeOneOf([200, 503]);
     expect(answer.envelope.code).toBe(answer.status === 200 ? 1 : -1);
-    if (answer.status === 200) expect(stored).toBe(1);
+    if (answer.status === 200) expect(effects).toBe(1);
     else {
-      expect(stored).toBeOneOf([0, 1]);
+      expect(effects).toBeOneOf([0, 1]);
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
     }
 
     if (key !== undefined) {
       // The retry comes before the late calls do their work. A first try that commits after the retry must not double the effect.
-      const retried = await this.#world.send(operation, body(), headers);
-      expect(retried.status).toBe(200);
-      expect(retried.headers.get("idempotency-replayed")).toBe(stored === 1 ? "true" : null);
-      if (answer.status === 200) expect(retried.envelope).toEqual(answer.envelope);
+      const retry = await this.#world.send(operation, body(), headers);
+      expect(retry.status).toBe(200);
+      expect(retry.headers.get("idempotency-replayed")).toBe(effects === 1 ? "true" : null);
+      if (answer.status === 200) expect(retry.envelope).toEqual(answer.envelope);
       expect(await count()).toBe(1);
     }
     await faults.end();

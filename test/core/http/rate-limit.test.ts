@@ -94,9 +94,9 @@ describe("the limit of an app", () => {
     expect(trips() - before).toBeLessThanOrEqual(9);
     app.most = 1_000;
     world.clock.now += 1;
-    const accepted = await world.send("create_gd", text, key);
-    expect(accepted.status).toBe(200);
-    expect(accepted.headers.has("idempotency-replayed")).toBe(false);
+    const answer = await world.send("create_gd", text, key);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.has("idempotency-replayed")).toBe(false);
   });
 
   it("an exceeded limit of an app lets one request a second through, to see whether it is still exceeded", async () => {
@@ -123,7 +123,7 @@ describe("the limit of an app", () => {
 
 describe("an attacker with captured requests", () => {
   /** Accepted requests, as bytes with their signatures. */
-  async function captured(world: World, count: number) {
+  async function captureRequests(world: World, count: number) {
     const requests = await Promise.all(
       Array.from({ length: count }, async () => {
         const body = JSON.stringify(world.createBody());
@@ -145,9 +145,9 @@ describe("an attacker with captured requests", () => {
     async (_, bindings) => {
       const app = new CountedLimit(1_000);
       const world = await World.create({ APP_LIMIT: app, ...bindings });
-      const requests = await captured(world, 2);
-      const used = app.keys.length;
-      app.most = used + 2;
+      const requests = await captureRequests(world, 2);
+      const count = app.keys.length;
+      app.most = count + 2;
       for (const isolate of [world, world.anotherIsolate(), world.anotherIsolate()]) {
         for (let round = 0; round < 2; round++) {
           const answers = await Promise.all(
@@ -156,7 +156,7 @@ describe("an attacker with captured requests", () => {
           expect(answers.map(({ status }) => status)).toEqual(Array(requests.length).fill(401));
         }
       }
-      expect(app.keys).toHaveLength(used);
+      expect(app.keys).toHaveLength(count);
       expect((await world.create()).status).toBe(200);
       expect((await world.anotherIsolate().create()).status).toBe(200);
     },
@@ -231,8 +231,8 @@ describe("an attacker with captured requests", () => {
     expect([unsigned.status, unsigned.headers.has("retry-after")]).toEqual([401, false]);
     app.most = 1_000;
     world.clock.now += 1;
-    const told = await world.create({ content: "" });
-    expect([told.status, told.headers.get("x-error-detail")]).toEqual([
+    const answer = await world.create({ content: "" });
+    expect([answer.status, answer.headers.get("x-error-detail")]).toEqual([
       400,
       "content: must be a string of 1 to 2000 characters",
     ]);
@@ -319,34 +319,34 @@ describe("the limit of a client address", () => {
     client.keys.length = 0;
     expect((await call("x".repeat(40))).status).toBe(401);
     expect((await call("y".repeat(40))).status).toBe(401);
-    const limited = await call("z".repeat(40));
-    expect(limited.status).toBe(429);
-    expect(limited.headers.get("retry-after")).toBe("60");
+    const answer = await call("z".repeat(40));
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get("retry-after")).toBe("60");
     expect((await call(env.ADMIN_TOKEN)).status).toBe(200);
     expect(client.keys).toEqual(Array(3).fill("operator 192.0.2.3"));
   });
 
-  const madeUp = (world: World, headers: Record<string, string>) =>
+  const tryMadeUp = (world: World, headers: Record<string, string>) =>
     world.create({ appid: crypto.randomUUID().replaceAll("-", "") }, headers);
 
   it("an address over its limit gets five look-ups of made-up appids a second, and always 429 with Retry-After 1", async () => {
     const { world, client, trips } = await limitedWorld({ client: 3 });
     const here = address(ATTACKED);
-    for (let i = 0; i < 3; i++) expect((await madeUp(world, here)).status).toBe(401);
-    expectLimited(await madeUp(world, here), 60);
+    for (let i = 0; i < 3; i++) expect((await tryMadeUp(world, here)).status).toBe(401);
+    expectLimited(await tryMadeUp(world, here), 60);
     const before = trips();
     const since = Date.now();
-    const answers = await Promise.all(Array.from({ length: 30 }, () => madeUp(world, here)));
+    const answers = await Promise.all(Array.from({ length: 30 }, () => tryMadeUp(world, here)));
     const seconds = Math.ceil((Date.now() - since) / 1000);
     for (const answer of answers) expectLimited(answer, 1);
     expect(trips() - before).toBeGreaterThan(0);
     expect(trips() - before).toBeLessThanOrEqual(5 * seconds);
     // The answer does not show that this appid exists.
     expectLimited(await world.create({}, { ...here, ...forged }), 1);
-    expect((await madeUp(world, address("192.0.2.5"))).status).toBe(401);
+    expect((await tryMadeUp(world, address("192.0.2.5"))).status).toBe(401);
     world.clock.now += 60;
     client.most = 1_000;
-    expect((await madeUp(world, here)).status).toBe(401);
+    expect((await tryMadeUp(world, here)).status).toBe(401);
   });
 
   it.each<[string, ReplacedBindings, (world: World) => Promise<void>]>([
@@ -370,10 +370,10 @@ describe("the limit of a client address", () => {
       await prepare(operator);
       const world = operator.anotherIsolate({ CLIENT_LIMIT: new CountedLimit(3), ...bindings });
       const here = address(ATTACKED);
-      for (let i = 0; i < 5; i++) await madeUp(world, here);
+      for (let i = 0; i < 5; i++) await tryMadeUp(world, here);
       const statuses: number[] = [];
       while (statuses.at(-1) !== 200 && statuses.length < 3) {
-        const flood = Promise.all(Array.from({ length: 20 }, () => madeUp(world, here)));
+        const flood = Promise.all(Array.from({ length: 20 }, () => tryMadeUp(world, here)));
         statuses.push((await world.create({}, here)).status);
         await flood;
       }
@@ -392,7 +392,7 @@ describe("the limit of a client address", () => {
       DB: faultyD1(env.DB, faults),
     });
     const here = address(ATTACKED);
-    for (let i = 0; i < 4; i++) await madeUp(world, here);
+    for (let i = 0; i < 4; i++) await tryMadeUp(world, here);
     faults.calls.length = 0;
     const calls = await Promise.all(Array.from({ length: 4 }, () => world.create({}, here)));
     expect(calls.map(({ status }) => status)).toEqual([200, 200, 200, 200]);

@@ -191,13 +191,13 @@ export function replaySuite(route: SignedRoute): void {
   it("a replay that this isolate has seen costs no call of KV and no call of the database", async () => {
     const { db, trips } = countingDb(env.DB);
     const kvCalls: string[] = [];
-    const counted =
+    const counting =
       (name: "get" | "put") =>
       (...args: [string]) => {
         kvCalls.push(name);
         return (env.NONCES[name] as (...args: [string]) => Promise<unknown>).apply(env.NONCES, args);
       };
-    const NONCES = replacing(env.NONCES, { get: counted("get"), put: counted("put") });
+    const NONCES = replacing(env.NONCES, { get: counting("get"), put: counting("put") });
     const first = await World.create({ DB: db, NONCES });
     const body = JSON.stringify(await route.acceptable(first));
     const accepting = async () => (await first.send(operation, body)).status;

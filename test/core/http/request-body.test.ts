@@ -118,14 +118,14 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     ["x".repeat(81), UNREADABLE],
     ["application/json\u00e9", UNREADABLE],
     ["application/json\tx", UNREADABLE],
-  ])("a body is 415 as %j, and the detail says what was sent: %s", async (type, seen) => {
+  ])("a body is 415 as %j, and the detail says what was sent: %s", async (type, typeText) => {
     const bytes = join(JSON.stringify(await acceptable(world)));
     const { status, headers } = await expectUnwritten(world, () =>
       sendBytes(world, operation, bytes, { "content-type": type }),
     );
     expect([status, headers.get("x-error-detail")]).toEqual([
       415,
-      `Content-Type: must be application/json, and is ${seen}`,
+      `Content-Type: must be application/json, and is ${typeText}`,
     ]);
   });
 
@@ -191,7 +191,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
 describe("a body that is cut off", () => {
   it("a body that is cut off is the caller's fault and no outage, whichever error the runtime gives", async () => {
     const world = await World.create();
-    const cutOff = (length: Record<string, string>) => {
+    const sendCutOff = (length: Record<string, string>) => {
       const body = new ReadableStream({
         pull(controller) {
           controller.error(new Error("Network connection lost."));
@@ -201,7 +201,7 @@ describe("a body that is cut off", () => {
       return world.fetch(new Request("http://worker/openapi/chat/create_gd", { method: "POST", headers, body }));
     };
     for (const length of [{}, { "content-length": "100" }]) {
-      const answer = await cutOff(length);
+      const answer = await sendCutOff(length);
       expect([answer.status, await answer.json()]).toEqual([400, INVALID_PARAMETERS]);
     }
   });

@@ -21,12 +21,12 @@ type Line = Record<string, unknown>;
 
 /** The new lines of one kind, parsed: each line is one JSON object. */
 function lines(spy: typeof log): Line[] {
-  const found = spy.mock.calls.map((given) => {
-    expect(given).toHaveLength(1);
-    return JSON.parse(String(given[0])) as Line;
+  const parsedLines = spy.mock.calls.map((args) => {
+    expect(args).toHaveLength(1);
+    return JSON.parse(String(args[0])) as Line;
   });
   spy.mockClear();
-  return found;
+  return parsedLines;
 }
 
 let site: World;
@@ -80,10 +80,10 @@ describe("the request log", () => {
 
   it("each request gets its own id, whatever id it brings", async () => {
     const world = await quietWorld();
-    const brought = { "x-request-id": "11111111-1111-4111-8111-111111111111" };
-    const answers = [await world.create({}, brought), await world.create({}, brought)];
+    const idHeader = { "x-request-id": "11111111-1111-4111-8111-111111111111" };
+    const answers = [await world.create({}, idHeader), await world.create({}, idHeader)];
     const ids = answers.map(({ headers }) => headers.get("x-request-id"));
-    expect(new Set([...ids, brought["x-request-id"]]).size).toBe(3);
+    expect(new Set([...ids, idHeader["x-request-id"]]).size).toBe(3);
     expect(lines(log).map((line) => line.request_id)).toEqual(ids);
   });
 
@@ -225,8 +225,8 @@ describe("the request log", () => {
     const { body } = await call(world, "POST", `/admin/sites/${world.siteId}/apps`, { name: "Secretive" });
     await call(world, "POST", "/admin/sites", { name: "" });
     const text = log.mock.calls.join();
-    for (const hidden of [(body as { secret: string }).secret, "Secretive", world.env.ADMIN_TOKEN ?? "?"]) {
-      expect(text).not.toContain(hidden);
+    for (const secretText of [(body as { secret: string }).secret, "Secretive", world.env.ADMIN_TOKEN ?? "?"]) {
+      expect(text).not.toContain(secretText);
     }
     expect(lines(log)).toMatchObject([
       { status: 201, outcome: "ok" },

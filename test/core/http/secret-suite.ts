@@ -88,12 +88,12 @@ export function secretSuite(route: SignedRoute): void {
     it("a lost new secret is refused after the operator replaced it, and the previous secret still works", async () => {
       const { world, operator } = await behind(where);
       const previous = world.secret;
-      const lost = await rotate(operator, 1_000);
-      Object.assign(world, { secret: lost });
+      const lostSecret = await rotate(operator, 1_000);
+      Object.assign(world, { secret: lostSecret });
       await accepts(world);
-      const received = await rotate(operator, 60, "current");
+      const newSecret = await rotate(operator, 60, "current");
       await refuses(world);
-      for (const secret of [previous, received]) {
+      for (const secret of [previous, newSecret]) {
         world.secret = secret;
         await accepts(world);
       }
@@ -141,7 +141,7 @@ export function secretSuite(route: SignedRoute): void {
   });
 
   describe("an appid that was lost and issued again, with its secret, to another site", () => {
-    async function reissued(change: ReplacedBindings) {
+    async function reissue(change: ReplacedBindings) {
       const before = await World.create(change);
       const next = await World.create();
       await send(before);
@@ -160,7 +160,7 @@ export function secretSuite(route: SignedRoute): void {
       ["with KV", {}],
       ["without KV", { CREDENTIALS: undefined }],
     ])("an appid that was issued again to another site writes only into the new site, %s", async (_, change) => {
-      const { before, next } = await reissued(change);
+      const { before, next } = await reissue(change);
       const body = await route.acceptable(next);
       const { nonces: _of, keys: _them, ...stored } = await before.stored();
       await expectAccepted(next, route, () => before.send(route.operation, body));
@@ -233,8 +233,8 @@ export function secretSuite(route: SignedRoute): void {
     const world = await World.create();
     const old = world.secret;
     const row = await env.DB.prepare("SELECT * FROM apps WHERE appid = ?").bind(world.appid).first();
-    const undone = await rotate(world, 0);
-    const isolate = Object.assign(world.anotherIsolate(), { secret: undone });
+    const undoneSecret = await rotate(world, 0);
+    const isolate = Object.assign(world.anotherIsolate(), { secret: undoneSecret });
     await send(isolate);
     const names = Object.keys(row ?? {});
     await env.DB.prepare(`UPDATE apps SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE appid = ?`)

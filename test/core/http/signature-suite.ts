@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { expectAccepted, expectTokenInvalid, type SignedRoute, TOKEN_INVALID } from "../../support/signed-routes.ts";
 import { type Body, hmac, World } from "../../support/world.ts";
 
-const named = (signature: string) => ({ "x-chat-signature": signature });
+const headersOf = (signature: string) => ({ "x-chat-signature": signature });
 const twice = (signature: string) => [
   ["x-chat-signature", signature],
   ["x-chat-signature", signature],
@@ -14,24 +14,24 @@ const MISSING = "x-chat-signature: is required";
 /** Wrong ways to send a right signature, each with its detail. */
 const UNUSABLE: [string, (signature: string) => HeadersInit, string | null][] = [
   ["no signature", () => ({}), MISSING],
-  ["an empty one", () => named(""), MISSING],
-  ["63 of its digits", (signature) => named(signature.slice(0, 63)), `${DIGITS}, not 63`],
-  ["its first half", (signature) => named(signature.slice(0, 32)), `${DIGITS}, not 32`],
-  ["65 digits", (signature) => named(`${signature}0`), `${DIGITS}, not 65`],
+  ["an empty one", () => headersOf(""), MISSING],
+  ["63 of its digits", (signature) => headersOf(signature.slice(0, 63)), `${DIGITS}, not 63`],
+  ["its first half", (signature) => headersOf(signature.slice(0, 32)), `${DIGITS}, not 32`],
+  ["65 digits", (signature) => headersOf(`${signature}0`), `${DIGITS}, not 65`],
   [
     "a digit that is not hex",
-    (signature) => named(`${signature.slice(0, 63)}x`),
+    (signature) => headersOf(`${signature.slice(0, 63)}x`),
     `${DIGITS}, without other characters`,
   ],
-  ["base64", (signature) => named(Uint8Array.fromHex(signature).toBase64()), `${DIGITS}, not base64`],
-  ["base64 of its digits", (signature) => named(btoa(signature)), `${DIGITS}, not base64`],
+  ["base64", (signature) => headersOf(Uint8Array.fromHex(signature).toBase64()), `${DIGITS}, not base64`],
+  ["base64 of its digits", (signature) => headersOf(btoa(signature)), `${DIGITS}, not base64`],
   [
     "base64url without padding",
-    (signature) => named(Uint8Array.fromHex(signature).toBase64({ alphabet: "base64url", omitPadding: true })),
+    (signature) => headersOf(Uint8Array.fromHex(signature).toBase64({ alphabet: "base64url", omitPadding: true })),
     `${DIGITS}, not base64`,
   ],
-  ["a prefix sha256=", (signature) => named(`sha256=${signature}`), `${DIGITS}, without a prefix such as sha256=`],
-  ["a 0x in front", (signature) => named(`0x${signature}`), `${DIGITS}, without a prefix such as 0x`],
+  ["a prefix sha256=", (signature) => headersOf(`sha256=${signature}`), `${DIGITS}, without a prefix such as sha256=`],
+  ["a 0x in front", (signature) => headersOf(`0x${signature}`), `${DIGITS}, without a prefix such as 0x`],
   [
     "the header twice",
     twice,
@@ -40,7 +40,7 @@ const UNUSABLE: [string, (signature: string) => HeadersInit, string | null][] = 
   ["another header's name", (signature) => ({ "x-signature": signature }), MISSING],
   [
     "the last digit changed",
-    (signature) => named(signature.slice(0, 63) + (signature.endsWith("0") ? "1" : "0")),
+    (signature) => headersOf(signature.slice(0, 63) + (signature.endsWith("0") ? "1" : "0")),
     null,
   ],
 ];
@@ -56,7 +56,7 @@ export function signatureSuite(route: SignedRoute): void {
     it("a signature in upper-case hex is accepted", async () => {
       const body = JSON.stringify(await route.acceptable(world));
       const signature = (await hmac(world.secret, body)).toUpperCase();
-      await expectAccepted(world, route, () => world.sendRaw(route.operation, body, named(signature)));
+      await expectAccepted(world, route, () => world.sendRaw(route.operation, body, headersOf(signature)));
     });
 
     it.each(UNUSABLE)(
@@ -81,21 +81,21 @@ export function signatureSuite(route: SignedRoute): void {
       const other = await World.create();
       const body = JSON.stringify(await route.acceptable(world));
       const signature = await hmac(other.secret, body);
-      await expectTokenInvalid(world, () => world.sendRaw(route.operation, body, named(signature)));
+      await expectTokenInvalid(world, () => world.sendRaw(route.operation, body, headersOf(signature)));
     });
 
     it("a signature over a body with one changed character is refused", async () => {
       const body = JSON.stringify(await route.acceptable(world));
       const signature = await hmac(world.secret, body.replace('"appid"', '"appiD"'));
-      await expectTokenInvalid(world, () => world.sendRaw(route.operation, body, named(signature)));
+      await expectTokenInvalid(world, () => world.sendRaw(route.operation, body, headersOf(signature)));
     });
 
     it("a signature over the re-serialised body is refused, because the signature covers the sent bytes", async () => {
       const fields = await route.acceptable(world);
-      const spaced = ` ${JSON.stringify(fields, null, 2)}\n`.replaceAll("/", "\\/");
+      const spacedText = ` ${JSON.stringify(fields, null, 2)}\n`.replaceAll("/", "\\/");
       const signature = await hmac(world.secret, JSON.stringify(fields));
-      await expectTokenInvalid(world, () => world.sendRaw(route.operation, spaced, named(signature)));
-      await expectAccepted(world, route, () => world.send(route.operation, spaced));
+      await expectTokenInvalid(world, () => world.sendRaw(route.operation, spacedText, headersOf(signature)));
+      await expectAccepted(world, route, () => world.send(route.operation, spacedText));
     });
   });
 
@@ -105,19 +105,19 @@ export function signatureSuite(route: SignedRoute): void {
     let malformed: SeenAnswer[];
     let world: World;
     let body: Body;
-    const seenAs = (by: World, appid: string, signature?: HeadersInit) =>
-      seen(by, route, { ...body, appid }, signature);
-    const seenMalformed = async (by: World, appid: string) => {
+    const answerAs = (by: World, appid: string, signature?: HeadersInit) =>
+      seenAnswer(by, route, { ...body, appid }, signature);
+    const malformedAnswers = async (by: World, appid: string) => {
       const answers: SeenAnswer[] = [];
-      for (const [, headers] of UNUSABLE) answers.push(await seenAs(by, appid, headers("ab".repeat(32))));
+      for (const [, headers] of UNUSABLE) answers.push(await answerAs(by, appid, headers("ab".repeat(32))));
       return answers;
     };
 
     beforeAll(async () => {
       world = await World.create();
       body = await route.acceptable(world);
-      wrong = await seenAs(world, world.appid, named("0".repeat(64)));
-      malformed = await seenMalformed(world, world.appid);
+      wrong = await answerAs(world, world.appid, headersOf("0".repeat(64)));
+      malformed = await malformedAnswers(world, world.appid);
     });
 
     it("a signature of a wrong form is refused with the detail of its form, and one of the right form without", () => {
@@ -130,25 +130,25 @@ export function signatureSuite(route: SignedRoute): void {
     it.each([
       ["unknown", async () => ({ by: world, appid: "0".repeat(32) })],
       ["unknown and of a form never issued", async () => ({ by: world, appid: "漢字 / ✓" })],
-      ["revoked", async () => revoked()],
+      ["revoked", async () => revokedApp()],
       [
         "revoked long ago, as a fresh isolate sees it",
         async () => {
-          const { by, appid } = await revoked();
+          const { by, appid } = await revokedApp();
           return { by: by.anotherIsolate(), appid };
         },
       ],
     ])("an appid that is %s gets exactly the answer of a wrong signature", async (_, arrange) => {
       const { by, appid } = await arrange();
-      expect(await seenAs(by, appid)).toEqual(wrong);
-      expect(await seenAs(by, appid, named("0".repeat(64)))).toEqual(wrong);
+      expect(await answerAs(by, appid)).toEqual(wrong);
+      expect(await answerAs(by, appid, headersOf("0".repeat(64)))).toEqual(wrong);
       // Every appid must get the same headers for a malformed signature.
-      expect(await seenMalformed(by, appid)).toEqual(malformed);
+      expect(await malformedAnswers(by, appid)).toEqual(malformed);
     });
   });
 }
 
-async function revoked(): Promise<{ by: World; appid: string }> {
+async function revokedApp(): Promise<{ by: World; appid: string }> {
   const by = await World.create();
   await by.admin("DELETE", `/admin/apps/${by.appid}`);
   return { by, appid: by.appid };
@@ -161,14 +161,14 @@ interface SeenAnswer {
 }
 
 /** All that a caller sees of an answer, except the request id. By default the signature is right. */
-async function seen(by: World, route: SignedRoute, fields: Body, signature?: HeadersInit): Promise<SeenAnswer> {
+async function seenAnswer(by: World, route: SignedRoute, fields: Body, signature?: HeadersInit): Promise<SeenAnswer> {
   const body = JSON.stringify(fields);
-  const headers = new Headers(signature ?? named(await hmac(by.secret, body)));
+  const headers = new Headers(signature ?? headersOf(await hmac(by.secret, body)));
   headers.set("content-type", "application/json");
   const url = `http://worker/openapi/chat/${route.operation}`;
   const response = await by.fetch(new Request(url, { method: "POST", headers, body }));
-  const answered = Object.fromEntries(response.headers);
-  expect(answered).toHaveProperty("x-request-id");
-  delete answered["x-request-id"];
-  return { status: response.status, headers: answered, text: await response.text() };
+  const answerHeaders = Object.fromEntries(response.headers);
+  expect(answerHeaders).toHaveProperty("x-request-id");
+  delete answerHeaders["x-request-id"];
+  return { status: response.status, headers: answerHeaders, text: await response.text() };
 }

@@ -27,12 +27,12 @@ async function twoSites() {
   const [apac, main] = [await World.create({}, "apac"), await World.create()];
   const isolate = apac.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, faults) });
   await isolate.chatId({ sbs: "before" });
-  const begun = Date.now();
+  const start = Date.now();
   return {
     isolate,
     faults,
     main,
-    since: () => Date.now() - begun,
+    since: () => Date.now() - start,
     /** When the stall ends, half of the calls do their work, and the other half never do. */
     stall: () => faults.plan(({ nth }) => (nth % 2 === 0 ? "late" : "never done")),
     /** A call of the site in `main`, through the isolate that serves both sites. */
@@ -50,8 +50,8 @@ describe("a home that stalls for a minute under many callers", () => {
   it("a home that stalls under many callers gets few tries, opens each session once, and recovers afterwards", async () => {
     const { isolate, faults, since, stall, createInMain } = await twoSites();
     stall();
-    const refused: unknown[] = [];
-    const served = new Map<string, { at: number; chatId: unknown }>();
+    const refusals: unknown[] = [];
+    const answers = new Map<string, { at: number; chatId: unknown }>();
     const persist = async (sbs: string) => {
       for (;;) {
         const { answer } = await startCall(isolate, "create_gd", isolate.createBody({ sbs }), {
@@ -59,9 +59,9 @@ describe("a home that stalls for a minute under many callers", () => {
         });
         const { status, headers, envelope } = await answer;
         if (status === 200)
-          return void served.set(sbs, { at: since(), chatId: (envelope.data as { chat_id: number }).chat_id });
+          return void answers.set(sbs, { at: since(), chatId: (envelope.data as { chat_id: number }).chat_id });
         const retryAfter = Number(headers.get("retry-after"));
-        refused.push([status, retryAfter]);
+        refusals.push([status, retryAfter]);
         await new Promise((resolve) => setTimeout(resolve, retryAfter * 1_000));
       }
     };
@@ -73,18 +73,18 @@ describe("a home that stalls for a minute under many callers", () => {
     await timeUntil(() => since() >= STALL_MS);
     // Each caller makes two tries until nobody has had an answer for 6 s. After that there is one try every 3 s.
     expect(faults.calls.length).toBeLessThanOrEqual(2 * CALLERS + (STALL_MS - 6_000) / 3_000 + 1);
-    expect(served.size).toBe(0);
-    expect(new Set(refused.map((each) => JSON.stringify(each)))).toEqual(new Set(["[503,1]", "[503,3]"]));
+    expect(answers.size).toBe(0);
+    expect(new Set(refusals.map((each) => JSON.stringify(each)))).toEqual(new Set(["[503,1]", "[503,3]"]));
 
     await faults.end();
-    await timeUntil(() => served.size === CALLERS);
+    await timeUntil(() => answers.size === CALLERS);
     await all;
     // A caller with `Retry-After: 3` has its session right after these 3 s.
-    for (const [sbs, { at }] of served) expect(at - STALL_MS, sbs).toBeLessThan(4_000);
+    for (const [sbs, { at }] of answers) expect(at - STALL_MS, sbs).toBeLessThan(4_000);
     const { sessions } = await isolate.stored();
-    const stored = sessions.map(({ id, customer_external_id }) => [customer_external_id, id] as const);
-    expect(new Map(stored.filter(([sbs]) => sbs !== "before"))).toEqual(
-      new Map([...served].map(([sbs, { chatId }]) => [sbs, chatId])),
+    const rows = sessions.map(({ id, customer_external_id }) => [customer_external_id, id] as const);
+    expect(new Map(rows.filter(([sbs]) => sbs !== "before"))).toEqual(
+      new Map([...answers].map(([sbs, { chatId }]) => [sbs, chatId])),
     );
     expect(sessions).toHaveLength(CALLERS + 1);
   });

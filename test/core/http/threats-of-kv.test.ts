@@ -26,14 +26,14 @@ type Plans = Record<string, (nth: number) => Fault | undefined>;
 /** An isolate of the world's deployment, with faults in its homes. */
 function faulty(world: World, plans: Plans, bindings: ReplacedBindings = {}) {
   const faults: Record<string, Faults> = {};
-  const bound: ReplacedBindings = {};
+  const databases: ReplacedBindings = {};
   const all: Plans = { main: () => undefined, ...plans };
   for (const [home, plan] of Object.entries(all)) {
     const through = new Faults(({ nth }) => plan(nth));
     faults[home] = through;
-    Object.assign(bound, { [BINDING[home] ?? ""]: faultyD1(realDb(home), through) });
+    Object.assign(databases, { [BINDING[home] ?? ""]: faultyD1(realDb(home), through) });
   }
-  const isolate = world.anotherIsolate({ ...bound, ...bindings });
+  const isolate = world.anotherIsolate({ ...databases, ...bindings });
   return { isolate, calls: (home: string) => faults[home]?.calls ?? [], all: Object.values(faults) };
 }
 

@@ -3,9 +3,9 @@ import { readBytes } from "../../../src/core/http/read-body.ts";
 import { runtimeAt } from "../../support/test-runtime.ts";
 import { ADMIN_TOKEN, NOW, World } from "../../support/world.ts";
 
-let logged: MockInstance;
+let errorLog: MockInstance;
 beforeEach(() => {
-  logged = vi.spyOn(console, "error").mockImplementation(() => {});
+  errorLog = vi.spyOn(console, "error").mockImplementation(() => {});
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -29,25 +29,25 @@ const SURFACES: [string, { path: string; headers: Record<string, string>; most: 
   ["a signed call", { path: "/openapi/chat/create_gd", headers: JSON_TYPE, most: 64 * 1024 }],
 ];
 
-/** A body that gives `first` bytes, or a thousand at a time without end, and then hangs; `taken` is the number of bytes read. */
+/** A body that gives `first` bytes, or a thousand at a time without end, and then hangs; `bytes` is the number of bytes read. */
 function upload(first?: number) {
-  const seen = { taken: 0, cancelled: false };
+  const state = { bytes: 0, cancelled: false };
   const body = new ReadableStream<Uint8Array>(
     {
       pull(controller) {
-        if (first !== undefined && seen.taken >= first) return new Promise(() => {});
+        if (first !== undefined && state.bytes >= first) return new Promise(() => {});
         const chunk = new Uint8Array(first ?? 1_000).fill(0x61);
-        seen.taken += chunk.length;
+        state.bytes += chunk.length;
         controller.enqueue(chunk);
         return undefined;
       },
       cancel() {
-        seen.cancelled = true;
+        state.cancelled = true;
       },
     },
     { highWaterMark: 0 },
   );
-  return { body, seen };
+  return { body, state };
 }
 
 const post = (world: World, path: string, headers: Record<string, string>, body: BodyInit) =>
@@ -56,44 +56,44 @@ const post = (world: World, path: string, headers: Record<string, string>, body:
 describe.each(SURFACES)("%s", (_, { path, headers, most }) => {
   it("an endless upload is read only up to its limit, and the rest is cancelled", async () => {
     const world = await World.create();
-    const { body, seen } = upload();
+    const { body, state } = upload();
     expect((await post(world, path, headers, body)).status).toBe(413);
-    expect(seen.taken).toBeLessThanOrEqual(most + 1_000);
-    expect(seen.cancelled).toBe(true);
-    expect(logged).not.toHaveBeenCalled();
+    expect(state.bytes).toBeLessThanOrEqual(most + 1_000);
+    expect(state.cancelled).toBe(true);
+    expect(errorLog).not.toHaveBeenCalled();
   });
 
   it("a body whose announced length is too long is not read at all", async () => {
     const world = await World.create();
-    const { body, seen } = upload();
+    const { body, state } = upload();
     const answer = await post(world, path, { ...headers, "content-length": String(most + 1) }, body);
-    expect([answer.status, seen.taken]).toEqual([413, 0]);
+    expect([answer.status, state.bytes]).toEqual([413, 0]);
   });
 
   it.each<[string, Record<string, string>]>([
     ["", {}],
     ["that says how long it is", { "content-length": "1000" }],
-  ])("a slow upload %s ends after 5 s as the sender's fault, and writes nothing", async (_, announced) => {
+  ])("a slow upload %s ends after 5 s as the sender's fault, and writes nothing", async (_, lengthHeader) => {
     const world = await World.create();
     const before = [await world.stored(), await world.operated()];
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
-    const { body, seen } = upload(10);
-    const answer = post(world, path, { ...headers, ...announced }, body);
-    let ended = false;
+    const { body, state } = upload(10);
+    const answer = post(world, path, { ...headers, ...lengthHeader }, body);
+    let isAnswered = false;
     void answer.then(() => {
-      ended = true;
+      isAnswered = true;
     });
-    for (let i = 0; i < 2_000 && seen.taken === 0; i++) await scheduler.wait(2);
+    for (let i = 0; i < 2_000 && state.bytes === 0; i++) await scheduler.wait(2);
     await vi.advanceTimersByTimeAsync(4_900);
     await scheduler.wait(20);
-    expect(ended).toBe(false);
+    expect(isAnswered).toBe(false);
     await vi.advanceTimersByTimeAsync(200);
     expect((await answer).status).toBe(400);
     vi.useRealTimers();
     expect([await world.stored(), await world.operated()]).toEqual(before);
-    expect(logged).not.toHaveBeenCalled();
+    expect(errorLog).not.toHaveBeenCalled();
     // The runtime reads a body of known length itself, and ends it with the request.
-    if (announced["content-length"] === undefined) expect(seen.cancelled).toBe(true);
+    if (lengthHeader["content-length"] === undefined) expect(state.cancelled).toBe(true);
   });
 
   it("an upload that is cut off is the sender's fault and no outage", async () => {
@@ -104,7 +104,7 @@ describe.each(SURFACES)("%s", (_, { path, headers, most }) => {
       },
     });
     expect((await post(world, path, headers, body)).status).toBe(400);
-    expect(logged).not.toHaveBeenCalled();
+    expect(errorLog).not.toHaveBeenCalled();
   });
 });
 
@@ -114,16 +114,16 @@ describe("the reader of bodies", () => {
   it("the reader of bodies takes memory as bytes arrive, not for the whole limit at once", async () => {
     const sizes: number[] = [];
     const Real = ArrayBuffer;
-    const { body, seen } = upload(10);
+    const { body, state } = upload(10);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     for (const name of ["ArrayBuffer", "Uint8Array"] as const) {
       const real = globalThis[name] as unknown as new (...args: unknown[]) => ArrayBufferLike;
       vi.stubGlobal(
         name,
         new Proxy(real, {
-          construct(target, given) {
-            if (typeof given[0] === "number") sizes.push(given[0]);
-            return new target(...given);
+          construct(target, args) {
+            if (typeof args[0] === "number") sizes.push(args[0]);
+            return new target(...args);
           },
         }),
       );
@@ -135,7 +135,7 @@ describe("the reader of bodies", () => {
       260 * 1024,
     );
     reading.catch(() => {});
-    for (let i = 0; i < 2_000 && seen.taken === 0; i++) await scheduler.wait(2);
+    for (let i = 0; i < 2_000 && state.bytes === 0; i++) await scheduler.wait(2);
     await vi.advanceTimersByTimeAsync(5_100);
     vi.unstubAllGlobals();
     await expect(reading).rejects.toMatchObject({ context: { reason: "body_too_slow" } });
@@ -157,13 +157,13 @@ describe("the reader of bodies", () => {
           at = next;
         },
       });
-      const read = await readBytes(
+      const data = await readBytes(
         runtimeAt(() => NOW * 1000),
         request(body),
         260 * 1024,
       );
       // toEqual would take seconds for so many bytes.
-      expect([read.byteLength, new Uint8Array(read).findIndex((byte, i) => byte !== whole[i])]).toEqual([length, -1]);
+      expect([data.byteLength, new Uint8Array(data).findIndex((byte, i) => byte !== whole[i])]).toEqual([length, -1]);
     },
   );
 });

@@ -34,8 +34,8 @@ describe("kefu_ids of add_kf", () => {
     const chatId = await newSession();
     expect((await world.add(chatId, { kefu_ids })).status).toBe(200);
     const { participants } = await world.stored();
-    const joined = participants.filter(({ session_id }) => session_id === chatId);
-    expect(joined.map(({ agent_id }) => agent_id)).toEqual(agentIds);
+    const members = participants.filter(({ session_id }) => session_id === chatId);
+    expect(members.map(({ agent_id }) => agent_id)).toEqual(agentIds);
   });
 
   it.each<[string, unknown, string]>([

@@ -51,8 +51,8 @@ describe("add_kf", () => {
     const chatId = await world.chatId();
     expect((await world.add(chatId, { kefu_ids })).envelope).toEqual(OK);
     const { participants } = await world.stored();
-    const joined = participants.filter(({ session_id }) => session_id === chatId);
-    expect(joined.map(({ agent_id, added_by }) => [agent_id, added_by])).toEqual(agentIds.map((id) => [id, 1]));
+    const members = participants.filter(({ session_id }) => session_id === chatId);
+    expect(members.map(({ agent_id, added_by }) => [agent_id, added_by])).toEqual(agentIds.map((id) => [id, 1]));
   });
 
   it.each<[string, unknown, string]>([
@@ -146,14 +146,14 @@ describe("add_kf", () => {
     "add_kf finds no session with the chat_id %s",
     async (chatId) => {
       const { world } = shared;
-      await expectNotFound(world, () => world.send("add_kf", written(world, chatId)));
+      await expectNotFound(world, () => world.send("add_kf", bodyWith(world, chatId)));
     },
   );
 
   it("simultaneous add_kf requests with overlapping agents add each agent once, and fail only when none is left", async () => {
     const { world, chatId } = await siteWithSession();
-    const named = Array.from({ length: 12 }, (_, i) => ["3,101", "1,3", "101,4"][i % 3]);
-    const answers = await Promise.all(named.map((kefu_ids) => world.add(chatId, { kefu_ids })));
+    const lists = Array.from({ length: 12 }, (_, i) => ["3,101", "1,3", "101,4"][i % 3]);
+    const answers = await Promise.all(lists.map((kefu_ids) => world.add(chatId, { kefu_ids })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]));
     expect((await world.stored()).participants.map(({ agent_id }) => agent_id)).toEqual([2, 3, 101]);
   });
@@ -186,7 +186,7 @@ function expectNotFound(world: World, act: () => ReturnType<World["add"]>): Prom
 }
 
 /** An add_kf body with this exact spelling of chat_id. */
-function written(world: World, chatId: string): string {
+function bodyWith(world: World, chatId: string): string {
   return JSON.stringify(world.addBody(-7)).replace('"chat_id":-7', `"chat_id":${chatId}`);
 }
 

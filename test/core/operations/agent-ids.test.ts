@@ -8,15 +8,15 @@ const MANY = 31_000;
 const distinct = Array.from({ length: MANY }, (_, i) => i + 1);
 
 /** An array that counts how often its items are read. */
-function counted(items: unknown[]) {
-  const seen = { list: items, looks: 0 };
-  seen.list = new Proxy(items, {
+function countLooks(items: unknown[]) {
+  const counts = { list: items, looks: 0 };
+  counts.list = new Proxy(items, {
     get(target, key) {
-      if (/^\d+$/.test(String(key))) seen.looks += 1;
+      if (/^\d+$/.test(String(key))) counts.looks += 1;
       return Reflect.get(target, key);
     },
   });
-  return seen;
+  return counts;
 }
 
 const readers = {
@@ -31,14 +31,14 @@ describe.each(Object.entries(readers))("%s", (_, read) => {
     ["the 101st agent, beyond which may be anything", [...distinct.slice(0, 101), ...Array(MANY).fill({})], 101],
     ["the 101st agent after copies", [...Array(1_000).fill(1), ...distinct], 1_101],
   ])("the list of agents is read only up to %s", (_name, items, most) => {
-    const many = counted(items);
+    const many = countLooks(items);
     expect(read(many.list)).toMatchObject({ ok: false, violations: [{ field: expect.stringMatching(/^kefu_id/) }] });
     expect(many.looks).toBeGreaterThan(0);
     expect(many.looks).toBeLessThanOrEqual(most);
   });
 
   it("an agent that is named many times counts once", () => {
-    const copies = counted(Array(MANY).fill(1));
+    const copies = countLooks(Array(MANY).fill(1));
     expect(read(copies.list)).toMatchObject({ ok: true, value: { bound: { agents: "[1]" } } });
     expect(copies.looks).toBeLessThanOrEqual(MANY);
   });
@@ -50,10 +50,10 @@ describe("kefu_ids of add_kf as a string", () => {
     ["the 101st agent", distinct.join(","), 101],
   ])("kefu_ids as a string are read only up to %s", (_, text, most) => {
     const look = vi.spyOn(String.prototype, "indexOf");
-    const read = addAgents.read({ chat_id: 1, kefu_ids: text });
-    const commas = look.mock.calls.filter(([sought]) => sought === ",").length;
+    const result = addAgents.read({ chat_id: 1, kefu_ids: text });
+    const commas = look.mock.calls.filter(([part]) => part === ",").length;
     look.mockRestore();
-    expect(read).toMatchObject({ ok: false, violations: [{ field: "kefu_ids" }] });
+    expect(result).toMatchObject({ ok: false, violations: [{ field: "kefu_ids" }] });
     expect(commas).toBe(most);
   });
 

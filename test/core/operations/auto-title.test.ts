@@ -49,9 +49,9 @@ describe("autoTitle", () => {
     ["letters of 121 code points", `e${"\u0301".repeat(120)}`, 0],
   ])(
     "an automatic title has at most 120 code points, and no part of a character that does not fit: %s",
-    (_, character, kept) => {
+    (_, character, count) => {
       const title = autoTitle(character.repeat(40));
-      expect(title).toBe(kept === 0 ? "" : `${character.repeat(kept)}…`);
+      expect(title).toBe(count === 0 ? "" : `${character.repeat(count)}…`);
       expect([...title].length).toBeLessThanOrEqual(120);
     },
   );

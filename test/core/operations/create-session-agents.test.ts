@@ -41,8 +41,8 @@ describe("agents of create_gd", () => {
       const chatId = await world.chatId(change);
       const { sessions, participants } = await world.stored();
       expect(sessions.find(({ id }) => id === chatId)).toMatchObject({ responsible_agent_id: responsible });
-      const joined = participants.filter(({ session_id }) => session_id === chatId);
-      expect(joined.map(({ agent_id, added_by }) => [agent_id, added_by])).toEqual(
+      const members = participants.filter(({ session_id }) => session_id === chatId);
+      expect(members.map(({ agent_id, added_by }) => [agent_id, added_by])).toEqual(
         others.map((id) => [id, responsible]),
       );
     },
@@ -55,11 +55,11 @@ describe("agents of create_gd", () => {
     ["responsible and disabled", { kefu_id: [1, 4], fzr_uid: 4 }, "4 disabled"],
     ["unknown and disabled, many at once", { kefu_id: [1, 500, 4, 404, 404] }, "404 unknown, 500 unknown, 4 disabled"],
     ["of another site", { kefu_id: [1, 777] }, "777 unknown"],
-  ])("the agents of create_gd are 参数错误 when %s, and only the ranstr is stored", async (_, change, named) => {
+  ])("the agents of create_gd are 参数错误 when %s, and only the ranstr is stored", async (_, change, agents) => {
     const before = await world.stored();
     const { status, envelope, headers } = await world.create(change);
     expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
-    expect(headers.get("x-error-detail")).toBe(`kefu_id: ${named}`);
+    expect(headers.get("x-error-detail")).toBe(`kefu_id: ${agents}`);
     expect(rowsAdded(before, await world.stored())).toEqual({ nonces: 1 });
   });
 
@@ -67,11 +67,11 @@ describe("agents of create_gd", () => {
     const ownWorld = await World.create();
     await ownWorld.chatId();
     const faults = new Faults();
-    const counted = ownWorld.anotherIsolate({ DB: faultyD1(env.DB, faults) });
-    await counted.create();
+    const isolate = ownWorld.anotherIsolate({ DB: faultyD1(env.DB, faults) });
+    await isolate.create();
     faults.calls.length = 0;
     const unknown = from(MOST - 99, 100);
-    const { status, headers } = await counted.create({ kefu_id: unknown, fzr_uid: MOST });
+    const { status, headers } = await isolate.create({ kefu_id: unknown, fzr_uid: MOST });
     const detail = headers.get("x-error-detail") ?? "";
     expect([status, faults.calls]).toEqual([400, ["DB.batch"]]);
     expect(detail.length).toBeLessThan(3_100);

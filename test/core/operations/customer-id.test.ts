@@ -6,7 +6,7 @@ import { refusedBodies } from "./refused-bodies.ts";
 const digits = (count: number) => "1234567890".repeat(7).slice(0, count);
 
 /** A create_gd body with this exact spelling of sbs. */
-function written(world: World, sbs: string): string {
+function bodyWith(world: World, sbs: string): string {
   return JSON.stringify(world.createBody({ sbs: "@" })).replace('"sbs":"@"', `"sbs":${sbs}`);
 }
 
@@ -42,7 +42,7 @@ describe("sbs of create_gd", () => {
     ['"\\u0031\\u0030"', "10"],
     [' 42,"sbs_mc":"Customer Name"', "42"],
   ])("sbs written as %s is the customer %s", async (sbs, externalId) => {
-    await expectCustomer(externalId, written(world, sbs));
+    await expectCustomer(externalId, bodyWith(world, sbs));
   });
 
   it.each([
@@ -54,7 +54,7 @@ describe("sbs of create_gd", () => {
     [`-${digits(64)}`, ""],
     ...["true", "null", "{}", "[1001]"].map((sbs) => [sbs, notA(JSON.parse(sbs))]),
   ])("sbs written as %s is 参数错误%s", async (sbs, slip) => {
-    expect(await send((of) => written(of, sbs))).toBe(
+    expect(await send((of) => bodyWith(of, sbs))).toBe(
       `sbs: must be a string of 1 to 64 characters, or an integer of 1 to 64 digits${slip}`,
     );
   });
@@ -63,7 +63,7 @@ describe("sbs of create_gd", () => {
     "sbs written as %s is read beside an unknown field that is nested 5,000 deep",
     async (sbs) => {
       const deep = `${"[".repeat(5_000)}${"]".repeat(5_000)}`;
-      const body = written(world, sbs).replace(/}$/, `,"extra":${deep},"also":{"sbs":7}}`);
+      const body = bodyWith(world, sbs).replace(/}$/, `,"extra":${deep},"also":{"sbs":7}}`);
       await expectCustomer(sbs.replaceAll('"', ""), body);
     },
   );
@@ -78,11 +78,11 @@ describe("sbs of create_gd", () => {
     ['7,"x":{"sbs":1.5,"y":[{"sbs":"z"}]}', "7"],
     ['12345678901234567890,"x":{"sbs":{"sbs":3}}', "12345678901234567890"],
   ])("the last sbs at the top level counts, as in JSON: %s", async (sbs, externalId) => {
-    await expectCustomer(externalId, written(world, sbs));
+    await expectCustomer(externalId, bodyWith(world, sbs));
   });
 
   it.each(["007", "+1", ".5", "1.", "0x10", "NaN", "Infinity"])("sbs written as %s is no JSON", async (sbs) => {
-    expect(await send((of) => written(of, sbs))).toBe(
+    expect(await send((of) => bodyWith(of, sbs))).toBe(
       "body: must be JSON as a library writes it: double quotes, no comma at the end, no line break in a string",
     );
   });
@@ -90,7 +90,7 @@ describe("sbs of create_gd", () => {
   it("sbs as a number and as the same digits in a string is one customer, and other spellings are others", async () => {
     const ownWorld = await World.create();
     for (const sbs of ["1001", '"1001"', '"01001"', '"1001 "', '"１００１"', "10010"]) {
-      expect((await ownWorld.send("create_gd", written(ownWorld, sbs))).status).toBe(200);
+      expect((await ownWorld.send("create_gd", bodyWith(ownWorld, sbs))).status).toBe(200);
     }
     const { customers, sessions } = await ownWorld.stored();
     expect(new Set(customers.map((customer) => customer.external_id))).toEqual(

@@ -7,7 +7,7 @@ import { defineOperation } from "../../../src/core/operations/define-operation.t
 const FAULT = { field: "thing", rule: "required" } as const;
 const refusal = { when: () => sql`true`, code: "state_forbids", violation: () => FAULT, past: "Past." } as const;
 
-const defined = (outcome: string, change: Partial<Parameters<typeof defineOperation>[0]> = {}) =>
+const define = (outcome: string, change: Partial<Parameters<typeof defineOperation>[0]> = {}) =>
   defineOperation({
     name: "do_nothing",
     wireName: "nothing",
@@ -34,14 +34,14 @@ describe("defining an operation", () => {
   it.each(["accepted", "repeated", "key_reused"])(
     "an operation cannot have a refusal with the name %s, because every operation has that outcome",
     (outcome) => {
-      expect(() => defined(outcome)).toThrow(`a refusal cannot be called ${outcome}`);
+      expect(() => define(outcome)).toThrow(`a refusal cannot be called ${outcome}`);
     },
   );
 
   it("an operation reads its own outcome from its row of the batch, and accepts no unknown outcome", () => {
     const row = { gate: "open" as const, mine: 1, session_id: null, named: null };
     const answerWith = (outcome: string) => ({ leftOut: undefined, deliveries: [], outcome: [{ ...row, outcome }] });
-    const operation = defined("closed");
+    const operation = define("closed");
     expect(operation.outcomeOf(answerWith("closed"))).toEqual({
       kind: "refused",
       refused: { ok: false, code: "state_forbids", reason: "closed", violations: [FAULT] },
@@ -51,18 +51,18 @@ describe("defining an operation", () => {
 
   it("no operation can replace a value of the claim", () => {
     const { statements, db } = recordingDb();
-    const operation = defined("closed", { bind: () => ({ owner: "forged", siteId: 2 }) });
+    const operation = define("closed", { bind: () => ({ owner: "forged", siteId: 2 }) });
     const operationInput = operation.read({});
     if (!operationInput.ok) throw new Error(operationInput.reason);
     operation.batch(db, { owner: "own", siteId: 1, key: null } as never, operationInput.value, 1);
-    const bound = statements.flatMap(({ values }) => values);
-    expect(bound).toContain("own");
-    for (const forged of ["forged", 2]) expect(bound).not.toContain(forged);
+    const boundValues = statements.flatMap(({ values }) => values);
+    expect(boundValues).toContain("own");
+    for (const forged of ["forged", 2]) expect(boundValues).not.toContain(forged);
   });
 
   it("an operation's reads are compiled into a SELECT, so that D1 refuses a statement that writes", async () => {
     const { statements, db } = recordingDb();
-    const operation = defined("closed", { leftOut: () => sql`DELETE FROM sessions RETURNING id` });
+    const operation = define("closed", { leftOut: () => sql`DELETE FROM sessions RETURNING id` });
     operation.preview(db, {} as never, { input: {}, bound: {} });
     const text = String(statements.at(-1)?.text);
     expect(text).toContain("DELETE FROM sessions");

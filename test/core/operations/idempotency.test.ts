@@ -156,21 +156,21 @@ describe("Idempotency-Key on create_gd", () => {
       Array.from({ length: 10 }, (_, i) => world.create({ content: `Message ${i % 2}` }, KEY)),
     );
     const statuses = answers.map(({ status }) => status);
-    const won = statuses.indexOf(200);
-    expect(statuses).toEqual(answers.map((_, i) => (i % 2 === won % 2 ? 200 : 422)));
+    const winner = statuses.indexOf(200);
+    expect(statuses).toEqual(answers.map((_, i) => (i % 2 === winner % 2 ? 200 : 422)));
     const { sessions, messages } = await world.stored();
     expect(sessions).toHaveLength(1);
-    expect(messages[0]?.content).toBe(`Message ${won % 2}`);
+    expect(messages[0]?.content).toBe(`Message ${winner % 2}`);
   });
 });
 
 describe("the meaning that an Idempotency-Key compares", () => {
-  const written = { sbs: 1001, kefu_id: [1, 2, 3], title: "Title" };
+  const fields = { sbs: 1001, kefu_id: [1, 2, 3], title: "Title" };
   let world: World;
   let first: Answer;
   beforeAll(async () => {
     world = await World.create();
-    first = await world.create(written, KEY);
+    first = await world.create(fields, KEY);
     expectFirst(first);
   });
 
@@ -184,11 +184,11 @@ describe("the meaning that an Idempotency-Key compares", () => {
   ])("an Idempotency-Key ignores %s when it compares two requests", async (_, change) => {
     world.clock.now += 30;
     const timestamp = change.timestamp === "moved" ? world.clock.now - 10 : world.clock.now;
-    await expectRepeat(world, first, () => world.create({ ...written, ...change, timestamp }, KEY));
+    await expectRepeat(world, first, () => world.create({ ...fields, ...change, timestamp }, KEY));
   });
 
   it("an Idempotency-Key ignores the order of the fields when it compares two requests", async () => {
-    const backwards = Object.fromEntries(Object.entries(world.createBody(written)).reverse());
+    const backwards = Object.fromEntries(Object.entries(world.createBody(fields)).reverse());
     await expectRepeat(world, first, () => world.send("create_gd", backwards, KEY));
   });
 
@@ -204,7 +204,7 @@ describe("the meaning that an Idempotency-Key compares", () => {
     ["fzr_uid", { fzr_uid: 2 }],
     ["sender_type", { sender_type: 1 }],
   ])("create_gd refuses a used Idempotency-Key with another meaning: %s", async (_, change) => {
-    await expectKeyReused(world, () => world.create({ ...written, ...change }, KEY));
+    await expectKeyReused(world, () => world.create({ ...fields, ...change }, KEY));
   });
 });
 
@@ -222,10 +222,10 @@ describe("the scope of an Idempotency-Key", () => {
   it("an Idempotency-Key belongs to one operation, create_gd or add_kf", async () => {
     const world = await World.create();
     const first = await world.create({}, KEY);
-    const added = await world.add(chatIdOf(first), {}, KEY);
-    expectFirst(added);
+    const addAnswer = await world.add(chatIdOf(first), {}, KEY);
+    expectFirst(addAnswer);
     await expectRepeat(world, first, () => world.create({}, KEY));
-    await expectRepeat(world, added, () => world.add(chatIdOf(first), {}, KEY));
+    await expectRepeat(world, addAnswer, () => world.add(chatIdOf(first), {}, KEY));
     expect((await world.stored()).keys.map(({ operation }) => operation)).toEqual(["add_agents", "create_session"]);
   });
 });

@@ -12,8 +12,8 @@ const FOLDER = join(import.meta.dirname, "../../../src/core/operations");
 /** The exports of each file of src/core/operations/. Files that operations share have no default export. */
 const modules = await Promise.all(
   readdirSync(FOLDER).map(async (file) => {
-    const exported: { default?: Operation; documentation?: Documentation } = await import(join(FOLDER, file));
-    return { file, operation: exported.default, documentation: exported.documentation };
+    const module: { default?: Operation; documentation?: Documentation } = await import(join(FOLDER, file));
+    return { file, operation: module.default, documentation: module.documentation };
   }),
 );
 const FILES = modules.filter(({ operation }) => operation !== undefined);
@@ -59,8 +59,8 @@ describe("an operation", () => {
 
   it.each(FILES)("each status that $file gives a session is one of SESSION_STATUSES", ({ file }) => {
     const source = readFileSync(join(FOLDER, file), "utf8");
-    const given = [...source.matchAll(/\bstatus: sql`'(\w+)'`/g)].map(([, status]) => status);
-    expect(SESSION_STATUSES).toEqual(expect.arrayContaining(given));
+    const statuses = [...source.matchAll(/\bstatus: sql`'(\w+)'`/g)].map(([, status]) => status);
+    expect(SESSION_STATUSES).toEqual(expect.arrayContaining(statuses));
   });
 
   it.each(FILES)("test/core/operations/ has a test for the operation in $file", ({ file }) => {
@@ -84,19 +84,19 @@ describe.each(DOCUMENTED.map(({ operation, documentation }) => ({ ...operation, 
     documentation: { description, fields, probes, examples, statuses, refusals: words },
   }) => {
     it("the documentation of an operation describes each of its fields, and no others", () => {
-      const described = Object.keys(fields).filter((field) => fields[field]?.description);
-      expect(described.sort()).toEqual([...fieldNames].sort());
+      const names = Object.keys(fields).filter((field) => fields[field]?.description);
+      expect(names.sort()).toEqual([...fieldNames].sort());
       expect(fieldNames).toEqual(expect.arrayContaining(Object.keys(probes?.() ?? {})));
     });
 
     it("the documentation of an operation has a cause and a cure for each of its refusals, and no others", () => {
-      const explained = Object.keys(words).filter((refusal) => words[refusal]?.cause && words[refusal].cure);
-      expect(explained.sort()).toEqual(Object.keys(refusals).sort());
+      const names = Object.keys(words).filter((refusal) => words[refusal]?.cause && words[refusal].cure);
+      expect(names.sort()).toEqual(Object.keys(refusals).sort());
     });
 
     it("the examples of an operation have each of its fields, and no others", () => {
-      const shown = Object.values(examples).flatMap((example) => Object.keys(example.fields));
-      expect([...new Set(shown)].sort()).toEqual([...fieldNames].sort());
+      const names = Object.values(examples).flatMap((example) => Object.keys(example.fields));
+      expect([...new Set(names)].sort()).toEqual([...fieldNames].sort());
     });
 
     it("an operation on a session says what it comes to in each status of the session", () => {
@@ -106,8 +106,8 @@ describe.each(DOCUMENTED.map(({ operation, documentation }) => ({ ...operation, 
 
     it("an operation or a field that the contract does not have is called an extension", () => {
       const known = CONTRACT[wireName];
-      const ours = fieldNames.filter((field) => !known?.includes(field)).map((field) => fields[field]?.description);
-      const texts = known === undefined ? [description] : ours;
+      const ownTexts = fieldNames.filter((field) => !known?.includes(field)).map((field) => fields[field]?.description);
+      const texts = known === undefined ? [description] : ownTexts;
       expect(texts.filter((text) => !String(text).includes(EXTENSION))).toEqual([]);
     });
   },

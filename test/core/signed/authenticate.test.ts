@@ -44,8 +44,8 @@ describe("authentication", () => {
     "the current secret's signature identifies the caller, with the site and the home of the app: %s",
     async (home) => {
       const { appid, siteId, secret } = await World.create({}, home);
-      const found = await check(appid, await hmac(secret, BODY));
-      expect(found).toMatchObject({ ok: true, caller: { appid, siteId, home, source: "d1" } });
+      const result = await check(appid, await hmac(secret, BODY));
+      expect(result).toMatchObject({ ok: true, caller: { appid, siteId, home, source: "d1" } });
     },
   );
 
@@ -58,7 +58,7 @@ describe("authentication", () => {
     expect(verify).toHaveBeenCalledTimes(1);
     expect(await check(world.appid, signature)).toEqual({ ok: false, reason: "app_revoked" });
     expect(verify).toHaveBeenCalledTimes(2);
-    expect(verify.mock.calls.map(([, , given]) => new Uint8Array(given as Uint8Array).toHex())).toEqual([
+    expect(verify.mock.calls.map(([, , bytes]) => new Uint8Array(bytes as Uint8Array).toHex())).toEqual([
       signature,
       signature,
     ]);

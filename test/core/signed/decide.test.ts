@@ -24,7 +24,7 @@ it("a closed home is not asked, even for a caller whose record another request h
   const [operation] = OPERATIONS;
   if (operation === undefined) throw new Error("there is no operation");
   const credentials = { appid, siteId, home, revoked: false, events: false, keys: [] };
-  const decided = decide(
+  const decision = decide(
     tools,
     {
       appid,
@@ -35,5 +35,5 @@ it("a closed home is not asked, even for a caller whose record another request h
     { appid, siteId, home, secretVersion: "version", events: false, source: "isolate", credentials },
     { operation, operationInput: { input: {}, bound: {} }, ranstr: "r", idempotencyKey: null, staleAt: NOW + 900 },
   );
-  await expect(decided).rejects.toMatchObject({ code: "unavailable", context: { reason: "home_closed" } });
+  await expect(decision).rejects.toMatchObject({ code: "unavailable", context: { reason: "home_closed" } });
 });

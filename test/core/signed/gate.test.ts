@@ -36,8 +36,8 @@ const counts = async (world: World) => {
   return [sessions.length, messages.length, nonces.length];
 };
 
-const sum = (world: World, seen: ReturnType<ReturnType<typeof observedHomes>["look"]>) =>
-  world.home === "main" ? seen.main.batches : seen.apac.batches;
+const sum = (world: World, calls: ReturnType<ReturnType<typeof observedHomes>["look"]>) =>
+  world.home === "main" ? calls.main.batches : calls.apac.batches;
 
 const rotate = (world: World, overlap_seconds: number) =>
   world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds });

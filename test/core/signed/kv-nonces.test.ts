@@ -62,9 +62,9 @@ describe("answerWithin", () => {
 
   it("answerWithin without time left returns only an answer that is already there", async () => {
     const noTimers = { ...systemRuntime, after: () => expect.unreachable("a timer was set") };
-    for (const left of [0, -3]) {
-      expect(await answerWithin(noTimers, Promise.resolve(true), left)).toBe(true);
-      expect(await answerWithin(noTimers, never, left)).toBe(false);
+    for (const msLeft of [0, -3]) {
+      expect(await answerWithin(noTimers, Promise.resolve(true), msLeft)).toBe(true);
+      expect(await answerWithin(noTimers, never, msLeft)).toBe(false);
     }
   });
 });

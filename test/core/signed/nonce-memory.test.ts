@@ -37,10 +37,10 @@ describe("the memory of used ranstr", () => {
 
   it("a request is marked as in flight until it ends, or until five thousand later requests never end", () => {
     const { nonces } = memory();
-    const ended = nonces.begin("app", "abc", 8_000);
+    const end = nonces.begin("app", "abc", 8_000);
     expect([nonces.isInFlight("app", "abc"), nonces.isInFlight("other", "abc")]).toEqual([true, false]);
     expect(nonces.has("app", "abc")).toBe(false);
-    ended();
+    end();
     expect(nonces.isInFlight("app", "abc")).toBe(false);
     for (let i = 0; i < 5_000; i++) nonces.begin("app", String(i), 8_000);
     expect([nonces.isInFlight("app", "0"), nonces.isInFlight("app", "4999")]).toEqual([true, true]);
@@ -68,10 +68,10 @@ describe("the memory of used ranstr", () => {
 
   it("the mark of another request stays when a waiting request gives up", () => {
     const { nonces } = memory();
-    const ended = nonces.begin("app", "abc", 8_000);
+    const end = nonces.begin("app", "abc", 8_000);
     nonces.begin("app", "abc", 9_000)();
     expect(nonces.isInFlight("app", "abc")).toBe(true);
-    ended();
+    end();
     expect(nonces.isInFlight("app", "abc")).toBe(false);
   });
 });

@@ -7,7 +7,7 @@ interface AskedCounts {
   batches: number;
 }
 
-const observed = (db: D1Database, command: AskedCounts): D1Database =>
+const observe = (db: D1Database, command: AskedCounts): D1Database =>
   replacing(db, {
     prepare: (sql: string) => {
       command.statements += 1;
@@ -21,14 +21,14 @@ const observed = (db: D1Database, command: AskedCounts): D1Database =>
 
 /** Both homes, or their replacements, and the calls to each since the last look. */
 export function observedHomes({ main = env.DB, apac = env.HOME_APAC } = {}) {
-  const asked = { main: { statements: 0, batches: 0 }, apac: { statements: 0, batches: 0 } };
+  const counts = { main: { statements: 0, batches: 0 }, apac: { statements: 0, batches: 0 } };
   return {
-    bindings: { DB: observed(main, asked.main), HOME_APAC: observed(apac, asked.apac) },
+    bindings: { DB: observe(main, counts.main), HOME_APAC: observe(apac, counts.apac) },
     /** Returns the counts and resets them to zero. */
     look: () => {
-      const seen = structuredClone(asked);
-      for (const each of Object.values(asked)) Object.assign(each, { statements: 0, batches: 0 });
-      return seen;
+      const copy = structuredClone(counts);
+      for (const each of Object.values(counts)) Object.assign(each, { statements: 0, batches: 0 });
+      return copy;
     },
   };
 }

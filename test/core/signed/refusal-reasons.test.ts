@@ -33,28 +33,28 @@ const SOURCES = Object.values(
 const REASON =
   /reason: "([a-z0-9_]+)"|refused\(\s*"[a-z_]+",\s*"([a-z0-9_]+)"|(?:replayRefusal|unreadableBody)\("([a-z0-9_]+)"|"([a-z]+_limit|app_revoked|app_unknown|credentials_stale)"/g;
 
-const given = new Set(
-  SOURCES.flatMap((source) => [...source.matchAll(REASON)].map(([, ...found]) => found.find(Boolean) ?? "")),
+const reasons = new Set(
+  SOURCES.flatMap((source) => [...source.matchAll(REASON)].map(([, ...groups]) => groups.find(Boolean) ?? "")),
 );
 
 describe("the reasons of the journal", () => {
   it("the list of the journal's reasons has every reason that the code of a signed call gives", () => {
-    expect(given.size).toBeGreaterThan(20);
-    const missing = [...given].filter((reason) => !REFUSAL_REASONS.includes(reason) && NEVER[reason] === undefined);
+    expect(reasons.size).toBeGreaterThan(20);
+    const missing = [...reasons].filter((reason) => !REFUSAL_REASONS.includes(reason) && NEVER[reason] === undefined);
     expect(missing).toEqual([]);
   });
 
   it("the steps in runRequest's comment list every reason except those of a fault", () => {
     const source = SOURCES.find((text) => text.includes("export async function runRequest")) ?? "";
     const [, steps = ""] = source.match(/\/\*\*\n \* Runs the steps of a signed request(.*?)\*\//s) ?? [];
-    const listed = [...steps.matchAll(/`([a-z0-9_]+)`/g)].map(([, reason]) => reason);
+    const names = [...steps.matchAll(/`([a-z0-9_]+)`/g)].map(([, reason]) => reason);
     const ofFaults = /^d1_|^(?:master_key_wrong|configuration|unexpected|unavailable|internal)$/;
     const expected = Object.keys(COMMON_REASONS).filter((reason) => !ofFaults.test(reason));
-    expect([...new Set(listed)].filter((reason) => !ofFaults.test(String(reason))).sort()).toEqual(expected.sort());
+    expect([...new Set(names)].filter((reason) => !ofFaults.test(String(reason))).sort()).toEqual(expected.sort());
   });
 
   it("the list of the journal's reasons has no reason that the code does not give", () => {
-    expect(Object.keys(COMMON_REASONS).filter((reason) => !given.has(reason))).toEqual([]);
+    expect(Object.keys(COMMON_REASONS).filter((reason) => !reasons.has(reason))).toEqual([]);
   });
 
   it("each reason of the journal has the code of its answer, and an unknown reason counts as a fault", () => {

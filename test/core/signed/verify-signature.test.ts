@@ -48,9 +48,9 @@ describe("verifySignature", () => {
   it.each([
     ["upper-case", signature.toUpperCase()],
     ["mixed-case", signature.replace(/[a-f]/, (digit) => digit.toUpperCase())],
-  ])("verifySignature accepts %s hex digits", async (_, given) => {
-    expect(given).not.toBe(signature);
-    expect(await verifySignature(bytesOf(text), given, await current())).toMatchObject({
+  ])("verifySignature accepts %s hex digits", async (_, digits) => {
+    expect(digits).not.toBe(signature);
+    expect(await verifySignature(bytesOf(text), digits, await current())).toMatchObject({
       ok: true,
       key: { version: "current" },
     });
@@ -69,8 +69,8 @@ describe("verifySignature", () => {
     ["a prefix", `sha256=${signature}`, "signature_malformed"],
     ["one wrong digit at the end", `${signature.slice(0, 63)}d`, "signature_mismatch"],
     ["64 zeros", "0".repeat(64), "signature_mismatch"],
-  ])("verifySignature refuses %s and gives the reason", async (_, given, reason) => {
-    expect(await verifySignature(bytesOf(text), given, await current())).toEqual({ ok: false, reason });
+  ])("verifySignature refuses %s and gives the reason", async (_, header, reason) => {
+    expect(await verifySignature(bytesOf(text), header, await current())).toEqual({ ok: false, reason });
   });
 
   it("verifySignature says which of several keys matched, and refuses when there is no key", async () => {

@@ -62,8 +62,8 @@ describe("a batch", () => {
 
   it("a batch stores nothing when one of its statements fails", async () => {
     const failing = store.insert(things).values({ id: 1, name: "again", tags: [] });
-    const ended = inOneBatch(env.DB, { written: insert(env.DB, { name: "one" }), failing });
-    await expect(ended).rejects.toThrow("UNIQUE constraint failed");
+    const result = inOneBatch(env.DB, { written: insert(env.DB, { name: "one" }), failing });
+    await expect(result).rejects.toThrow("UNIQUE constraint failed");
     expect(await store.select().from(things)).toEqual([]);
   });
 

@@ -139,21 +139,21 @@ describe("withRetries", () => {
 
   it("withRetries gives each try 3 s and all tries 8 s, with their backoffs", async () => {
     const since = Date.now();
-    const begun: number[] = [];
+    const starts: number[] = [];
     const silent = () => {
-      begun.push(Date.now() - since);
+      starts.push(Date.now() - since);
       return new Promise<never>(() => {});
     };
-    const ended = withRetries(RUNTIME, silent).catch((error: unknown) => error);
+    const outcome = withRetries(RUNTIME, silent).catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(7_999);
-    expect(begun).toHaveLength(3);
+    expect(starts).toHaveLength(3);
     // The backoff is 25 to 50 ms after the first try, 50 to 100 after the second.
-    expect(begun[0]).toBe(0);
-    expect(begun[1]).toSatisfy((ms: number) => ms >= 3_025 && ms <= 3_051);
-    expect(begun[2]).toSatisfy((ms: number) => ms >= 6_075 && ms <= 6_153);
+    expect(starts[0]).toBe(0);
+    expect(starts[1]).toSatisfy((ms: number) => ms >= 3_025 && ms <= 3_051);
+    expect(starts[2]).toSatisfy((ms: number) => ms >= 6_075 && ms <= 6_153);
     expect(vi.getTimerCount()).toBe(1);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await ended).toMatchObject({ code: "unavailable" });
+    expect(await outcome).toMatchObject({ code: "unavailable" });
     expect(vi.getTimerCount()).toBe(0);
   });
 });
@@ -161,7 +161,7 @@ describe("withRetries", () => {
 describe("runBatch", () => {
   /** The table shows what was committed. An insert that is safe to run twice represents any batch. */
   const insert = (name: string) => (db: D1Database) => () => ({
-    kept: db.prepare("INSERT INTO kept (name) VALUES (?) ON CONFLICT DO NOTHING").bind(name),
+    write: db.prepare("INSERT INTO kept (name) VALUES (?) ON CONFLICT DO NOTHING").bind(name),
     outcome: db.prepare("SELECT name FROM kept WHERE name = ?").bind(name),
   });
 
@@ -172,7 +172,7 @@ describe("runBatch", () => {
     ]);
   });
 
-  const kept = async () => (await env.DB.prepare("SELECT name FROM kept").all()).results;
+  const storedRows = async () => (await env.DB.prepare("SELECT name FROM kept").all()).results;
 
   it.each(FAULTS)(
     "runBatch returns the row and stores it once when the first of three tries fails: %s",
@@ -180,12 +180,12 @@ describe("runBatch", () => {
       const faults = new Faults(({ nth }) => (nth === 0 ? fault : undefined));
       const db = faultyD1(env.DB, faults);
       expect(await withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults)).toEqual({
-        kept: [],
+        write: [],
         outcome: [{ name: "a" }],
       });
       expect(faults.calls).toEqual(["DB.batch", "DB.batch"]);
       await faults.end();
-      expect(await kept()).toEqual([{ name: "a" }]);
+      expect(await storedRows()).toEqual([{ name: "a" }]);
     },
   );
 
@@ -200,10 +200,10 @@ describe("runBatch", () => {
   ])("runBatch reports an unknown result when all three tries fail %s", async (fault, rows) => {
     const faults = new Faults(() => fault);
     const db = faultyD1(env.DB, faults);
-    const ended = withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults);
-    await expect(ended).rejects.toMatchObject({ code: "unavailable" });
+    const result = withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults);
+    await expect(result).rejects.toMatchObject({ code: "unavailable" });
     expect(faults.calls).toHaveLength(3);
-    expect(await kept()).toHaveLength(rows);
+    expect(await storedRows()).toHaveLength(rows);
     await faults.end();
   });
 
@@ -220,13 +220,13 @@ describe("runBatch", () => {
   });
 
   it("runBatch reports an unknown result when the database answers without the row", async () => {
-    const ended = runBatch(RUNTIME, env.DB, () => ({ outcome: env.DB.prepare("SELECT name FROM kept") }), tries());
-    await expect(ended).rejects.toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
+    const result = runBatch(RUNTIME, env.DB, () => ({ outcome: env.DB.prepare("SELECT name FROM kept") }), tries());
+    await expect(result).rejects.toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
   });
 
   it("runBatch reports a statement that cannot be bound as the service's fault, and asks for no retry", async () => {
-    const ended = runBatch(RUNTIME, env.DB, () => ({ outcome: env.DB.prepare("SELECT ?").bind(1n as never) }), tries());
-    await expect(ended).rejects.toMatchObject({ code: "internal" });
+    const batch = runBatch(RUNTIME, env.DB, () => ({ outcome: env.DB.prepare("SELECT ?").bind(1n as never) }), tries());
+    await expect(batch).rejects.toMatchObject({ code: "internal" });
   });
 });
 

@@ -53,15 +53,15 @@ async function rows<Row>(sql: string, ...values: string[]): Promise<Row[]> {
 }
 
 async function storedTables(): Promise<string[]> {
-  const found = await rows<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
-  return found.map(({ name }) => name).filter((name) => !NOT_OURS.test(name));
+  const tables = await rows<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
+  return tables.map(({ name }) => name).filter((name) => !NOT_OURS.test(name));
 }
 
 const names = (columns: { name: string }[]) => columns.map(({ name }) => name);
 const byName = <T extends { name: string }>(list: T[]) => list.sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /** A table as the schema describes it. */
-function declared(config: (typeof TABLES)[number]) {
+function declaredTable(config: (typeof TABLES)[number]) {
   const { columns, primaryKeys, indexes, foreignKeys, uniqueConstraints, checks } = config;
   const single = columns.filter((column) => column.primary);
   const key = names(single.length > 0 ? single : (primaryKeys[0]?.columns ?? []));
@@ -91,7 +91,7 @@ function declared(config: (typeof TABLES)[number]) {
 }
 
 /** A table as D1 describes it after all migrations. */
-async function stored(table: string) {
+async function storedTable(table: string) {
   const columns = await rows<{ name: string; type: string; notnull: number; dflt_value: unknown; pk: number }>(
     `SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?) ORDER BY cid`,
     table,
@@ -142,7 +142,7 @@ describe("the migrated database", () => {
   it.each(TABLES.map((config) => [config.name, config] as const))(
     "the migrated database has the table %s as the schema says",
     async (name, config) => {
-      expect(await stored(name)).toEqual(declared(config));
+      expect(await storedTable(name)).toEqual(declaredTable(config));
     },
   );
 
@@ -153,7 +153,7 @@ describe("the migrated database", () => {
 
   it("every other table has an integer rowid as key, and no table has AUTOINCREMENT", async () => {
     for (const table of (await storedTables()).filter((name) => !WITHOUT_ROWID.includes(name))) {
-      const { columns } = await stored(table);
+      const { columns } = await storedTable(table);
       expect(columns.filter(({ keyPosition }) => keyPosition > 0)).toMatchObject([
         { name: ONE_ROW_A_SITE.includes(table) ? "site_id" : "id", type: "integer" },
       ]);
@@ -165,7 +165,7 @@ describe("the migrated database", () => {
   it("no table of a home refers to the directory or to apps, and no table of the directory refers to a home", async () => {
     const DIRECTORY = ["sites", "app_routes", "console_sessions", "console_forms"];
     for (const { name } of TABLES) {
-      const others = (await stored(name)).foreignKeys.map(({ table }) => table);
+      const others = (await storedTable(name)).foreignKeys.map(({ table }) => table);
       for (const other of others) {
         expect([name, other, DIRECTORY.includes(other)]).toEqual([name, other, DIRECTORY.includes(name)]);
         expect(other).not.toBe("apps");
@@ -189,7 +189,7 @@ describe("the migrated database", () => {
       "usage_days",
     ];
     for (const table of islands) {
-      const [first] = (await stored(table)).columns.filter(({ keyPosition }) => keyPosition === 1);
+      const [first] = (await storedTable(table)).columns.filter(({ keyPosition }) => keyPosition === 1);
       expect([table, first?.name]).toEqual([table, "site_id"]);
     }
   });
@@ -207,12 +207,12 @@ describe("the rows that a create with two agents writes", () => {
   ])(
     "a create with two agents in %s with %s writes %i rows in one batch, and no more for a known customer",
     async (...args) => {
-      const [home, , stated, prepare = async () => {}, key] = args;
-      const written: number[] = [];
+      const [home, , statedRows, prepare = async () => {}, key] = args;
+      const rowCounts: number[] = [];
       const db = databaseOf(home);
       const batch = async (statements: D1PreparedStatement[]) => {
         const results = await db.batch(statements);
-        written.push(results.reduce((sum, { meta }) => sum + meta.rows_written, 0));
+        rowCounts.push(results.reduce((sum, { meta }) => sum + meta.rows_written, 0));
         return results;
       };
       const binding = home === "main" ? "DB" : "HOME_APAC";
@@ -222,36 +222,36 @@ describe("the rows that a create with two agents writes", () => {
         await world.create({}, key === undefined ? {} : { "idempotency-key": `${key}-${call}` });
       const { customers, sessions, participants } = await world.stored();
       expect([customers.length, sessions.length, participants.length]).toEqual([1, 2, 2]);
-      expect(written).toEqual([stated, expect.any(Number)]);
-      expect(Math.max(...written)).toBe(stated);
+      expect(rowCounts).toEqual([statedRows, expect.any(Number)]);
+      expect(Math.max(...rowCounts)).toBe(statedRows);
     },
   );
 });
 
 it("a create in a warm isolate takes the trip, the read rows and the keys of KV that docs/numbers.json states", async () => {
-  let [rows, read, put] = [0, 0, 0];
+  let [rows, reads, puts] = [0, 0, 0];
   const { db, trips } = countingDb(env.DB, {
     after: ({ meta }) => {
       rows += meta.rows_read;
     },
   });
-  const counted = (kv: KVNamespace) =>
+  const counting = (kv: KVNamespace) =>
     replacing(kv, {
       get: (...args: [never, never]) => {
-        read += 1;
+        reads += 1;
         return kv.get(...args);
       },
       put: (...args: [never, never]) => {
-        put += 1;
+        puts += 1;
         return kv.put(...args);
       },
     });
-  const world = await World.create({ DB: db, NONCES: counted(env.NONCES), CREDENTIALS: counted(env.CREDENTIALS) });
+  const world = await World.create({ DB: db, NONCES: counting(env.NONCES), CREDENTIALS: counting(env.CREDENTIALS) });
   for (const sbs of ["first", "second"]) {
-    [rows, read, put, trips.single, trips.batches] = [0, 0, 0, 0, 0];
+    [rows, reads, puts, trips.single, trips.batches] = [0, 0, 0, 0, 0];
     await world.chatId({ sbs });
   }
-  expect([rows, read, put, trips.single + trips.batches]).toEqual(
+  expect([rows, reads, puts, trips.single + trips.batches]).toEqual(
     (["rows.read", "rows.kv-reads", "rows.kv-writes", "trips.warm"] as const).map((name) => results[name].value),
   );
 });

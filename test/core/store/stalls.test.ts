@@ -11,10 +11,10 @@ const ERRORS = { d1: "D1_ERROR: D1 DB is overloaded.", connection: "Network conn
 function twoHomes() {
   let [now, way] = [0, "hangs" as Way];
   let message = ERRORS.d1;
-  const reached: number[] = [];
+  const callTimes: number[] = [];
   const waiting: ((answer: unknown) => void)[] = [];
   const call = () => {
-    reached.push(now);
+    callTimes.push(now);
     if (way === "answers") return Promise.resolve([]);
     if (way === "fails") return Promise.reject(new Error(message));
     return new Promise((resolve) => waiting.push(resolve));
@@ -30,10 +30,10 @@ function twoHomes() {
     ]),
   };
   const stalls = new Stalls({ elapsed: () => now });
-  const guarded = stalls.guardDatabases(config);
+  const databases = stalls.guardDatabases(config);
   return {
-    reached,
-    guarded,
+    callTimes,
+    databases,
     stalls,
     config,
     answersNow: () => {
@@ -46,17 +46,17 @@ function twoHomes() {
     /** Begins a call at a moment, and says whether the call reached the database. */
     async at(ms: number, home: "main" | "apac" | "directory" = "main") {
       now = ms;
-      const before = reached.length;
-      const asked = home === "directory" ? guarded.directory : guarded.homes.get(home);
-      const refused = await Promise.race([
-        asked?.batch([]).then(
+      const before = callTimes.length;
+      const database = home === "directory" ? databases.directory : databases.homes.get(home);
+      const outcome = await Promise.race([
+        database?.batch([]).then(
           () => undefined,
           (error: unknown) => error,
         ),
         Promise.resolve().then(() => Promise.resolve()),
       ]);
-      if (refused instanceof DatabaseStalled) return "refused";
-      expect(reached.length).toBe(before + 1);
+      if (outcome instanceof DatabaseStalled) return "refused";
+      expect(callTimes.length).toBe(before + 1);
       return "sent";
     },
   };
@@ -71,24 +71,24 @@ async function stalled() {
 
 describe("a database that gives two requests no answer for 6 s", () => {
   it("a database that gives two requests no answer for 6 s gets one try at a time from then on", async () => {
-    const { at, reached } = await stalled();
+    const { at, callTimes } = await stalled();
     const sent = [];
     for (let ms = 5_900; ms <= 15_100; ms += 100) if ((await at(ms)) === "sent") sent.push(ms);
     expect(sent).toEqual([5_900, 6_000, 9_000, 12_000, 15_000]);
-    expect(reached).toHaveLength(4 + 5);
+    expect(callTimes).toHaveLength(4 + 5);
   });
 
   it.each(["all", "run", "first", "raw"] as const)(
     "a stalled database refuses a single statement too: %s",
     async (method) => {
-      const { at, guarded, reached } = await stalled();
+      const { at, databases, callTimes } = await stalled();
       expect(await at(6_000)).toBe("sent");
-      const statement = guarded.directory.prepare("SELECT 1").bind() as unknown as Record<
+      const statement = databases.directory.prepare("SELECT 1").bind() as unknown as Record<
         string,
         () => Promise<unknown>
       >;
       await expect(statement[method]?.()).rejects.toThrow(DatabaseStalled);
-      expect(reached).toHaveLength(5);
+      expect(callTimes).toHaveLength(5);
     },
   );
 
@@ -166,6 +166,6 @@ describe("a database is open to all", () => {
 });
 
 it("the databases of a setting are guarded once", () => {
-  const { stalls, config, guarded } = twoHomes();
-  expect(stalls.guardDatabases(config)).toBe(guarded);
+  const { stalls, config, databases } = twoHomes();
+  expect(stalls.guardDatabases(config)).toBe(databases);
 });

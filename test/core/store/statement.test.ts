@@ -10,10 +10,10 @@ const MODULES = import.meta.glob("../../../src/{core/operations,{core,events,ope
 >;
 
 /** The text that a statement gives to D1, and how many values it binds. */
-function given(make: (db: D1Database, values: never) => unknown): { text: string; values: number } {
+function sourceOf(make: (db: D1Database, values: never) => unknown): { text: string; values: number } {
   let [text, values] = ["", 0];
-  const bind = (...bound: unknown[]) => {
-    values = bound.length;
+  const bind = (...args: unknown[]) => {
+    values = args.length;
   };
   const prepare = (sql: string) => {
     text = sql;
@@ -26,12 +26,12 @@ function given(make: (db: D1Database, values: never) => unknown): { text: string
 describe("a compiled statement", () => {
   it("a compiled statement binds a value once, wherever its text has it", () => {
     const twice = statement<{ a: number; b: number }>((v) => sql`SELECT ${v.b}, ${v.a}, ${v.b}`);
-    expect(given(twice)).toEqual({ text: "SELECT ?1,?2,?1", values: 2 });
+    expect(sourceOf(twice)).toEqual({ text: "SELECT ?1,?2,?1", values: 2 });
   });
 
   it("a compiled statement keeps the blanks, the signs and the quotes of a string", () => {
     const text = sql`SELECT  'a  "b" ( = '' c ',  ${sql.identifier("seq")}  FROM ( SELECT 1 AS seq )`;
-    expect(given(statement(() => text)).text).toBe(`SELECT 'a  "b" ( = '' c ',seq FROM(SELECT 1 AS seq)`);
+    expect(sourceOf(statement(() => text)).text).toBe(`SELECT 'a  "b" ( = '' c ',seq FROM(SELECT 1 AS seq)`);
   });
 
   it("a compiled statement refuses a value that is not a placeholder", () => {
@@ -40,25 +40,25 @@ describe("a compiled statement", () => {
 
   it("D1 prepares each compiled statement", async () => {
     vi.resetModules();
-    const compiled: ReturnType<typeof given>[] = [];
+    const sources: ReturnType<typeof sourceOf>[] = [];
     vi.doMock("../../../src/core/store/statement.ts", async (original) => {
       const real = await original<typeof import("../../../src/core/store/statement.ts")>();
       return {
         ...real,
         statement(write: Parameters<typeof real.statement>[0]) {
-          const made = real.statement(write);
-          compiled.push(given(made));
-          return made;
+          const result = real.statement(write);
+          sources.push(sourceOf(result));
+          return result;
         },
       };
     });
     for (const load of Object.values(MODULES)) await load();
     vi.doUnmock("../../../src/core/store/statement.ts");
     vi.resetModules();
-    expect(compiled.length).toBeGreaterThan(60);
-    for (const { text, values } of compiled) {
-      const explained = env.DB.prepare(`EXPLAIN ${text}`).bind(...Array<null>(values).fill(null));
-      await expect(explained.all(), text).resolves.toBeDefined();
+    expect(sources.length).toBeGreaterThan(60);
+    for (const { text, values } of sources) {
+      const query = env.DB.prepare(`EXPLAIN ${text}`).bind(...Array<null>(values).fill(null));
+      await expect(query.all(), text).resolves.toBeDefined();
     }
   });
 });

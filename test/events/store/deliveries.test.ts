@@ -19,10 +19,10 @@ async function lease(
   now = NOW,
 ): Promise<{ seqs: number[]; nextDue: number | null | undefined }> {
   const values = { now, until: now + LEASE_SECONDS, lease: name };
-  const asked = JSON.stringify([{ siteId, id }]);
+  const webhooks = JSON.stringify([{ siteId, id }]);
   const results = await env.DB.batch<LeasedRow>([
     leaseDue(env.DB, { ...values, siteId, webhookId: id, wanted, whenSuspect: wanted }),
-    selectLeased(env.DB, { ...values, asked }),
+    selectLeased(env.DB, { ...values, asked: webhooks }),
   ]);
   const rows = results[1]?.results ?? [];
   return { seqs: rows.flatMap(({ seq }) => seq ?? []), nextDue: rows[0]?.nextDue };

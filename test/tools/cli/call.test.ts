@@ -96,8 +96,8 @@ describe("sending", () => {
     const args = ["create_gd", "--secret", SECRET, "--sbs=customer_001", "--sbs_mc=Wang Wei", "--print-curl", "{}"];
     const env = { BASE_URL: listener.url, APPID: "my-shop" };
     const { exitCode, stdout, stderr } = await run("npm", ["run", "--silent", "call", ...args], { env });
-    const kept = "--secret, --print-curl, --sbs, --sbs_mc";
-    expect(stderr).toContain(`npm kept ${kept} for itself. Options stand after "--": npm run call -- create_gd …`);
+    const options = "--secret, --print-curl, --sbs, --sbs_mc";
+    expect(stderr).toContain(`npm kept ${options} for itself. Options stand after "--": npm run call -- create_gd …`);
     expect(stderr).not.toContain(SECRET);
     expect([exitCode, stdout, listener.received]).toEqual([2, "", []]);
   });
@@ -106,10 +106,10 @@ describe("sending", () => {
     [{ npm_config_appid: "my-shop", npm_config_secret: SECRET }, "--appid, --secret"],
     [{ npm_config_raw: "true" }, "--raw"],
     [{ npm_config_idempotency_key: "order 7" }, "--idempotency-key"],
-  ])("npm run call sends nothing when npm kept options for itself: %j", async (variables, kept) => {
+  ])("npm run call sends nothing when npm kept options for itself: %j", async (variables, options) => {
     const env = { BASE_URL: listener.url, APPID: "my-shop", SECRET, ...variables };
     const { exitCode, stdout, stderr } = await runMain(main, ["create_gd", "{}"], { env });
-    expect(stderr).toContain(`npm kept ${kept} for itself.`);
+    expect(stderr).toContain(`npm kept ${options} for itself.`);
     expect(stderr).not.toContain(SECRET);
     expect([exitCode, stdout, listener.received]).toEqual([2, "", []]);
   });
@@ -158,13 +158,13 @@ describe("printing a command", () => {
 
   it.each(Object.entries(bodies))(
     "npm run call --print-curl prints a command that sends %s signed",
-    async (_, given) => {
+    async (_, body) => {
       const file = join(folder, "body");
-      writeFileSync(file, given);
+      writeFileSync(file, body);
       const args = [`@${file}`, "--raw", "--print-curl", "--idempotency-key", "it's"];
       const { exitCode, stdout } = await call("create_gd", ...args, ...APP);
       expect([exitCode, listener.received]).toEqual([0, []]);
-      await expectToSend(stdout, Buffer.from(given));
+      await expectToSend(stdout, Buffer.from(body));
       expect(listener.only().headers["idempotency-key"]).toBe("it's");
     },
   );

@@ -103,8 +103,8 @@ describe("check", () => {
 
   it("npm run call -- check does not print a secret that stands in the wrong place", async () => {
     const body = bodyOf({ appid: SECRET, [SECRET]: 1 });
-    const given = creating(body);
-    for (const args of [given, [...given, "--appid", "my-shop"], [SECRET, ...given]]) {
+    const callArgs = creating(body);
+    for (const args of [callArgs, [...callArgs, "--appid", "my-shop"], [SECRET, ...callArgs]]) {
       const { stdout, stderr } = await check(...args);
       expect(stdout + stderr).not.toContain(SECRET);
     }

@@ -76,10 +76,10 @@ describe("a new home", () => {
 
     // The database is deleted, so that the next deployment must make it, as after a failure of the whole account.
     fake.databases.delete(`${WORKER}-apac`);
-    const added = await deploy("--home", "apac");
-    expect(added).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(added.stdout).toContain(`Created database ${WORKER}-apac near apac.`);
-    expect(added.stdout).toContain("Home apac migrated.");
+    const outcome = await deploy("--home", "apac");
+    expect(outcome).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(outcome.stdout).toContain(`Created database ${WORKER}-apac near apac.`);
+    expect(outcome.stdout).toContain("Home apac migrated.");
     expect(toml()).toBe(`${before}\n${block}`);
     expect(apac()).toMatchObject({ location: "apac", jurisdiction: undefined });
     expect(apac()?.data.prepare("SELECT name FROM d1_migrations ORDER BY id").all()).toEqual(
@@ -185,14 +185,14 @@ describe("closing and opening", () => {
 
   it("npm run deploy --close fails when Cloudflare refuses the change or does not make it, and can be repeated", async () => {
     fake.refuse = (call) => (call === `PUT ${SECRETS}` ? failure(400, 10215, "Secret edit failed.") : undefined);
-    const refused = await deploy("--close", "apac");
-    expect(refused.exitCode).toBe(1);
-    expect(refused.stderr).toContain("Secret edit failed. [code: 10215]");
-    expect(refused.stderr).toContain("Deploy the release that serves, then run this again.");
+    const refusal = await deploy("--close", "apac");
+    expect(refusal.exitCode).toBe(1);
+    expect(refusal.stderr).toContain("Secret edit failed. [code: 10215]");
+    expect(refusal.stderr).toContain("Deploy the release that serves, then run this again.");
     fake.refuse = (call) => (call === `PUT ${SECRETS}` ? { result: {} } : undefined);
-    const ignored = await deploy("--close", "apac");
-    expect([ignored.exitCode, ignored.stdout]).toEqual([1, ""]);
-    expect(ignored.stderr).toContain("does not have it yet for apac. Run this again to look.");
+    const outcome = await deploy("--close", "apac");
+    expect([outcome.exitCode, outcome.stdout]).toEqual([1, ""]);
+    expect(outcome.stderr).toContain("does not have it yet for apac. Run this again to look.");
     fake.refuse = undefined;
     expect((await deploy("--close", "apac")).exitCode).toBe(0);
     expect(live()).toEqual([bindings, ["CLOSED_APAC"]]);
@@ -220,8 +220,8 @@ describe("closing and opening", () => {
       worker()?.versions.push(bindings.filter(({ type }) => type !== "queue"));
       return { result: {} };
     };
-    const lost = await deploy("--close", "apac");
-    expect([lost.exitCode, lost.stderr]).toEqual([
+    const outcome = await deploy("--close", "apac");
+    expect([outcome.exitCode, outcome.stderr]).toEqual([
       1,
       expect.stringContaining("has lost EVENTS. Bring back what served"),
     ]);
@@ -230,9 +230,9 @@ describe("closing and opening", () => {
   it("npm run deploy --close fails while an older release serves and Cloudflare does not change CLOSED_HOMES", async () => {
     serve(THREE, "");
     fake.refuse = (call) => (call === `PATCH ${SETTINGS}` ? { result: {} } : undefined);
-    const ignored = await deploy("--close", "apac");
-    expect([ignored.exitCode, ignored.stdout]).toEqual([1, ""]);
-    expect(ignored.stderr).toContain("does not have it yet for apac. Run this again to look.");
+    const outcome = await deploy("--close", "apac");
+    expect([outcome.exitCode, outcome.stdout]).toEqual([1, ""]);
+    expect(outcome.stderr).toContain("does not have it yet for apac. Run this again to look.");
     fake.refuse = undefined;
     expect((await deploy("--close", "apac")).exitCode).toBe(0);
     expect(serving()).toMatchObject({ list: "apac", closed: ["CLOSED_APAC"] });
@@ -277,8 +277,8 @@ describe("new databases", () => {
     await create([home("oc")], { location: "weur" });
     const unplaced = create([home("main"), home("tokyo")], {});
     await expect(unplaced).rejects.toThrow("npm run deploy -- --home tokyo --location HINT");
-    const made = [...fake.databases.values()].filter(({ name }) => name.startsWith("db-"));
-    expect(made.map(({ name, location, jurisdiction }) => [name, location, jurisdiction])).toEqual([
+    const databases = [...fake.databases.values()].filter(({ name }) => name.startsWith("db-"));
+    expect(databases.map(({ name, location, jurisdiction }) => [name, location, jurisdiction])).toEqual([
       ["db-main", undefined, undefined],
       ["db-eu-west", undefined, "eu"],
       ["db-oc", "oc", undefined],

@@ -44,8 +44,8 @@ beforeEach(async () => {
 afterEach(() => fake.close());
 
 function serve(...more: { name: string; type: string; text: string }[]): void {
-  const bound = (name: string, database: string) => ({ name, type: "d1", id: fake.databases.get(database)?.uuid });
-  worker().versions.push([bound("DB", WORKER), bound("HOME_APAC", APAC.database_name), ...more]);
+  const binding = (name: string, database: string) => ({ name, type: "d1", id: fake.databases.get(database)?.uuid });
+  worker().versions.push([binding("DB", WORKER), binding("HOME_APAC", APAC.database_name), ...more]);
 }
 
 const text = (name: string, value: string) => ({ name, type: "plain_text", text: value });
@@ -54,9 +54,9 @@ const deploy = (...args: string[]) =>
   runMain(main, ["--env", "staging", ...args], { env: fake.environment, root: folder, wrangler });
 
 function worker() {
-  const found = fake.workers.get(WORKER);
-  if (found === undefined) throw new Error("no Worker");
-  return found;
+  const fakeWorker = fake.workers.get(WORKER);
+  if (fakeWorker === undefined) throw new Error("no Worker");
+  return fakeWorker;
 }
 
 const isClosed = () => worker().secrets.has("CLOSED_APAC");
@@ -66,7 +66,7 @@ const serves = (name: string) =>
     ?.find((binding) => binding.name === name);
 
 /** Expects that a deployment is refused and changes nothing. @returns its error text */
-async function refused(...args: string[]): Promise<string> {
+async function refusalOf(...args: string[]): Promise<string> {
   fake.calls.length = 0;
   const { exitCode, stderr } = await deploy(...args);
   expect([exitCode, fake.writes().filter((call) => !call.endsWith("/query"))]).toEqual([1, []]);
@@ -107,19 +107,19 @@ describe("deploying", () => {
 
   it("a deployment that lacks a serving home is refused, unless --drop-home names the home", async () => {
     writeFileSync(TOML, stale);
-    expect(await refused()).toContain(`Nothing was deployed: Worker ${WORKER} serves home apac`);
-    expect(await refused("--drop-home", "oc")).toContain("npm run deploy -- --drop-home apac");
+    expect(await refusalOf()).toContain(`Nothing was deployed: Worker ${WORKER} serves home apac`);
+    expect(await refusalOf("--drop-home", "oc")).toContain("npm run deploy -- --drop-home apac");
     expect((await deploy("--drop-home", "apac")).exitCode).toBe(0);
     expect(serves("HOME_APAC")).toBe(undefined);
     writeFileSync(TOML, current);
-    const bound = await deploy("--drop-home", "apac");
-    expect(bound).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("first remove its binding from") });
+    const outcome = await deploy("--drop-home", "apac");
+    expect(outcome).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("first remove its binding from") });
   });
 
   it("a deployment that binds another database to a home is refused while the home is open", async () => {
     writeFileSync(TOML, current.replace(`"${APAC.database_name}"`, '"a-copy"'));
     fake.addDatabase("a-copy", MIGRATIONS);
-    expect(await refused()).toContain(`home apac is served from the database ${APAC.database_name}`);
+    expect(await refusalOf()).toContain(`home apac is served from the database ${APAC.database_name}`);
     worker().secrets.add("CLOSED_APAC");
     expect((await deploy()).exitCode).toBe(0);
     expect(serves("HOME_APAC")?.id).toBe(fake.databases.get("a-copy")?.uuid);
@@ -139,7 +139,7 @@ describe("deploying", () => {
     meanwhile(() =>
       worker().versions.push([...(worker().versions.at(-1) ?? []), { name: "HOME_OC", type: "d1", id: uuid }]),
     );
-    expect(await refused()).toContain("serves home oc");
+    expect(await refusalOf()).toContain("serves home oc");
   });
 
   it("a deployment is refused when somebody opens a home that it skipped because it was closed and broken", async () => {
@@ -150,13 +150,13 @@ describe("deploying", () => {
       if (call === `POST /d1/database/${broken?.uuid}/query`) worker().secrets.delete("CLOSED_APAC");
       return undefined;
     };
-    expect(await refused()).toContain("somebody has opened home apac, which could not be migrated");
+    expect(await refusalOf()).toContain("somebody has opened home apac, which could not be migrated");
   });
 
   it("a deployment of a release that is older than the database is refused without --older", async () => {
     for (const name of [WORKER, APAC.database_name]) fake.addDatabase(name, [...MIGRATIONS, "9999_later.sql"]);
     serve();
-    expect(await refused()).toContain("Database is of a later version: 9999_later.sql is applied there.");
+    expect(await refusalOf()).toContain("Database is of a later version: 9999_later.sql is applied there.");
     const { exitCode, stdout } = await deploy("--older");
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining("Home apac is of a later version")]);
   });
@@ -164,9 +164,9 @@ describe("deploying", () => {
   it("a deployment is refused when Cloudflare does not say which homes are closed", async () => {
     const broken = fake.databases.get(APAC.database_name);
     if (broken !== undefined) broken.fault = "The home is out of order.";
-    expect(await refused()).toContain("Home apac (HOME_APAC) could not be migrated, so nothing was deployed");
+    expect(await refusalOf()).toContain("Home apac (HOME_APAC) could not be migrated, so nothing was deployed");
     fake.refuse = (call) => (call === SETTINGS ? failure(500, 10013, "An unknown error.") : undefined);
-    expect(await refused()).toContain("An unknown error. [code: 10013]");
+    expect(await refusalOf()).toContain("An unknown error. [code: 10013]");
   });
 });
 

@@ -32,7 +32,7 @@ afterEach(async () => {
 const deploy = (...args: string[]) => runMain(main, args, { env: fake.environment, root: checkout, wrangler });
 
 /** The bindings of the serving version of a Worker, each with the name of its resource. */
-function boundTo(worker: string): Record<string, string | undefined> {
+function bindingsOf(worker: string): Record<string, string | undefined> {
   const databases = new Map([...fake.databases.values()].map(({ uuid, name }) => [uuid, name]));
   const bindings = fake.workers.get(worker)?.versions.at(-1) ?? [];
   return Object.fromEntries(
@@ -85,7 +85,7 @@ describe("npm run deploy", () => {
     ]);
     const migrations = migrationsOf("agent-session-staging");
     expect(migrations).toEqual(readdirSync(join(TOML, "../migrations")).filter((name) => name.endsWith(".sql")));
-    expect(boundTo("agent-session-staging")).toEqual({
+    expect(bindingsOf("agent-session-staging")).toEqual({
       DB: "agent-session-staging",
       NONCES: "agent-session-staging-nonces",
       CREDENTIALS: "agent-session-staging-credentials",
@@ -125,7 +125,7 @@ describe("npm run deploy", () => {
     });
     expect([fake.databases.size, fake.namespaces.size]).toEqual([1, 2]);
     expect(migrationsOf("agent-session")).toEqual(migrations);
-    expect(boundTo("agent-session")).toEqual({
+    expect(bindingsOf("agent-session")).toEqual({
       DB: "agent-session",
       NONCES: "agent-session-nonces",
       CREDENTIALS: "agent-session-credentials",
@@ -202,12 +202,12 @@ describe("npm run deploy", () => {
     [{ code: 10000, message: "Authentication error" }, "The API token needs the permission Queues: Edit"],
   ])(
     "npm run deploy says what the account needs when it gets no queue because of %j, and makes nothing",
-    async (refused, says) => {
+    async (refusal, says) => {
       fake.addWorker("agent-session", SECRETS);
-      fake.queues.refused = refused;
+      fake.queues.refused = refusal;
       const { exitCode, stderr } = await deploy();
       expect(stderr).toContain("Queue agent-session-events could not be created");
-      expect(stderr).toContain(refused.message);
+      expect(stderr).toContain(refusal.message);
       expect(stderr).toContain(says);
       expect(exitCode).toBe(1);
       expect(fake.writes()).toEqual(["POST /queues"]);
@@ -225,9 +225,9 @@ describe("npm run deploy", () => {
   });
 
   it("npm run deploy does nothing when npm kept options for itself, and names them", async () => {
-    const kept = ["--dry-run", "--env", "staging", "--var", "REPLAY_LOOK_MS:7"];
-    const given = ["run", "--silent", "deploy", ...kept];
-    const { exitCode, stdout, stderr } = await run("npm", given, { env: fake.environment });
+    const options = ["--dry-run", "--env", "staging", "--var", "REPLAY_LOOK_MS:7"];
+    const args = ["run", "--silent", "deploy", ...options];
+    const { exitCode, stdout, stderr } = await run("npm", args, { env: fake.environment });
     expect(stderr).toContain(
       'npm kept --env, --var, --dry-run for itself. Options stand after "--": npm run deploy -- …',
     );
@@ -238,22 +238,22 @@ describe("npm run deploy", () => {
     const { exitCode, stdout } = await deploy("--help");
     expect([exitCode, fake.calls]).toEqual([0, []]);
     const { stdout: known } = await wrangler(["deploy", "--help"], { env: {}, root: checkout, input: "" });
-    const ours = ["--home", "--location", "--jurisdiction", "--drop-home", "--older", "--close", "--open"];
-    const options = (stdout.match(/--[a-z][a-z-]+/g) ?? []).filter((option) => !ours.includes(option));
+    const ownOptions = ["--home", "--location", "--jurisdiction", "--drop-home", "--older", "--close", "--open"];
+    const options = (stdout.match(/--[a-z][a-z-]+/g) ?? []).filter((option) => !ownOptions.includes(option));
     expect(options.length).toBeGreaterThan(10);
     for (const option of options) expect(known).toMatch(new RegExp(`${option}\\b`));
   });
 
   it("npm run deploy --dry-run builds and makes nothing, and the built Worker holds no documentation", async () => {
-    const built = join(folder, "built");
+    const outdir = join(folder, "built");
     const before = readFileSync(TOML, "utf8");
     const closing = await deploy("--dry-run", "--close", "main");
     expect([closing.exitCode, closing.stdout]).toEqual([0, "Worker agent-session stays as it is: --dry-run.\n"]);
-    const { exitCode, stdout } = await deploy("--dry-run", "--outdir", built, "--home", "apac");
+    const { exitCode, stdout } = await deploy("--dry-run", "--outdir", outdir, "--home", "apac");
     expect(readFileSync(TOML, "utf8")).toBe(before);
     expect([exitCode, fake.writes()]).toEqual([0, []]);
     expect(stdout).toContain("--dry-run: exiting now");
-    const worker = readFileSync(join(built, "index.js"), "utf8");
+    const worker = readFileSync(join(outdir, "index.js"), "utf8");
     for (const { operation, documentation } of DOCUMENTED) {
       expect(worker).toContain(operation.wireName);
       expect(worker.includes(documentation.description)).toBe(false);

@@ -26,8 +26,8 @@ it.each([
   const right = [GUIDE, last].map((file) => readFileSync(file, "utf8")) as [string, string];
   writeFileSync(GUIDE, right[0].replace("| `appid` | string |", STALE));
   writeFileSync(last, `${right[1]}\n${fault}\n`);
-  const refused = await runMain(main, [], { root });
-  expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
+  const outcome = await runMain(main, [], { root });
+  expect([outcome.exitCode, outcome.stderr]).toEqual([1, expect.stringContaining(message)]);
   expect(readFileSync(GUIDE, "utf8")).toContain(STALE);
 
   writeFileSync(last, right[1]);

@@ -69,12 +69,12 @@ describe("a copy outside the platform", () => {
   beforeAll(() => {
     makeCheckout(checkout);
     const file = join(checkout, "wrangler.toml");
-    const restored = {
+    const block = {
       binding: "HOME_RESTORED",
       database_name: "agent-session-restored",
       migrations_dir: "migrations",
     };
-    writeFileSync(file, withDatabase(readFileSync(file, "utf8"), "", restored));
+    writeFileSync(file, withDatabase(readFileSync(file, "utf8"), "", block));
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
@@ -104,13 +104,13 @@ describe("a copy outside the platform", () => {
     await runs(`d1 execute DB --local --env "" --command "${rows}"`);
     for (const command of commands.filter((each) => !each.startsWith("d1 create"))) await runs(command);
 
-    const copied = readFileSync(join(checkout, "data.sql"), "utf8");
-    expect(copied).toContain("李娜");
+    const dump = readFileSync(join(checkout, "data.sql"), "utf8");
+    expect(dump).toContain("李娜");
     await runs('d1 export agent-session-restored --local --no-schema --output again.sql --env ""');
     // The migrations' own table has its counter twice after a restore, which does no harm.
     const again = readFileSync(join(checkout, "again.sql"), "utf8");
     expect([...new Set(again.split("\n"))]).toEqual(
-      copied.split("\n").filter((line, at, all) => all.indexOf(line) === at),
+      dump.split("\n").filter((line, at, all) => all.indexOf(line) === at),
     );
   });
 });

@@ -43,21 +43,21 @@ describe("the driver of the crons", () => {
 
   /** Drives the crons of a server that replaces wrangler's. Its minute is short, but long enough for a busy machine. */
   async function drive(statuses: number[]) {
-    const asked: string[] = [];
+    const requests: string[] = [];
     const server = createServer((request, response) => {
-      asked.push(`${request.headers.host} ${request.url}`);
+      requests.push(`${request.headers.host} ${request.url}`);
       response.writeHead(statuses.shift() ?? 200).end();
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const consoleError = vi.spyOn(console, "error").mockImplementation(() => {});
-    const ended = new AbortController();
+    const controller = new AbortController();
     const { port } = server.address() as AddressInfo;
-    const done = driveCrons(CRONS, { protocol: "http", host: "127.0.0.1", port }, ended.signal, MINUTE_MS);
+    const done = driveCrons(CRONS, { protocol: "http", host: "127.0.0.1", port }, controller.signal, MINUTE_MS);
     return {
-      asked,
-      said: consoleError,
+      requests,
+      consoleError,
       async end() {
-        ended.abort();
+        controller.abort();
         await done;
         // This waits for requests in flight.
         await new Promise((resolve) => server.close(resolve));
@@ -66,25 +66,25 @@ describe("the driver of the crons", () => {
   }
 
   it("the driver of the crons runs the crons of each minute immediately, runs others when they are due, and ends when it is stopped", async () => {
-    const { asked, said, end } = await drive([]);
-    await eventually(() => expect(asked.length).toBeGreaterThan(6));
+    const { requests, consoleError, end } = await drive([]);
+    await eventually(() => expect(requests.length).toBeGreaterThan(6));
     await end();
-    const number = asked.length;
+    const number = requests.length;
     const each = "localhost /cdn-cgi/handler/scheduled?cron=*%20*%20*%20*%20*";
-    expect(asked.slice(0, 5)).toEqual(Array(5).fill(each));
-    expect(asked.slice(5, 7).toSorted()).toEqual([each, each.replace("*%20", "*%2F5%20")].toSorted());
+    expect(requests.slice(0, 5)).toEqual(Array(5).fill(each));
+    expect(requests.slice(5, 7).toSorted()).toEqual([each, each.replace("*%20", "*%2F5%20")].toSorted());
     await new Promise((resolve) => setTimeout(resolve, 2 * MINUTE_MS));
-    expect(asked).toHaveLength(number);
-    expect(said).not.toHaveBeenCalled();
+    expect(requests).toHaveLength(number);
+    expect(consoleError).not.toHaveBeenCalled();
   });
 
   it("the driver of the crons does not report two failures in a row, and reports the third once", async () => {
-    const { asked, said, end } = await drive([500, 500, 200, 500, 500, 500, 500, 500]);
-    await eventually(() => expect(asked.length).toBeGreaterThan(3));
-    expect(said).not.toHaveBeenCalled();
-    await eventually(() => expect(asked.length).toBeGreaterThan(9));
+    const { requests, consoleError, end } = await drive([500, 500, 200, 500, 500, 500, 500, 500]);
+    await eventually(() => expect(requests.length).toBeGreaterThan(3));
+    expect(consoleError).not.toHaveBeenCalled();
+    await eventually(() => expect(requests.length).toBeGreaterThan(9));
     await end();
-    expect(said.mock.calls).toEqual([
+    expect(consoleError.mock.calls).toEqual([
       [expect.stringMatching(/^The crons have failed 3 times in a row: .* status 500/)],
     ]);
   });

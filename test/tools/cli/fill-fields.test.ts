@@ -34,14 +34,14 @@ describe("filling in fields", () => {
     '{"sbs" : 1,\n  "content":"a  b"}',
     '{"sbs":1,"sbs":2}',
     '{"__proto__":1}',
-  ])("the body %s keeps its form when fields are added", (given) => {
-    expect(fillFields(given, STAMP).endsWith(given.slice(1))).toBe(true);
+  ])("the body %s keeps its form when fields are added", (text) => {
+    expect(fillFields(text, STAMP).endsWith(text.slice(1))).toBe(true);
   });
 
   it.each(["[]", "null", "1", '"{}"', "", "{", "{'sbs':1}", '{"sbs":01}', "{} {}"])(
     "the body %j is refused, because it is not one JSON object",
-    (given) => {
-      expect(() => fillFields(given, STAMP)).toThrow(UsageError);
+    (text) => {
+      expect(() => fillFields(text, STAMP)).toThrow(UsageError);
     },
   );
 });

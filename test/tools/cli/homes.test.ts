@@ -30,7 +30,7 @@ describe("the closed homes", () => {
     [["apac", "main"], { open: ["apac"] }, ["main"]],
     [["apac"], { open: ["apac"] }, []],
     [["apac"], { close: ["apac"], open: ["main"] }, ["apac"]],
-  ])("the closed homes %j, changed by %j, become %j", (before, asked, after) => {
-    expect(closedAfter(before, { close: [], open: [], ...asked })).toEqual(after);
+  ])("the closed homes %j, changed by %j, become %j", (before, change, after) => {
+    expect(closedAfter(before, { close: [], open: [], ...change })).toEqual(after);
   });
 });

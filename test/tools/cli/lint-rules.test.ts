@@ -86,7 +86,7 @@ const lines = (expressions: string[]) => expressions.map((each, i) => `export co
 const ANYWHERE = ["src/spreads.tsx", "src/tools/cli/spreads.tsx", "test/spreads.tsx"];
 
 /** The lines that biome reports, by the path of the file. */
-const named: Record<string, number[]> = {};
+const linesByPath: Record<string, number[]> = {};
 let folder: string;
 
 beforeAll(async () => {
@@ -112,9 +112,9 @@ beforeAll(async () => {
   const { diagnostics } = JSON.parse(stdout) as { diagnostics: LintFinding[] };
   for (const { category, location } of diagnostics) {
     if (category === "plugin" || category === "lint/style/noRestrictedGlobals") {
-      const found = named[location.path] ?? [];
-      named[location.path] = found;
-      found.push(location.start.line);
+      const pathLines = linesByPath[location.path] ?? [];
+      linesByPath[location.path] = pathLines;
+      pathLines.push(location.start.line);
     }
   }
 });
@@ -129,26 +129,26 @@ const texts = (paths: string[], text: string) => Object.fromEntries(paths.map((p
 
 describe("the lint rule on time, chance and the console", () => {
   it.each(BOUND)("the lint rule on time, chance and the console finds each bare use in %s", (path) => {
-    expect(named[path]?.sort((a, b) => a - b)).toEqual(BARE.map((_, i) => i + 1));
+    expect(linesByPath[path]?.sort((a, b) => a - b)).toEqual(BARE.map((_, i) => i + 1));
   });
 
   it.each(FREE)("the lint rule on time, chance and the console exempts %s", (path) => {
-    expect(named[path]).toBeUndefined();
+    expect(linesByPath[path]).toBeUndefined();
   });
 
   it("the lint rule on time, chance and the console finds nothing in a file without a clock or a random number", () => {
-    expect(named["src/allowed.ts"]).toBeUndefined();
+    expect(linesByPath["src/allowed.ts"]).toBeUndefined();
   });
 });
 
 describe("the lint rule on spreads of literals", () => {
   it.each(ANYWHERE)("the lint rule on spreads of literals finds each in %s, and no other spread", (path) => {
-    expect(named[path]?.sort((a, b) => a - b)).toEqual(SPREADS.map((_, i) => i + 1));
+    expect(linesByPath[path]?.sort((a, b) => a - b)).toEqual(SPREADS.map((_, i) => i + 1));
   });
 });
 
 describe("the lint rule on limits of time in tests", () => {
   it("the lint rule on time limits in tests finds each limit below 30 s", () => {
-    expect(named["test/limits.ts"]?.sort((a, b) => a - b)).toEqual(SHORT_LIMITS.map((_, i) => i + 1));
+    expect(linesByPath["test/limits.ts"]?.sort((a, b) => a - b)).toEqual(SHORT_LIMITS.map((_, i) => i + 1));
   });
 });

@@ -28,7 +28,7 @@ async function filesBelow(folder: string): Promise<Record<string, string>> {
 const migrationsIn = async (folder: string) => (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
 
 /** A new database with all migrations. @param fill functions that run before the migration whose name begins with their key */
-async function migrated(fill: Record<string, (db: DatabaseSync) => void> = {}): Promise<DatabaseSync> {
+async function migrate(fill: Record<string, (db: DatabaseSync) => void> = {}): Promise<DatabaseSync> {
   const db = new DatabaseSync(":memory:");
   for (const file of await migrationsIn(copy)) {
     fill[file.slice(0, 4)]?.(db);
@@ -64,14 +64,14 @@ describe("migrations", () => {
   });
 
   it("the migrations run in order on a new database", async () => {
-    const db = await migrated();
+    const db = await migrate();
     const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(["app_routes", "home_sites", "sessions"]));
     expect(db.prepare("PRAGMA foreign_key_check").all()).toEqual([]);
   });
 
   it("a migration deletes the receivers' words from webhooks, and keeps why each webhook failed", async () => {
-    const db = await migrated({
+    const db = await migrate({
       "0010": (db) => {
         db.exec(
           "INSERT INTO home_sites (site_id, name, status, chat_id_floor, revision, created_at) VALUES (1, '', 'open', 0, 0, 1)",

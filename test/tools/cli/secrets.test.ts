@@ -34,10 +34,10 @@ afterEach(async () => {
 const secrets = (...args: string[]) => runMain(main, args, { env: fake.environment, wrangler });
 
 /** The secrets that the Worker was given. */
-const given = (worker = "agent-session") => Object.fromEntries(fake.workers.get(worker)?.secretValues ?? []);
+const workerSecrets = (worker = "agent-session") => Object.fromEntries(fake.workers.get(worker)?.secretValues ?? []);
 
 /** The values in a file. */
-function kept(path = file): Record<string, string> {
+function fileValues(path = file): Record<string, string> {
   const lines = readFileSync(path, "utf8").trimEnd().split("\n");
   return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
 }
@@ -53,13 +53,13 @@ describe("secrets of a deployment", () => {
     const first = await secrets();
     expect(first).toMatchObject({ exitCode: 0, stderr: "" });
     expect(first.stdout).toContain(`Worker agent-session has MASTER_KEY and ADMIN_TOKEN of ${file}.`);
-    const made = given();
-    expect(made).toEqual({
+    const madeSecrets = workerSecrets();
+    expect(madeSecrets).toEqual({
       MASTER_KEY: expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/),
       ADMIN_TOKEN: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
-    expect([kept(), statSync(file).mode & 0o777]).toEqual([made, 0o600]);
-    for (const value of Object.values(made)) expect(first.stdout).not.toContain(value);
+    expect([fileValues(), statSync(file).mode & 0o777]).toEqual([madeSecrets, 0o600]);
+    for (const value of Object.values(madeSecrets)) expect(first.stdout).not.toContain(value);
 
     const text = readFileSync(file, "utf8");
     fake.calls.length = 0;
@@ -68,7 +68,7 @@ describe("secrets of a deployment", () => {
       expect([exitCode, stdout, fake.writes()]).toEqual([1, "", []]);
       expect(stderr).toContain("Nothing was changed: Worker agent-session has MASTER_KEY and ADMIN_TOKEN already");
       expect(stderr).toContain(`${file} is as it was`);
-      expect([given(), readFileSync(file, "utf8")]).toEqual([made, text]);
+      expect([workerSecrets(), readFileSync(file, "utf8")]).toEqual([madeSecrets, text]);
     }
     expect(fake.unknown).toEqual([]);
   });
@@ -79,12 +79,12 @@ describe("secrets of a deployment", () => {
     expect(failed.exitCode).toBe(1);
     expect(failed.stderr).toContain("An unknown error.");
     expect(failed.stderr).toContain(`The values are kept in ${file}. Run this again.`);
-    const values = kept();
-    expect([Object.keys(values), given()]).toEqual([["MASTER_KEY", "ADMIN_TOKEN"], {}]);
+    const values = fileValues();
+    expect([Object.keys(values), workerSecrets()]).toEqual([["MASTER_KEY", "ADMIN_TOKEN"], {}]);
 
     fake.refuse = undefined;
     expect((await secrets()).exitCode).toBe(0);
-    expect([given(), kept()]).toEqual([values, values]);
+    expect([workerSecrets(), fileValues()]).toEqual([values, values]);
   });
 
   it.each([
@@ -99,7 +99,7 @@ describe("secrets of a deployment", () => {
       writeFileSync(file, `MASTER_KEY=${other.MASTER_KEY}\nADMIN_TOKEN=${other.ADMIN_TOKEN}\n`);
       const { exitCode, stdout } = await secrets();
       expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`has a ${name} already. It stays.`)]);
-      expect([given(), kept()]).toEqual([{ ...other, ...there }, other]);
+      expect([workerSecrets(), fileValues()]).toEqual([{ ...other, ...there }, other]);
     },
   );
 
@@ -108,15 +108,15 @@ describe("secrets of a deployment", () => {
     const { exitCode, stderr } = await secrets();
     expect([exitCode, fake.writes(), existsSync(file)]).toEqual([1, [], false]);
     expect(stderr).toContain("Nothing was changed: Worker agent-session has MASTER_KEY and ADMIN_TOKEN already.");
-    expect(given()).toEqual({ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN });
+    expect(workerSecrets()).toEqual({ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN });
   });
 
   it("npm run secrets makes only the token on another machine when the Worker has the key, whichever databases exist", async () => {
     serve({ MASTER_KEY: KEY });
     fake.addDatabase("agent-session", []);
     expect((await secrets()).exitCode).toBe(0);
-    expect(Object.keys(kept())).toEqual(["ADMIN_TOKEN"]);
-    expect(given()).toEqual({ MASTER_KEY: KEY, ...kept() });
+    expect(Object.keys(fileValues())).toEqual(["ADMIN_TOKEN"]);
+    expect(workerSecrets()).toEqual({ MASTER_KEY: KEY, ...fileValues() });
   });
 
   it("npm run secrets makes no new key for an existing database, and uses a key that an operator puts into the file", async () => {
@@ -128,8 +128,8 @@ describe("secrets of a deployment", () => {
 
     writeFileSync(file, `MASTER_KEY=${KEY}`);
     expect((await secrets()).exitCode).toBe(0);
-    expect(given()).toEqual({ MASTER_KEY: KEY, ADMIN_TOKEN: expect.stringMatching(/^[0-9a-f]{64}$/) });
-    expect(kept()).toEqual(given());
+    expect(workerSecrets()).toEqual({ MASTER_KEY: KEY, ADMIN_TOKEN: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(fileValues()).toEqual(workerSecrets());
   });
 
   it("npm run secrets refuses a value that was cut off, and keeps the file", async () => {
@@ -151,10 +151,10 @@ describe("secrets of a deployment", () => {
     serve({ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN });
     expect((await secrets("--env", "staging")).exitCode).toBe(0);
     expect((await secrets("--env", "staging", "--name", "third")).exitCode).toBe(0);
-    expect(given("agent-session-staging")).toEqual(kept(join(home, "agent-session-staging.secrets")));
-    expect(given("third")).toEqual(kept(join(home, "third.secrets")));
-    expect(given("third").MASTER_KEY).not.toBe(given("agent-session-staging").MASTER_KEY);
-    expect([given(), existsSync(file)]).toEqual([{ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN }, false]);
+    expect(workerSecrets("agent-session-staging")).toEqual(fileValues(join(home, "agent-session-staging.secrets")));
+    expect(workerSecrets("third")).toEqual(fileValues(join(home, "third.secrets")));
+    expect(workerSecrets("third").MASTER_KEY).not.toBe(workerSecrets("agent-session-staging").MASTER_KEY);
+    expect([workerSecrets(), existsSync(file)]).toEqual([{ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN }, false]);
   });
 
   it("npm run secrets lists its options with --help, and refuses others before any request to Cloudflare", async () => {

@@ -24,11 +24,11 @@ describe("a run", () => {
     expect(one.stdout).toMatch(/^steps +3,012$/m);
     expect(one.stdout).toMatch(/^virtual hours +0\.8$/m);
     expect(one.stdout).toMatch(/^real seconds +\d+\.\d \([\d,]+ steps\/s on 1 thread\)$/m);
-    const [answered = 0, cut = 0] = [/([\d,]+) {2}honest 200 .* ([\d,]+) {2}honest cut off .* isolate killed$/m]
+    const [answers = 0, cuts = 0] = [/([\d,]+) {2}honest 200 .* ([\d,]+) {2}honest cut off .* isolate killed$/m]
       .flatMap((line) => one.stdout.match(line)?.slice(1) ?? [])
       .map((count) => Number(count.replace(",", "")));
-    expect(answered).toBeGreaterThan(cut);
-    expect(one.stdout).toMatch(new RegExp(`^requests +${(answered + cut).toLocaleString("en")}$`, "m"));
+    expect(answers).toBeGreaterThan(cuts);
+    expect(one.stdout).toMatch(new RegExp(`^requests +${(answers + cuts).toLocaleString("en")}$`, "m"));
 
     const three = await simulate("--seeds", "6", "--steps", "500", "--threads", "3");
     expect(three.stdout).toContain("on 3 threads");
@@ -46,9 +46,9 @@ describe("a run", () => {
     const file = join(folder, "report.json");
     const { stdout, exitCode } = await simulate("--seeds", "6", "--steps", "500", "--report", file);
     expect(exitCode).toBe(0);
-    const { seen } = JSON.parse(readFileSync(file, "utf8")) as Report;
-    expect(Object.keys(seen).toSorted()).toEqual(["honest 200", "honest cut off", "isolate killed"]);
-    for (const [kind, count] of Object.entries(seen))
+    const { seen: counts } = JSON.parse(readFileSync(file, "utf8")) as Report;
+    expect(Object.keys(counts).toSorted()).toEqual(["honest 200", "honest cut off", "isolate killed"]);
+    for (const [kind, count] of Object.entries(counts))
       expect(stdout).toContain(`${count.toLocaleString("en")}  ${kind}`);
   });
 

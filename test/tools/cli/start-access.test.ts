@@ -33,16 +33,15 @@ describe("the front of npm start --access", () => {
     return worker.close();
   });
 
-  async function handedOn(path: string, init: RequestInit = {}): Promise<ReceivedRequest> {
+  async function handOn(path: string, init: RequestInit = {}): Promise<ReceivedRequest> {
     worker.received.length = 0;
     await fetch(`${url}${path}`, { redirect: "manual", ...init });
     return worker.only();
   }
-  const assertionOn = async (path: string) =>
-    (await handedOn(path, { headers: { [HEADER]: "forged" } })).headers[HEADER];
+  const assertionOn = async (path: string) => (await handOn(path, { headers: { [HEADER]: "forged" } })).headers[HEADER];
 
   it("the local Access front signs a person in on /console and below, with an assertion that holds for a day and verifies", async () => {
-    const given = String(await assertionOn("/console/sites?page=2"));
+    const assertion = String(await assertionOn("/console/sites?page=2"));
     const vars = Object.fromEntries(
       front.varsBeside([]).map((each) => [each.split(":", 1)[0], each.slice(each.indexOf(":") + 1)]),
     );
@@ -56,7 +55,7 @@ describe("the front of npm start --access", () => {
     for (const certs of [vars.ACCESS_CERTS_URL, `${url}/cdn-cgi/access/certs`]) {
       const keys = createLocalJWKSet(await (await fetch(String(certs))).json());
       const options = { issuer: ISSUER, audience: String(vars.ACCESS_AUD), algorithms: ["RS256"] };
-      const { payload } = await jwtVerify(given, keys, options);
+      const { payload } = await jwtVerify(assertion, keys, options);
       expect(payload).toMatchObject({
         email: "ada@example.com",
         aud: [vars.ACCESS_AUD],
@@ -66,7 +65,7 @@ describe("the front of npm start --access", () => {
       expect(Number(payload.exp) - Number(payload.iat)).toBe(86_400);
       expect([payload.identity_nonce, payload.sub]).toEqual([expect.any(String), expect.any(String)]);
     }
-    for (const path of ["/console", "/console/"]) expect(await assertionOn(path)).toBe(given);
+    for (const path of ["/console", "/console/"]) expect(await assertionOn(path)).toBe(assertion);
   });
 
   it.each([
@@ -86,9 +85,9 @@ describe("the front of npm start --access", () => {
       const headers = { "Cf-Access-Jwt-Assertion": "forged" };
       request({ host: "127.0.0.1", port, path, headers }, (answer) => answer.resume().on("end", resolve)).end();
     });
-    const { headers, path: seen } = worker.only();
+    const { headers, path: receivedPath } = worker.only();
     expect(headers).not.toHaveProperty(HEADER);
-    expect(seen).not.toMatch(/^\/console(\/|$)/);
+    expect(receivedPath).not.toMatch(/^\/console(\/|$)/);
   });
 
   it("the local Access front hands on bodies, headers and answers unchanged", async () => {
@@ -100,9 +99,9 @@ describe("the front of npm start --access", () => {
     expect([answer.status, answer.headers.get("location"), answer.headers.getSetCookie(), await answer.text()]).toEqual(
       [303, "/console/sites", ["a=1"], "moved"],
     );
-    const { method, path, headers: seen, body: bytes } = worker.only();
+    const { method, path, headers: receivedHeaders, body: bytes } = worker.only();
     expect([method, path, bytes.equals(body)]).toEqual(["POST", "/console/sign-in?x=%20", true]);
-    expect(seen).toMatchObject({ cookie: "b=2", "x-own": "3", origin: "http://tickets.example.com" });
+    expect(receivedHeaders).toMatchObject({ cookie: "b=2", "x-own": "3", origin: "http://tickets.example.com" });
   });
 
   it("the local Access front makes a new assertion after the logout", async () => {
@@ -146,9 +145,9 @@ describe("npm start --access", () => {
 
   it("npm start --access serves through the front, runs the crons, starts the Worker again after a crash, and ends all of it", async () => {
     const running = await start(["--access", "Ada@example.com", "--var", "CONSOLE_SIGN_IN:both"]);
-    const said = () => /with ada@example\.com signed in by Access: (\S+)\/console/.exec(running.output())?.[1];
-    await eventually(() => expect(said()).toBeDefined());
-    const front = String(said());
+    const shownUrl = () => /with ada@example\.com signed in by Access: (\S+)\/console/.exec(running.output())?.[1];
+    await eventually(() => expect(shownUrl()).toBeDefined());
+    const front = String(shownUrl());
     expect(front).not.toBe(running.url);
     expect((await fetch(`${front}/healthz`)).status).toBe(200);
     expect((await fetch(`${front}/console`)).status).toBeLessThan(500);

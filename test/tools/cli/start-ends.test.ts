@@ -9,17 +9,17 @@ import { descendants, isAlive, place, start, useCheckout } from "../../support/n
 
 useCheckout();
 
-const left: number[] = [];
+const startedPids: number[] = [];
 
 afterEach(() => {
-  for (const pid of left.splice(0)) if (isAlive(pid)) process.kill(pid, "SIGKILL");
+  for (const pid of startedPids.splice(0)) if (isAlive(pid)) process.kill(pid, "SIGKILL");
 });
 
 /** A process and all of its descendants. Those that still run when the test ends are killed. */
 function all(pid: number) {
-  const found = [{ pid, name: "" }, ...descendants(pid)];
-  left.push(...found.map((each) => each.pid));
-  return found;
+  const processes = [{ pid, name: "" }, ...descendants(pid)];
+  startedPids.push(...processes.map((each) => each.pid));
+  return processes;
 }
 
 function isFree(port: number): Promise<boolean> {
@@ -73,22 +73,22 @@ describe("in the background of a shell", () => {
     shell.stdout?.setEncoding("utf8").on("data", (text: string) => {
       shellOutput += text;
     });
-    const ended = new Promise((resolve) => shell.on("exit", resolve));
+    const shellEnd = new Promise((resolve) => shell.on("exit", resolve));
     const everything = () => `${shellOutput}${readFileSync(log, "utf8")}`;
     await eventually(() => expect(everything()).toMatch(ready), 90_000);
     const pid = Number(shellOutput.split("\n")[0]);
-    left.push(pid);
+    startedPids.push(pid);
     shell.stdin?.end();
-    await ended;
+    await shellEnd;
     closeSync(output);
-    return { pid, said: everything() };
+    return { pid, text: everything() };
   }
 
   it("npm start outlives its shell, and after SIGTERM ends all of its processes and frees its port", async () => {
     const where = `--port 0 --inspector-port 0 --persist-to '${join(place.folder, "state")}'`;
-    const { pid, said } = await inBackground(`nohup npm start -- ${where}`, /Ready on http/, {});
+    const { pid, text } = await inBackground(`nohup npm start -- ${where}`, /Ready on http/, {});
     const before = all(pid);
-    const [, url = ""] = /Ready on (http:\S+)/.exec(said) ?? [];
+    const [, url = ""] = /Ready on (http:\S+)/.exec(text) ?? [];
     // The command needs less time to notice that its parent has ended.
     await sleep(2_000);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);

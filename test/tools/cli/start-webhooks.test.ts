@@ -18,12 +18,12 @@ describe("webhooks on this machine", () => {
 
   /** Makes a site with a webhook at the receiver. @returns a function that opens a session there, and gives its chat_id */
   async function listeningSite() {
-    const made = async <T>(path: string, body: unknown) =>
+    const make = async <T>(path: string, body: unknown) =>
       (await (await running.admin("POST", body, path)).json()) as T;
-    const { id } = await made<{ id: number }>("", { name: "Listening" });
-    await made(`/${id}/agents`, { id: 10411, name: "Agent" });
-    const app = await made<{ appid: string; secret: string }>(`/${id}/apps`, { name: "App" });
-    const { secret } = await made<{ secret: string }>(`/${id}/webhooks`, { url: `${receiver.url}/events` });
+    const { id } = await make<{ id: number }>("", { name: "Listening" });
+    await make(`/${id}/agents`, { id: 10411, name: "Agent" });
+    const app = await make<{ appid: string; secret: string }>(`/${id}/apps`, { name: "App" });
+    const { secret } = await make<{ secret: string }>(`/${id}/webhooks`, { url: `${receiver.url}/events` });
     const open = async () => {
       const fields = { sbs: "customer_001", ip: "127.0.0.1", sbs_mc: "Name", content: "Hello", kefu_id: [10411] };
       const answer = await signedCall(running.url, app, "create_gd", { ...fields, fzr_uid: 10411 });
@@ -33,21 +33,21 @@ describe("webhooks on this machine", () => {
   }
 
   /** The verified events that arrived: from event id to chat_id. */
-  function arrived(secret: string): Map<string | undefined, number> {
-    const verified = receiver.received.map(({ body, headers }) => {
+  function arrivals(secret: string): Map<string | undefined, number> {
+    const events = receiver.received.map(({ body, headers }) => {
       const { data } = new Webhook(secret).verify(body, headers as Record<string, string>) as {
         data: { chat_id: number };
       };
       return [headers["webhook-id"] as string, data.chat_id] as const;
     });
-    return new Map(verified);
+    return new Map(events);
   }
 
   it("npm start runs the crons from the start, delivers to this machine, and after a kill delivers what was left", async () => {
     await eventually(() => expect(running.output()).toContain('"job":"sweep"'));
     const { open, secret } = await listeningSite();
     const first = await open();
-    await eventually(() => expect([...arrived(secret).values()]).toEqual([first]));
+    await eventually(() => expect([...arrivals(secret).values()]).toEqual([first]));
 
     receiver.answer = { status: 503, headers: {}, body: "" };
     const second = await open();
@@ -58,7 +58,7 @@ describe("webhooks on this machine", () => {
 
     running = await start();
     // The second attempt is due 5 s after the first. The new process makes it, after a cron found it.
-    await eventually(() => expect([...arrived(secret).values()]).toEqual([second]), 150_000);
+    await eventually(() => expect([...arrivals(secret).values()]).toEqual([second]), 150_000);
   });
 
   it("npm start goes on delivering after any workerd process was killed", async () => {
@@ -67,7 +67,7 @@ describe("webhooks on this machine", () => {
     for (const pid of running.workerds()) process.kill(pid, "SIGKILL");
     await eventually(async () => expect((await running.get("/healthz")).status).toBe(200), 90_000);
     const after = await open();
-    await eventually(() => expect([...arrived(secret).values()]).toEqual([after]));
+    await eventually(() => expect([...arrivals(secret).values()]).toEqual([after]));
     expect(running.output()).toContain("It is started again.");
   });
 

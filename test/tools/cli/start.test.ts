@@ -17,25 +17,25 @@ const wrangler = warmWrangler();
 const MISNAMED = { binding: "HOME_1A", database_name: "by-hand", migrations_dir: "migrations" };
 
 /** Runs the command in this process, where it ends before it serves. */
-const refused = (...args: string[]) => runMain(main, args, { root: place.checkout, wrangler });
+const tryStart = (...args: string[]) => runMain(main, args, { root: place.checkout, wrangler });
 
 describe("before it starts", () => {
   afterEach(() => {
-    for (const made of [".dev.vars", ".wrangler"]) expect(existsSync(join(place.checkout, made)), made).toBe(false);
+    for (const name of [".dev.vars", ".wrangler"]) expect(existsSync(join(place.checkout, name)), name).toBe(false);
   });
 
   it.each([
     ["asked for", (port: number) => ["--port", String(port)]],
     ["that it takes unless told otherwise", () => []],
   ])("npm start says before anything else that the port %s is in use, and makes nothing", async (_, args) => {
-    const asked = args(0).length > 0;
+    const isPortGiven = args(0).length > 0;
     const other = createServer();
     // When another program already has the default port, the test is the same.
     await new Promise((resolve) =>
-      other.on("error", resolve).listen(asked ? 0 : 8787, "localhost", () => resolve(undefined)),
+      other.on("error", resolve).listen(isPortGiven ? 0 : 8787, "localhost", () => resolve(undefined)),
     );
-    const port = asked ? (other.address() as AddressInfo).port : 8787;
-    const { exitCode, stdout, stderr } = await refused(...args(port));
+    const port = isPortGiven ? (other.address() as AddressInfo).port : 8787;
+    const { exitCode, stdout, stderr } = await tryStart(...args(port));
     other.close();
     expect(stderr).toContain(`Port ${port} is in use`);
     expect(stderr).toContain("npm start -- --port PORT");
@@ -52,22 +52,22 @@ describe("before it starts", () => {
     [["--port", "65536"], "--port 65536 is no number"],
     [["--port", "0", "--env", "staging", "-e", "other"], "--env may be given once"],
   ])("npm start refuses %j by name, and makes nothing", async (args, says) => {
-    const { exitCode, stdout, stderr } = await refused(...args);
+    const { exitCode, stdout, stderr } = await tryStart(...args);
     expect(stderr).toContain(says);
     if (says.includes("'")) expect(stderr).toContain("The options are --port, --ip, --var,");
     expect([exitCode, stdout]).toEqual([2, ""]);
   });
 
   it("npm start refuses to close a home that does not exist, and lists the homes", async () => {
-    const { exitCode, stdout, stderr } = await refused("--port", "0", "--close", "main", "--close", "apca");
+    const { exitCode, stdout, stderr } = await tryStart("--port", "0", "--close", "main", "--close", "apca");
     expect(stderr).toContain("There is no home apca. The homes are: main.");
     expect([exitCode, stdout]).toEqual([2, ""]);
   });
 
   it.each(["CLOSED_HOMES:main", "CLOSED_MAIN:"])(
     "npm start refuses --var %s, and says how to close a home",
-    async (given) => {
-      const { exitCode, stdout, stderr } = await refused("--port", "0", "--var", given);
+    async (variable) => {
+      const { exitCode, stdout, stderr } = await tryStart("--port", "0", "--var", variable);
       expect(stderr).toContain("to close a home here: npm start -- --close NAME");
       expect([exitCode, stdout]).toEqual([2, ""]);
     },
@@ -87,20 +87,20 @@ describe("before it starts", () => {
   ])("npm start refuses a configuration with %s", async (_, faulty, says) => {
     const config = join(place.checkout, "wrangler.faulty.toml");
     writeFileSync(config, faulty(readFileSync(join(place.checkout, "wrangler.toml"), "utf8")));
-    const { exitCode, stdout, stderr } = await refused("--port", "0", "--config", "wrangler.faulty.toml");
+    const { exitCode, stdout, stderr } = await tryStart("--port", "0", "--config", "wrangler.faulty.toml");
     expect(stderr).toContain(says);
     expect([exitCode, stdout]).toEqual([1, ""]);
   });
 
   it("npm start refuses a file of secrets that closes homes", async () => {
     writeFileSync(join(place.checkout, "closing.env"), 'MASTER_KEY=x\nexport CLOSED_HOMES="main"\n');
-    const { exitCode, stdout, stderr } = await refused("--port", "0", "--env-file", "closing.env");
+    const { exitCode, stdout, stderr } = await tryStart("--port", "0", "--env-file", "closing.env");
     expect(stderr).toContain("closing.env sets CLOSED_HOMES.");
     expect([exitCode, stdout]).toEqual([1, ""]);
   });
 
   it("npm start refuses a stage that is not in wrangler.toml", async () => {
-    const { exitCode, stdout, stderr } = await refused("--port", "0", "--env", "nowhere");
+    const { exitCode, stdout, stderr } = await tryStart("--port", "0", "--env", "nowhere");
     expect(stderr).toContain('No environment found in configuration with name "nowhere"');
     expect([exitCode, stdout]).toEqual([1, ""]);
   });
@@ -112,7 +112,7 @@ describe("before it starts", () => {
   });
 
   it("npm start --help lists the options, and wrangler dev has all of them except --access and --close", async () => {
-    const { exitCode, stdout } = await refused("--help");
+    const { exitCode, stdout } = await tryStart("--help");
     expect(exitCode).toBe(0);
     const { stdout: known } = await wrangler(["dev", "--help"], { env: {}, root: place.checkout, input: "" });
     const options = (stdout.match(/--[a-z][a-z-]+/g) ?? []).filter(
@@ -200,7 +200,7 @@ describe("old state", () => {
     const older = `CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE);
       INSERT INTO d1_migrations (name) VALUES ('0000_older.sql')`;
     await wrangler(["d1", "execute", ...options, "--command", older], { env: {}, root: place.checkout, input: "" });
-    const { exitCode, stderr } = await refused("--port", "0", "--persist-to", state);
+    const { exitCode, stderr } = await tryStart("--port", "0", "--persist-to", state);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("The local state was made by another version: Database (DB) has 0000_older.sql.");
     const [command = ""] = stderr.split("\n").filter((line) => line.startsWith("  rm -r "));

@@ -70,15 +70,15 @@ describe("the command", () => {
   it("npm run weight exits 1 for a number that rose, and 0 once a reason for it is written", async () => {
     const root = checkout({ "WEIGHT.md": "<!-- counted -->\n<!-- /counted -->\n", "src/a.ts": "f();\n" });
     const weigh = (...args: string[]) => runMain(main, args, { root });
-    const written = () => readFileSync(join(root, "WEIGHT.md"), "utf8");
-    const empty = written();
+    const readPage = () => readFileSync(join(root, "WEIGHT.md"), "utf8");
+    const empty = readPage();
     for (const args of [[], ["--write"]]) {
       const { exitCode, stderr } = await weigh(...args);
       expect([exitCode, stderr]).toEqual([1, expect.stringContaining("src rose from 0 tokens, 0 lines to 4 tokens")]);
-      expect(written()).toBe(empty);
+      expect(readPage()).toBe(empty);
     }
     expect((await weigh("--write", "--why", "src=It is new.")).exitCode).toBe(0);
-    expect(written()).toContain("| src | 4 | 1 | 0 | 0 | +4, +1: It is new. |\n");
+    expect(readPage()).toContain("| src | 4 | 1 | 0 | 0 | +4, +1: It is new. |\n");
     expect((await weigh()).exitCode).toBe(0);
     writeFileSync(join(root, "src/a.ts"), "f;\n");
     expect((await weigh()).stderr).toBe("WEIGHT.md has other numbers than counted: run npm run weight -- --write.\n");
@@ -93,12 +93,12 @@ describe("the command", () => {
     const weigh = (...args: string[]) => runMain(main, args, { root });
     await weigh("--write", "--why", "src=It is new.");
     commit();
-    const raised = readFileSync(join(root, "WEIGHT.md"), "utf8").replace(/0 \| 0 \| \+.*$/m, "4 | 1 | |");
-    writeFileSync(join(root, "WEIGHT.md"), raised);
-    const refused = [1, "The least of src may only fall: it was 0 tokens, 0 lines.\n"];
+    const raisedPage = readFileSync(join(root, "WEIGHT.md"), "utf8").replace(/0 \| 0 \| \+.*$/m, "4 | 1 | |");
+    writeFileSync(join(root, "WEIGHT.md"), raisedPage);
+    const refusal = [1, "The least of src may only fall: it was 0 tokens, 0 lines.\n"];
     for (const then of [commit, () => {}]) {
       const { exitCode, stderr } = await weigh();
-      expect([exitCode, stderr]).toEqual(refused);
+      expect([exitCode, stderr]).toEqual(refusal);
       then();
     }
   });
@@ -111,41 +111,41 @@ describe("the command", () => {
 
 describe("the table", () => {
   const PAGE = "Words.\n<!-- counted -->\n<!-- /counted -->\n";
-  const counted = (tokens: number, lines: number) => new Map([["src/a", { tokens, lines }]]);
+  const counts = (tokens: number, lines: number) => new Map([["src/a", { tokens, lines }]]);
   const withReason = (sentence: string) => new Map([["src/a", sentence]]);
   const NONE = new Map<string, string>();
 
   /** The page after a count, with the count's errors. */
-  function after(page: string, weights: ReturnType<typeof counted>, reasons: ReadonlyMap<string, string>) {
+  function after(page: string, weights: ReturnType<typeof counts>, reasons: ReadonlyMap<string, string>) {
     const { rows, faults } = settleWeights(committedRows(page), weights, reasons);
     return { page: withTable(page, rows), faults };
   }
-  const started = after(PAGE, counted(1000, 100), withReason("It is new.")).page;
-  const fell = after(started, counted(900, 90), NONE).page;
+  const firstPage = after(PAGE, counts(1000, 100), withReason("It is new.")).page;
+  const lowerPage = after(firstPage, counts(900, 90), NONE).page;
 
   it("a new folder needs a reason in the table of weight", () => {
-    expect(after(PAGE, counted(1000, 100), NONE).faults).toEqual([expect.stringContaining("src/a rose from 0 tokens")]);
-    expect(started).toContain("| src/a | 1,000 | 100 | 0 | 0 | +1,000, +100: It is new. |\n");
+    expect(after(PAGE, counts(1000, 100), NONE).faults).toEqual([expect.stringContaining("src/a rose from 0 tokens")]);
+    expect(firstPage).toContain("| src/a | 1,000 | 100 | 0 | 0 | +1,000, +100: It is new. |\n");
   });
 
   it("a reason that is given twice stands once in the table of weight", () => {
-    const again = after(started, counted(1100, 110), withReason("It is new.")).page;
+    const again = after(firstPage, counts(1100, 110), withReason("It is new.")).page;
     expect(again).toContain("| src/a | 1,100 | 110 | 0 | 0 | +1,100, +110: It is new. |\n");
   });
 
   it("a number that fell needs no reason, and a second count changes nothing", () => {
-    expect(after(started, counted(900, 90), NONE).faults).toEqual([]);
-    expect(fell).toContain("| src/a | 900 | 90 | 0 | 0 | +900, +90: It is new. |\n");
-    expect(after(fell, counted(900, 90), NONE)).toEqual({ page: fell, faults: [] });
+    expect(after(firstPage, counts(900, 90), NONE).faults).toEqual([]);
+    expect(lowerPage).toContain("| src/a | 900 | 90 | 0 | 0 | +900, +90: It is new. |\n");
+    expect(after(lowerPage, counts(900, 90), NONE)).toEqual({ page: lowerPage, faults: [] });
   });
 
   it.each([
-    ["tokens", counted(901, 90)],
-    ["lines", counted(900, 91)],
+    ["tokens", counts(901, 90)],
+    ["lines", counts(900, 91)],
   ])("more %s need a new reason in the table of weight", (_, weights) => {
-    const { faults } = after(fell, weights, NONE);
+    const { faults } = after(lowerPage, weights, NONE);
     expect(faults).toEqual([expect.stringMatching(/^src\/a rose from 900 tokens, 90 lines to .* say why: /)]);
-    const { page, faults: none } = after(fell, weights, withReason("It does more."));
+    const { page, faults: none } = after(lowerPage, weights, withReason("It does more."));
     expect(none).toEqual([]);
     expect(page).toContain("It is new. It does more. |\n");
   });
@@ -156,19 +156,19 @@ describe("the table", () => {
       ["+900", "+950"],
       ["| **all of src** | 900", "| **all of src** | 800"],
     ] as const) {
-      const edited = fell.replace(find, other);
-      expect(edited).not.toBe(fell);
-      expect(after(edited, counted(900, 90), NONE).page).not.toBe(edited);
+      const editedPage = lowerPage.replace(find, other);
+      expect(editedPage).not.toBe(lowerPage);
+      expect(after(editedPage, counts(900, 90), NONE).page).not.toBe(editedPage);
     }
   });
 
   it("a number above its least weight needs a reason in the table of weight", () => {
-    const edited = fell.replace(" +900, +90: It is new.", "");
-    expect(after(edited, counted(900, 90), NONE).faults).toEqual([expect.stringContaining("rose from 0 tokens")]);
+    const editedPage = lowerPage.replace(" +900, +90: It is new.", "");
+    expect(after(editedPage, counts(900, 90), NONE).faults).toEqual([expect.stringContaining("rose from 0 tokens")]);
   });
 
   it("a number at its least weight has no reason in the table of weight", () => {
-    const least = fell.replace("| 90 | 0 | 0 |", "| 90 | 800 | 80 |");
-    expect(after(least, counted(800, 80), NONE).page).toContain("| src/a | 800 | 80 | 800 | 80 | |\n");
+    const least = lowerPage.replace("| 90 | 0 | 0 |", "| 90 | 800 | 80 |");
+    expect(after(least, counts(800, 80), NONE).page).toContain("| src/a | 800 | 80 | 800 | 80 | |\n");
   });
 });

@@ -60,7 +60,7 @@ describe("wrangler.toml", () => {
   });
 
   it("no two stages have the same Worker, database, namespace, queue or rate limit", () => {
-    const used = STAGES.flatMap((stage) => {
+    const names = STAGES.flatMap((stage) => {
       const { name, d1_databases, kv_namespaces, queues, ratelimits } = read(stage);
       return [
         `Worker ${name}`,
@@ -71,8 +71,8 @@ describe("wrangler.toml", () => {
         ...ratelimits.map(({ namespace_id }) => `limit ${namespace_id}`),
       ];
     });
-    expect(used.length).toBeGreaterThan(STAGES.length);
-    expect(used.toSorted()).toEqual([...new Set(used)].toSorted());
+    expect(names.length).toBeGreaterThan(STAGES.length);
+    expect(names.toSorted()).toEqual([...new Set(names)].toSorted());
   });
 
   it.each(STAGES)("stage %j consumes the queues to which it sends events and refused calls", (stage) => {
@@ -106,8 +106,8 @@ describe("wrangler.toml", () => {
     const config = join(folder, "wrangler.toml");
     const block = { binding: "HOME_ADDED_BY_TEST", database_name: "added-by-test", migrations_dir: "migrations" };
     const before = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
-    const added = withDatabase(withDatabase(before, "", block), "staging", block);
-    writeFileSync(config, added);
+    const toml = withDatabase(withDatabase(before, "", block), "staging", block);
+    writeFileSync(config, toml);
     try {
       expect(read("", config).d1_databases.map(({ binding }) => binding)).toContain("HOME_ADDED_BY_TEST");
       const { d1Databases } = await workerOptions(config);

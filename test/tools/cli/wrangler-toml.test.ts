@@ -64,8 +64,8 @@ describe("another D1 binding in wrangler.toml", () => {
       const others = ["", "staging", "bare"].filter((each) => each !== env);
       const before = others.map(read);
       (await prepareDatabase({ file, env }, BLOCK))();
-      const added = `${header}\nbinding = "HOME_APAC"\ndatabase_name = "w-apac"\nmigrations_dir = "migrations"\n`;
-      expect(text()).toBe(`${FILE}\n${added}`);
+      const addedText = `${header}\nbinding = "HOME_APAC"\ndatabase_name = "w-apac"\nmigrations_dir = "migrations"\n`;
+      expect(text()).toBe(`${FILE}\n${addedText}`);
       expect(read(env).databases).toEqual(bindings);
       expect(others.map(read)).toEqual(before);
     },
@@ -73,8 +73,8 @@ describe("another D1 binding in wrangler.toml", () => {
 
   it("docs/deploying.md shows a new D1 binding exactly as the command writes it", () => {
     const page = readFileSync(join(import.meta.dirname, "../../../docs/deploying.md"), "utf8");
-    const shown = [...page.matchAll(/^```toml\n(.*?)^```$/gms)].map(([, block]) => block);
-    expect(shown).toContain(withDatabase("", "", { ...BLOCK, database_name: "agent-session-apac" }));
+    const blocks = [...page.matchAll(/^```toml\n(.*?)^```$/gms)].map(([, block]) => block);
+    expect(blocks).toContain(withDatabase("", "", { ...BLOCK, database_name: "agent-session-apac" }));
   });
 
   it("a new D1 binding may follow another one, and is written only when the returned function is called", async () => {
@@ -107,9 +107,9 @@ describe("another D1 binding in wrangler.toml", () => {
       [json, '{ "name": "w" }'],
     ] as const) {
       writeFileSync(path, before);
-      const refused = prepareDatabase({ file: path, env: "" }, BLOCK);
-      await expect(refused).rejects.toThrow(NotEditable);
-      await expect(refused).rejects.toThrow('HOME_APAC with database_name "w-apac" and migrations_dir "migrations"');
+      const edit = prepareDatabase({ file: path, env: "" }, BLOCK);
+      await expect(edit).rejects.toThrow(NotEditable);
+      await expect(edit).rejects.toThrow('HOME_APAC with database_name "w-apac" and migrations_dir "migrations"');
       expect(readFileSync(path, "utf8")).toBe(before);
     }
   });

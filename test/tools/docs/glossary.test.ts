@@ -8,9 +8,9 @@ const ALL = VIOLATION_EXAMPLES.flatMap(({ violations }) => violations);
 
 describe("the glossary of x-error-detail", () => {
   it("the glossary of x-error-detail has an example of each rule that callers can break", () => {
-    const given = new Set<string>(ALL.map(({ rule }) => rule));
+    const exampleRules = new Set<string>(ALL.map(({ rule }) => rule));
     // Two rules are about an operator's home ("The home apac is closed."), and no caller sees them.
-    expect(Object.keys(RULES).filter((rule) => !given.has(rule))).toEqual(["home_open", "home_bound"]);
+    expect(Object.keys(RULES).filter((rule) => !exampleRules.has(rule))).toEqual(["home_open", "home_bound"]);
   });
 
   it.each(["en", "zh"] as const)("the glossary of x-error-detail says in %s what each text means", (language) => {

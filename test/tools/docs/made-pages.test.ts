@@ -23,19 +23,19 @@ for (const path of [...PAGES, FILE, "src/client/examples"])
 afterAll(() => rmSync(root, { recursive: true }));
 
 /** Runs the command on the copy with some files changed, and restores the copy. */
-async function run(args: string[], changed: Record<string, string> = {}) {
-  for (const [path, text] of Object.entries(changed)) writeFileSync(join(root, path), text);
+async function run(args: string[], changes: Record<string, string> = {}) {
+  for (const [path, text] of Object.entries(changes)) writeFileSync(join(root, path), text);
   const { exitCode, stdout, stderr } = await runMain(main, args, { root });
-  const written: Record<string, string> = {};
+  const updates: Record<string, string> = {};
   for (const path of PAGES) {
     const text = readFileSync(join(root, path), "utf8");
-    if (text !== (changed[path] ?? readText(path))) written[path] = text;
+    if (text !== (changes[path] ?? readText(path))) updates[path] = text;
   }
-  for (const path of Object.keys({ ...changed, ...written })) writeFileSync(join(root, path), readText(path));
-  return { exitCode, written, stdout, stderr };
+  for (const path of Object.keys({ ...changes, ...updates })) writeFileSync(join(root, path), readText(path));
+  return { exitCode, updates, stdout, stderr };
 }
 
-const NOTHING = { exitCode: 0, written: {}, stdout: "", stderr: "" };
+const NOTHING = { exitCode: 0, updates: {}, stdout: "", stderr: "" };
 
 /** The bench's results, with other values for some names. */
 const measuring = (values: Partial<Record<NumberName, number>>): Measured => ({
@@ -56,20 +56,20 @@ describe("npm run tables", () => {
     const page = readText("docs/scale.md").replaceAll("creates/s<!--", "<!--");
     expect(await run(["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("--check ") });
     const wrong = await run(["--chek"], { "docs/scale.md": page });
-    expect(wrong).toMatchObject({ exitCode: 2, written: {}, stderr: expect.stringContaining("'--chek'") });
+    expect(wrong).toMatchObject({ exitCode: 2, updates: {}, stderr: expect.stringContaining("'--chek'") });
   });
 
   it("npm run tables restores each number that was changed by hand, and its --check fails and names the pages", async () => {
     const pages = Object.fromEntries(QUOTING.map((path) => [path, readText(path)]));
     const byHand = Object.fromEntries(
       QUOTING.map((path) => {
-        const made = /(?<=<!-- made: [\w. -]+ -->)[^<]*\d[^<]*/g;
-        return [path, readText(path).replaceAll(made, (number) => number.replaceAll(/\d/g, "0"))];
+        const pattern = /(?<=<!-- made: [\w. -]+ -->)[^<]*\d[^<]*/g;
+        return [path, readText(path).replaceAll(pattern, (number) => number.replaceAll(/\d/g, "0"))];
       }),
     );
-    expect(await run([], byHand)).toEqual({ ...NOTHING, written: pages });
-    const { exitCode, written, stderr } = await run(["--check"], byHand);
-    expect([exitCode, written]).toEqual([1, {}]);
+    expect(await run([], byHand)).toEqual({ ...NOTHING, updates: pages });
+    const { exitCode, updates, stderr } = await run(["--check"], byHand);
+    expect([exitCode, updates]).toEqual([1, {}]);
     const lines = QUOTING.map((path) => `${path} is not what the code and the bench say: run npm run tables`);
     expect(stderr.trim().split("\n").sort()).toEqual(lines.sort());
   });
@@ -92,17 +92,17 @@ describe("npm run tables", () => {
     ["docs/operating.md", "\nYou pay $12 for a million.\n", "$12"],
     ["docs/contract.md", "\nA body has 128 KiB.\n", "128 KiB"],
     ["docs/zh/receiving.md", "\n5,000 creates/s\n", "5,000 creates/s"],
-  ])("npm run tables refuses a result outside the markers of a page: %s, %j", async (path, added, stray) => {
+  ])("npm run tables refuses a result outside the markers of a page: %s, %j", async (path, text, stray) => {
     const stderr = `${path} says ${stray}, which the bench measures, without a marker\n`;
-    expect(await run([], { [path]: readText(path) + added })).toEqual({ ...NOTHING, exitCode: 1, stderr });
+    expect(await run([], { [path]: readText(path) + text })).toEqual({ ...NOTHING, exitCode: 1, stderr });
   });
 
   it("npm run tables refuses a file of results with a number too few or too many", async () => {
     const { "trips.warm": _, ...fewer } = MEASURED.results;
     for (const results of [fewer, { ...MEASURED.results, "trips.old": { value: 1 } }]) {
-      const changed = { [FILE]: JSON.stringify({ ...MEASURED, results }) };
+      const changes = { [FILE]: JSON.stringify({ ...MEASURED, results }) };
       const stderr = "docs/numbers.json has other numbers than the bench: run npm run bench\n";
-      expect(await run([], changed)).toEqual({ ...NOTHING, exitCode: 1, stderr });
+      expect(await run([], changes)).toEqual({ ...NOTHING, exitCode: 1, stderr });
     }
   });
 
@@ -113,12 +113,12 @@ describe("npm run tables", () => {
   });
 
   it("npm run tables writes a new result into each page that quotes it", async () => {
-    const changed = { [FILE]: JSON.stringify(measuring({ "rows.written": 61, "cpu.create": 77, "size.gzipped": 1 })) };
-    const { written } = await run([], changed);
-    expect(Object.keys(written).sort()).toEqual(["README.md", "docs/deploying.md", "docs/numbers.md", "docs/scale.md"]);
-    expect(written["README.md"]).toContain("-->1.0 KiB<!--");
-    expect(written["docs/scale.md"]).toContain("-->61<!-- /made --> rows");
-    expect(written["docs/scale.md"]).toContain("-->77 ms<!-- /made --> of CPU each");
+    const changes = { [FILE]: JSON.stringify(measuring({ "rows.written": 61, "cpu.create": 77, "size.gzipped": 1 })) };
+    const { updates } = await run([], changes);
+    expect(Object.keys(updates).sort()).toEqual(["README.md", "docs/deploying.md", "docs/numbers.md", "docs/scale.md"]);
+    expect(updates["README.md"]).toContain("-->1.0 KiB<!--");
+    expect(updates["docs/scale.md"]).toContain("-->61<!-- /made --> rows");
+    expect(updates["docs/scale.md"]).toContain("-->77 ms<!-- /made --> of CPU each");
   });
 });
 

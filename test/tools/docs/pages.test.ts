@@ -102,9 +102,9 @@ describe("the pages of /docs", () => {
       if (chinese !== undefined)
         withTables(readPage(chinese), { texts: tables, openapi, numbers: {}, readPage, up: "" });
     }
-    const asked = new Set([...SITE.zh.texts.usedTexts, ...tables.usedTexts]);
+    const usedTexts = new Set([...SITE.zh.texts.usedTexts, ...tables.usedTexts]);
     const grammar = /^\{0\}|^at (?:most|least) |^number$|^array$/;
-    expect(Object.keys(docsChinese).filter((text) => !asked.has(text) && !grammar.test(text))).toEqual([]);
+    expect(Object.keys(docsChinese).filter((text) => !usedTexts.has(text) && !grammar.test(text))).toEqual([]);
   });
 });
 

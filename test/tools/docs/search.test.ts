@@ -14,9 +14,9 @@ describe.each(["en", "zh"] as const)("the search in %s", (language) => {
   it("the search finds the refusal of each message, also when the whole answer is pasted", () => {
     for (const { message } of Object.values(WIRE_ERRORS)) {
       for (const words of [message, JSON.stringify({ code: -1, msg: message, data: "" })]) {
-        const found = first(language, words);
-        expect(found?.url).toMatch(new RegExp(`^${FOLDER[language]}errors/#`));
-        expect(found?.title).toContain(message);
+        const result = first(language, words);
+        expect(result?.url).toMatch(new RegExp(`^${FOLDER[language]}errors/#`));
+        expect(result?.title).toContain(message);
       }
     }
   });
@@ -62,7 +62,7 @@ it.each([
     INDEX[language]
       .search(words)
       .slice(0, 3)
-      .map((found) => found.url),
+      .map((result) => result.url),
   ).toContain(url);
 });
 

@@ -42,9 +42,9 @@ export function site(language: Language, chinese = CHINESE) {
     chinese,
     repository: "https://example.com/repository",
   };
-  const made = sitePages(language, input, { search: "/docs/assets/search.js", check, index: () => "/index.json" });
+  const parts = sitePages(language, input, { search: "/docs/assets/search.js", check, index: () => "/index.json" });
   return {
-    ...made,
-    files: framedPages(made.pages, made.texts, { css: "/docs/assets/docs.css", js: "/docs/assets/docs.js" }),
+    ...parts,
+    files: framedPages(parts.pages, parts.texts, { css: "/docs/assets/docs.css", js: "/docs/assets/docs.js" }),
   };
 }

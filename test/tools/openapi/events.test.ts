@@ -26,11 +26,11 @@ interface Described {
 }
 const webhooks = document.webhooks as Record<string, Described>;
 
-const named = ({ $ref }: JsonSchema) => schemas[String($ref).split("/").at(-1) ?? ""] ?? {};
+const targetOf = ({ $ref }: JsonSchema) => schemas[String($ref).split("/").at(-1) ?? ""] ?? {};
 const fieldsOf = (schema: JsonSchema) => Object.keys(schema.properties ?? {});
 const dataOf = (type: string) => {
   const { schema } = webhooks[type]?.post.requestBody.content["application/json"] ?? { schema: {} };
-  return named(named(schema).properties?.data ?? {});
+  return targetOf(targetOf(schema).properties?.data ?? {});
 };
 
 function isAsDocumented(type: string, data: object): void {
@@ -66,7 +66,7 @@ describe("an event that no signed call leaves", () => {
     async (type) => {
       const { sent, EVENTS } = keepingQueue();
       const world = await World.create({ EVENTS }, "apac");
-      const asking = await newWebhook(world, { events: JSON.stringify([type]) });
+      const listener = await newWebhook(world, { events: JSON.stringify([type]) });
       await newWebhook(world, { events: JSON.stringify(["session.agents_added"]) });
       const worker = new DeliveringWorker();
       await CAUSES[type](world, worker);
@@ -75,8 +75,8 @@ describe("an event that no signed call leaves", () => {
       expect(own).toHaveLength(1);
       for (const { data } of own) isAsDocumented(type, JSON.parse(String(data)));
       const due = deliveries.filter(({ seq }) => seq === own[0]?.seq);
-      expect(due).toMatchObject([{ webhook_id: asking.id, status: "pending", attempts: 0 }]);
-      expect([...sent, ...worker.notices].map(({ webhook }) => webhook)).toContain(asking.id);
+      expect(due).toMatchObject([{ webhook_id: listener.id, status: "pending", attempts: 0 }]);
+      expect([...sent, ...worker.notices].map(({ webhook }) => webhook)).toContain(listener.id);
     },
   );
 });
@@ -111,7 +111,7 @@ describe("the webhooks of openapi.json", () => {
     ]);
     for (const { schema, example } of post.parameters) expect(example).toMatch(new RegExp(String(schema.pattern)));
     const { schema, example } = post.requestBody.content["application/json"];
-    expect(fieldsOf(named(schema))).toEqual(["type", "timestamp", "data"]);
+    expect(fieldsOf(targetOf(schema))).toEqual(["type", "timestamp", "data"]);
     expect(example).toMatchObject({ type, data: { seq: expect.any(Number) } });
     expect(Object.keys(example.data as object)).toEqual(fieldsOf(dataOf(type)));
   });

@@ -11,11 +11,11 @@ import { World } from "../../support/world.ts";
 
 const document = openApiDocument(version);
 const { responses } = document.components;
-const lost = () => Promise.reject(new Error("D1_ERROR: Network connection lost."));
+const fail = () => Promise.reject(new Error("D1_ERROR: Network connection lost."));
 const silent = replacing(env.DB, {
-  batch: lost,
+  batch: fail,
   prepare: () => {
-    const statement = { bind: () => statement, first: lost, all: lost, run: lost, raw: lost };
+    const statement = { bind: () => statement, first: fail, all: fail, run: fail, raw: fail };
     return statement;
   },
 });
@@ -55,7 +55,7 @@ test("the admin API answers the documented 503 when D1 does not answer", async (
     ["GET", "/admin/homes/main/divergent", undefined],
   ] as const;
   // The calls are sent at the same time, because each waits for its second try.
-  const asking = calls.map(async ([method, path, body]) => {
+  const checks = calls.map(async ([method, path, body]) => {
     const answer = await world.admin(method, path, body);
     const problem = {
       ...(exampleOf(responses.problem_503) as object),
@@ -68,7 +68,7 @@ test("the admin API answers the documented 503 when D1 does not answer", async (
     expect(answer.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
     expect(answer.headers.get("content-type")).toBe("application/problem+json");
   });
-  await Promise.all(asking);
+  await Promise.all(checks);
 });
 
 test("the audit log answers with the entries of the other homes when one home does not answer, as documented", async () => {

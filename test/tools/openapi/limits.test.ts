@@ -338,12 +338,12 @@ function probes(schema: JsonSchema): { inside: unknown[]; outside: unknown[] } {
   if (maximum !== undefined) inside.push(maximum);
   if (maximum !== undefined) outside.push(maximum + 1);
   if (type === "integer") outside.push(1.5, "x", null);
-  const chosen = (schema.items as JsonSchema | undefined)?.enum as unknown[] | undefined;
-  const ids = (count: number) => Array.from({ length: count }, (_, i) => chosen?.[0] ?? i + 1);
+  const choices = (schema.items as JsonSchema | undefined)?.enum as unknown[] | undefined;
+  const ids = (count: number) => Array.from({ length: count }, (_, i) => choices?.[0] ?? i + 1);
   if (type === "boolean") inside.push(true, false);
   if (type === "boolean") outside.push("true", 1, null);
-  if (chosen !== undefined) inside.push(chosen);
-  if (chosen !== undefined) outside.push(["another"], "another", null);
+  if (choices !== undefined) inside.push(choices);
+  if (choices !== undefined) outside.push(["another"], "another", null);
   if (minItems !== undefined) inside.push(ids(minItems));
   if (minItems !== undefined) outside.push(ids(minItems - 1));
   if (maxItems !== undefined) inside.push(ids(maxItems));
@@ -356,9 +356,9 @@ function probes(schema: JsonSchema): { inside: unknown[]; outside: unknown[] } {
   if (format === "ipv4") inside.push("127.0.0.1", "255.255.255.255");
   if (format === "ipv6") inside.push("::1", "2001:db8::1");
   if (schema.anyOf?.some((branch) => branch.format !== undefined)) outside.push("256.0.0.1", "localhost", "1::2::3");
-  const allowed = schema.enum as unknown[] | undefined;
-  if (allowed !== undefined) inside.push(...allowed);
-  if (allowed !== undefined) outside.push("another", 0, 4);
+  const allowedValues = schema.enum as unknown[] | undefined;
+  if (allowedValues !== undefined) inside.push(...allowedValues);
+  if (allowedValues !== undefined) outside.push("another", 0, 4);
   return { inside, outside };
 }
 
