@@ -49,20 +49,20 @@ const LOWERED = (
  * @throws Error when an edit does not fit its file
  */
 export async function bundle(edits: readonly Edit[] = []): Promise<Code> {
-  const planted = new Map<string, string>();
+  const newTexts = new Map<string, string>();
   for (const { file, find, replace } of [...LOWERED, ...edits]) {
-    const around = (planted.get(file) ?? readFileSync(join(ROOT, file), "utf8")).split(find);
+    const around = (newTexts.get(file) ?? readFileSync(join(ROOT, file), "utf8")).split(find);
     if (around.length !== 2) throw new Error(`${file} must hold this exactly once: ${find}`);
-    planted.set(file, around.join(replace));
+    newTexts.set(file, around.join(replace));
   }
   const [worker, client] = await Promise.all([
-    bundleOf(`export { createWorker } from "./src/worker.ts";`, planted),
-    bundleOf(`export { AgentSessionClient, AgentSessionError, sign } from "./src/client/client.ts";`, planted),
+    bundleOf(`export { createWorker } from "./src/worker.ts";`, newTexts),
+    bundleOf(`export { AgentSessionClient, AgentSessionError, sign } from "./src/client/client.ts";`, newTexts),
   ]);
   return { worker, client };
 }
 
-async function bundleOf(entry: string, planted: ReadonlyMap<string, string>): Promise<string> {
+async function bundleOf(entry: string, newTexts: ReadonlyMap<string, string>): Promise<string> {
   const result = await build({
     stdin: { contents: entry, resolveDir: ROOT, loader: "ts" },
     absWorkingDir: ROOT,
@@ -80,7 +80,7 @@ async function bundleOf(entry: string, planted: ReadonlyMap<string, string>): Pr
         name: "planted-defects",
         setup({ onLoad }) {
           onLoad({ filter: /\.tsx?$/ }, ({ path }) => {
-            const contents = planted.get(relative(ROOT, path));
+            const contents = newTexts.get(relative(ROOT, path));
             return contents === undefined ? undefined : { contents, loader: path.endsWith("x") ? "tsx" : "ts" };
           });
         },

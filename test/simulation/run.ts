@@ -74,7 +74,7 @@ async function startActors(world: World): Promise<void> {
   const operator = new Operator(world);
   for (const home of world.cloud.homes.keys()) await operator.found(home);
   await operator.found(world.chance.one([...world.cloud.homes.keys()]));
-  world.cloud.rough = true;
+  world.cloud.isRough = true;
   const colleagues = Array.from({ length: world.chance.integer(0, 2) }, () => new Operator(world));
   for (const each of [operator, ...colleagues]) world.start(() => new OperatorDay(each).work());
   startEvents(world);

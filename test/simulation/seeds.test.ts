@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CliResult } from "../support/run-cli.ts";
 import { runSimulate } from "../support/run-simulate.ts";
-import { notAsked, notSeen, operationNames, type Report } from "./gates/gate.ts";
+import { operationNames, type Report, unaskedRules, unseenNames } from "./gates/gate.ts";
 import { worldNames } from "./gates/names.ts";
 
 /** Takes about a minute on two cores. */
@@ -17,9 +17,9 @@ describe("the simulated service", { timeout: TIME_LIMIT_MS }, () => {
   const file = join(folder, "report.json");
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  let fixed: CliResult;
+  let result: CliResult;
   beforeAll(async () => {
-    fixed = await runSimulate(...FIXED, "--report", file);
+    result = await runSimulate(...FIXED, "--report", file);
   }, TIME_LIMIT_MS);
   const report = () => JSON.parse(readFileSync(file, "utf8")) as Report;
   /**
@@ -28,21 +28,21 @@ describe("the simulated service", { timeout: TIME_LIMIT_MS }, () => {
   const most = (names: readonly string[], share: number) => Math.floor(names.length * (1 - share));
 
   it("the simulated service keeps its promises in a fixed set of seeds", () => {
-    expect(fixed.exitCode, `npm run simulate -- ${FIXED.join(" ")}\n\n${fixed.stdout}${fixed.stderr}`).toBe(0);
+    expect(result.exitCode, `npm run simulate -- ${FIXED.join(" ")}\n\n${result.stdout}${result.stderr}`).toBe(0);
   });
 
   it("each operation is accepted, repeated, and refused by each of its rules in the fixed seeds", () => {
-    expect(notSeen(report(), operationNames())).toEqual([]);
+    expect(unseenNames(report(), operationNames())).toEqual([]);
   });
 
   it("at least two thirds of the acts, attacks, faults and changes by hand happen in the fixed seeds", () => {
     const names = worldNames();
-    const missing = notSeen(report(), names);
-    expect(missing.length, missing.join("\n")).toBeLessThanOrEqual(most(names, 2 / 3));
+    const missingNames = unseenNames(report(), names);
+    expect(missingNames.length, missingNames.join("\n")).toBeLessThanOrEqual(most(names, 2 / 3));
   });
 
   it("at least nine tenths of the checker's rules are asked in the fixed seeds", () => {
-    const missing = notAsked(report());
-    expect(missing.length, missing.join("\n")).toBeLessThanOrEqual(most(Object.keys(report().rules), 0.9));
+    const missingRules = unaskedRules(report());
+    expect(missingRules.length, missingRules.join("\n")).toBeLessThanOrEqual(most(Object.keys(report().rules), 0.9));
   });
 });

@@ -2,7 +2,7 @@ import { SignedCalls } from "../callers/rules/signed-calls.ts";
 import { Deliveries } from "../deliveries/rules/deliveries.ts";
 import { GivenEvents } from "../deliveries/rules/given-events.ts";
 import { Sweeps } from "../deliveries/rules/sweeps.ts";
-import { endedAgain, foundAgain } from "../erasure/rules/erased-texts.ts";
+import { findEndedSite, findErasedText } from "../erasure/rules/erased-texts.ts";
 import { noteTaken } from "../erasure/rules/erasures.ts";
 import { Pruning } from "../erasure/rules/pruning.ts";
 import { Removals } from "../erasure/rules/removals.ts";
@@ -50,8 +50,8 @@ export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answ
   violation: Violation | undefined;
   /** Master keys that a newer deployment calls the previous ones. */
   readonly #oldKeys = new Set<string | undefined>();
-  readonly #signed: SignedCalls;
-  readonly #given: GivenEvents;
+  readonly #signedCalls: SignedCalls;
+  readonly #givenEvents: GivenEvents;
   readonly #scheduler: Scheduler;
 
   /** @param count counts what happens, for the report */
@@ -65,9 +65,9 @@ export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answ
     this.secrecy = new Secrecy(violate, this.model.secrets);
     this.afterAnswer = new AfterAnswer(violate);
     this.stalledHomes = new StalledHomes(violate);
-    this.#given = new GivenEvents(this.model, violate);
+    this.#givenEvents = new GivenEvents(this.model, violate);
     this.deliveries = new Deliveries(this.model, violate);
-    this.#signed = new SignedCalls(this.model, violate, scheduler, { count, stalledHomes: this.stalledHomes });
+    this.#signedCalls = new SignedCalls(this.model, violate, scheduler, { count, stalledHomes: this.stalledHomes });
   }
 
   violate(rule: string, what: string, about: string[]): void {
@@ -80,7 +80,7 @@ export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answ
     if (call.role === "cron") this.deliveries.liveness.deployed(call.settings.closedHomes);
     if (call.role === "cron") this.removals.arrives(call);
     else if (call.role === "queue") this.deliveries.arrives(call, this.#now());
-    else if (isSigned(call)) this.#signed.arrives(call);
+    else if (isSigned(call)) this.#signedCalls.arrives(call);
     else this.operators.arrives(call);
   }
 
@@ -102,7 +102,7 @@ export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answ
       const others = (change: RowChange) => this.pruning.checkWritten(home, call, [change], changes);
       this.sweeps.checkWritten(home, call, changes, apply, others);
     } else {
-      if (call !== undefined && isSigned(call)) this.#signed.checkWritten(home, call, changes);
+      if (call !== undefined && isSigned(call)) this.#signedCalls.checkWritten(home, call, changes);
       else if (call !== undefined) this.operators.checkWritten(home, call, changes);
       changes.forEach(apply);
     }
@@ -113,26 +113,25 @@ export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answ
     if (table === "home_sites" && before?.status === "closed" && after?.status === "open") {
       this.model.reopenedAt.set(`${home}/${after.site_id}`, this.#scheduler.now);
     }
-    const lowered = loweredFloor(change);
-    if (lowered !== undefined)
-      this.violate("the floors of a site only rise", lowered, call === undefined ? [] : [call.name]);
+    const what = loweredFloor(change);
+    if (what !== undefined) this.violate("the floors of a site only rise", what, call === undefined ? [] : [call.name]);
     if (table === "sessions" && after === null && before !== null && call?.role !== "operator") {
       noteTaken(this.model, home, before);
     }
-    this.model.apply(home, change, call === undefined ? "" : this.#signed.fingerprintOf(call));
+    this.model.apply(home, change, call === undefined ? "" : this.#signedCalls.fingerprintOf(call));
     this.operators.noteChanged(home, call, change, turn);
     this.operators.records.changes(change);
-    if (table === "events") this.#given.changes(home, call, change);
+    if (table === "events") this.#givenEvents.changes(home, call, change);
     if (table === "webhooks") this.deliveries.webhookChanges(home, change);
     if (table === "deliveries") this.deliveries.liveness.changes(home, change, this.#now());
     // The cached credentials of an app are outdated when its route is deleted.
     const isUnrouted = table === "app_routes" && after === null;
-    if (table === "apps" || isUnrouted) this.#signed.costs.noteChange(String((after ?? before)?.appid));
+    if (table === "apps" || isUnrouted) this.#signedCalls.costs.noteChange(String((after ?? before)?.appid));
     // Whether a site has events is part of its apps' records.
     if (table === "home_sites" && before?.events !== after?.events) {
       const ofSite = `${(after ?? before)?.site_id}/`;
       for (const key of this.model.home(home).apps.keys()) {
-        if (key.startsWith(ofSite)) this.#signed.costs.noteChange(key.slice(ofSite.length));
+        if (key.startsWith(ofSite)) this.#signedCalls.costs.noteChange(key.slice(ofSite.length));
       }
     }
   }
@@ -143,7 +142,7 @@ export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answ
       return;
     }
     this.secrecy.checkAnswer(call);
-    this.#signed.checkAnswer(call);
+    this.#signedCalls.checkAnswer(call);
   }
 
   /** Checks at the end, after several runs of the cron job, that it has left no row that it must delete. */
@@ -155,17 +154,17 @@ export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answ
   /**
    * Searches all rows at the end, also of unwatched tables, for erased customers, confidential texts and ended sites.
    */
-  search(places: Parameters<typeof foundAgain>[1], underRestore: ReadonlySet<string>): void {
-    const erased = foundAgain(this.model, places);
-    if (erased !== undefined) this.violate("an erased customer is found nowhere", erased, []);
+  search(places: Parameters<typeof findErasedText>[1], underRestore: ReadonlySet<string>): void {
+    const erasedText = findErasedText(this.model, places);
+    if (erasedText !== undefined) this.violate("an erased customer is found nowhere", erasedText, []);
     for (const { database } of places.homes) {
       for (const table of database.tables()) {
         const rows = database.rows(table).map((after) => ({ table, before: null, after }));
         this.secrecy.checkRows(undefined, rows);
       }
     }
-    const ended = endedAgain(this.model, { homes: places.homes, except: underRestore });
-    if (ended !== undefined) this.violate("a site that ended is found nowhere but in the audit log", ended, []);
+    const endedSite = findEndedSite(this.model, { homes: places.homes, except: underRestore });
+    if (endedSite !== undefined) this.violate("a site that ended is found nowhere but in the audit log", endedSite, []);
   }
 
   /** Unix seconds by the platform's clock. */
@@ -176,7 +175,7 @@ export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answ
   ends(call: Call): void {
     this.afterAnswer.checkTrips(call);
     if (call.role === "queue") return;
-    if (isSigned(call)) this.#signed.ends(call);
+    if (isSigned(call)) this.#signedCalls.ends(call);
     else this.operators.ends(call);
   }
 
@@ -198,7 +197,7 @@ export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answ
     for (const table of tables) {
       for (const after of database.rows(table)) this.model.apply(home, { table, before: null, after }, "");
     }
-    this.#signed.costs.outdate();
+    this.#signedCalls.costs.outdate();
     this.operators.disturb(home);
     this.deliveries.restored(home);
     this.#look();
@@ -206,13 +205,13 @@ export class Checker implements Pick<CloudWitness, "arrives" | "commits" | "answ
 
   /** Notes that an attacker has written an app's record into KV. */
   tampered(appid: string): void {
-    this.#signed.costs.outdate(appid);
-    this.#signed.excuses.noteTampered(appid);
+    this.#signedCalls.costs.outdate(appid);
+    this.#signedCalls.excuses.noteTampered(appid);
   }
 
   /** Notes which answers the open calls may get, after a change of the state. */
   #look(): void {
-    this.#signed.look();
+    this.#signedCalls.look();
     this.operators.look();
   }
 }

@@ -8,7 +8,7 @@ export interface App {
   previousVersion: string | null;
   /** Unix seconds. */
   previousExpiresAt: number;
-  revoked: boolean;
+  isRevoked: boolean;
   row: Row;
 }
 
@@ -78,63 +78,63 @@ export class HomeModel {
     const { table, before, after } = change;
     if (isOutbox(table)) this.outbox.apply(change);
     const row = (after ?? before) as Row;
-    const gone = after === null;
+    const isGone = after === null;
     const id = `${row.site_id}/${row.id}`;
     switch (table) {
       case "home_sites": {
         const { name, status, chat_id_floor } = row;
         const site = { name: String(name), status: String(status), floor: Number(chat_id_floor), row };
-        put(this.sites, Number(row.site_id), site, gone);
+        put(this.sites, Number(row.site_id), site, isGone);
         break;
       }
       case "apps":
         if (before !== null) this.apps.delete(`${before.site_id}/${before.appid}`);
-        put(this.apps, `${row.site_id}/${row.appid}`, appOf(row), gone);
+        put(this.apps, `${row.site_id}/${row.appid}`, appOf(row), isGone);
         break;
       case "agents":
-        put(this.agents, id, row, gone);
+        put(this.agents, id, row, isGone);
         break;
       case "customers":
-        put(this.customers, `${row.site_id}/${row.external_id}`, row, gone);
+        put(this.customers, `${row.site_id}/${row.external_id}`, row, isGone);
         break;
       case "sessions": {
         const { participants = new Map(), messages = [] } = this.sessions.get(id) ?? {};
-        put(this.sessions, id, { row, participants, messages }, gone);
+        put(this.sessions, id, { row, participants, messages }, isGone);
         const siteId = Number(row.site_id);
-        const newest = gone ? this.#findNewest(siteId) : Math.max(Number(row.id), this.#newest.get(siteId) ?? 0);
+        const newest = isGone ? this.#findNewest(siteId) : Math.max(Number(row.id), this.#newest.get(siteId) ?? 0);
         this.#newest.set(siteId, newest);
         break;
       }
       case "participants": {
         const session = this.sessions.get(`${row.site_id}/${row.session_id}`);
-        if (session !== undefined) put(session.participants, Number(row.agent_id), row, gone);
+        if (session !== undefined) put(session.participants, Number(row.agent_id), row, isGone);
         break;
       }
       case "messages":
-        if (!gone) this.sessions.get(`${row.site_id}/${row.session_id}`)?.messages.push(row);
+        if (!isGone) this.sessions.get(`${row.site_id}/${row.session_id}`)?.messages.push(row);
         break;
       case "nonces":
-        put(this.nonces, JSON.stringify([row.site_id, row.appid, row.ranstr]), Number(row.expires_at), gone);
-        put(this.claims, JSON.stringify([row.site_id, row.appid, row.ranstr]), row, gone);
+        put(this.nonces, JSON.stringify([row.site_id, row.appid, row.ranstr]), Number(row.expires_at), isGone);
+        put(this.claims, JSON.stringify([row.site_id, row.appid, row.ranstr]), row, isGone);
         break;
       case "site_deletions":
-        put(this.deletions, Number(row.site_id), row, gone);
+        put(this.deletions, Number(row.site_id), row, isGone);
         break;
       case "audit_log":
-        put(this.audit, Number(row.id), row, gone);
+        put(this.audit, Number(row.id), row, isGone);
         break;
       case "idempotency_keys": {
-        const used = { fingerprint, sessionId: Number(row.session_id), expiresAt: Number(row.expires_at) };
+        const entry = { fingerprint, sessionId: Number(row.session_id), expiresAt: Number(row.expires_at) };
         const name = keyName(Number(row.site_id), String(row.appid), String(row.operation), String(row.key));
-        put(this.keys, name, used, gone);
+        put(this.keys, name, entry, isGone);
         break;
       }
     }
   }
 }
 
-export function put<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, gone: boolean): void {
-  if (gone) map.delete(key);
+export function put<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, isGone: boolean): void {
+  if (isGone) map.delete(key);
   else map.set(key, value);
 }
 
@@ -147,6 +147,6 @@ const appOf = (row: Row): App => ({
   version: String(row.version),
   previousVersion: row.previous_version == null ? null : String(row.previous_version),
   previousExpiresAt: Number(row.previous_expires_at ?? 0),
-  revoked: row.revoked_at !== null,
+  isRevoked: row.revoked_at !== null,
   row,
 });

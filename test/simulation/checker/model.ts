@@ -36,7 +36,7 @@ export class Model {
   /** Every version that an app's secret has ever had, by appid. */
   readonly versions = new Map<string, Set<string>>();
   /** The call that used each ranstr, by appid. Never removed, because each ranstr has at most one effect. */
-  readonly used = new Map<string, Call>();
+  readonly usedRanstrs = new Map<string, Call>();
   /** When a site was last opened, in milliseconds of virtual time, by home and site. */
   readonly reopenedAt = new Map<string, number>();
   /** Sites that an operator has changed since their home was restored, by home and site. */
@@ -108,8 +108,8 @@ export class Model {
 
   /** The site of an appid by the directory, otherwise by the first home that has the app. */
   siteOf(appid: string): number | undefined {
-    const routed = this.routes.get(appid);
-    if (routed !== undefined) return routed;
+    const siteId = this.routes.get(appid);
+    if (siteId !== undefined) return siteId;
     const apps = [...this.homes.values()].flatMap((home) => [...home.apps.values()]);
     return apps.find((app) => app.appid === appid)?.siteId;
   }
@@ -145,10 +145,10 @@ export class Model {
   /** @param fingerprint the meaning of an Idempotency-Key in the change; empty when the writer is unknown */
   apply(home: string, change: RowChange, fingerprint: string): void {
     const row = (change.after ?? change.before) as Row;
-    const gone = change.after === null;
+    const isGone = change.after === null;
     if (change.table === "sites") {
-      put(this.directory, Number(row.id), listedOf(row), gone);
-    } else if (change.table === "app_routes") put(this.routes, String(row.appid), Number(row.site_id), gone);
+      put(this.directory, Number(row.id), listedOf(row), isGone);
+    } else if (change.table === "app_routes") put(this.routes, String(row.appid), Number(row.site_id), isGone);
     else if (change.table === "idempotency_keys") {
       const name = JSON.stringify([home, row.site_id, row.appid, row.operation, row.key, row.session_id]);
       const knownFingerprint = fingerprint || this.#fingerprints.get(name) || "";
@@ -159,7 +159,7 @@ export class Model {
       const knownEnd = this.ends.get(`${home}/${row.site_id}`);
       if (knownEnd?.id !== row.id) this.ends.set(`${home}/${row.site_id}`, { id: String(row.id), isAnswered: false });
     }
-    if (change.table === "home_sites" && !gone) {
+    if (change.table === "home_sites" && !isGone) {
       const site = `${home}/${row.site_id}`;
       const { chatId = 0, eventSeq = 0 } = this.floors.get(site) ?? {};
       this.floors.set(site, {
@@ -167,7 +167,7 @@ export class Model {
         eventSeq: Math.max(eventSeq, Number(row.event_seq_floor)),
       });
     }
-    if (change.table === "apps" && !gone) {
+    if (change.table === "apps" && !isGone) {
       const versions = this.versions.get(String(row.appid)) ?? new Set();
       this.versions.set(String(row.appid), versions.add(String(row.version)));
     }

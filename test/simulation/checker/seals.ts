@@ -45,12 +45,12 @@ export function openSeal(
   const [form, id, iv = "", ciphertext = ""] = seal.split(".");
   const key = [masterKey, masterKeyPrevious].find((each) => each !== undefined && keyId(each) === id);
   if (form !== "v2" || key === undefined) return undefined;
-  const sealed = Buffer.from(ciphertext, "base64url");
+  const bytes = Buffer.from(ciphertext, "base64url");
   try {
     const decipher = createDecipheriv("aes-256-gcm", Buffer.from(key, "base64"), Buffer.from(iv, "base64url"));
     decipher.setAAD(Buffer.from(`v2|${siteId}|${appid}|${version}|${slot}`));
-    decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
-    return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]).toString();
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]).toString();
   } catch {
     return undefined;
   }

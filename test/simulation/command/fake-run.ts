@@ -42,8 +42,8 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
   if (seed === FAKE_SEEDS.unlike && steps >= 50) breaksAt.push(["early", trace === undefined ? 50 : 51]);
   if (changed.includes("found-late") && seed === 3) breaksAt.push(["late", 80]);
   if (changed.includes("found-at-once")) breaksAt.push(["early", 10]);
-  const [broken] = breaksAt.filter(([, step]) => step <= steps + 2).sort(([, a], [, b]) => a - b);
-  const [rule, step] = broken ?? [];
+  const [firstBreak] = breaksAt.filter(([, step]) => step <= steps + 2).sort(([, a], [, b]) => a - b);
+  const [rule, step] = firstBreak ?? [];
   for (let at = 1; at <= Math.min(steps, step ?? steps); at++) {
     const kind = chance.weighted({ "honest 200": 8, "honest cut off": 2, "isolate killed": 1 });
     seen[kind] = (seen[kind] ?? 0) + 1;

@@ -18,7 +18,7 @@ interface FoundDefect {
 /** The result of one defect: what found it, or why it was not found. */
 interface TriedDefect {
   name: string;
-  came: FoundDefect | string;
+  result: FoundDefect | string;
   /** Seconds of real time. */
   seconds: number;
 }
@@ -41,8 +41,8 @@ export async function findDefects(command: CommandRun, parts: CommandParts): Pro
   const start = performance.now();
   const secondsSince = (begin: number) => (performance.now() - begin) / 1000;
   const clean = cleanRuns(await parts.bundle());
-  const tried: TriedDefect[] = [];
-  let shown = 0;
+  const results: TriedDefect[] = [];
+  let shownCount = 0;
 
   row("defect", "steps", "seed", "found by");
   await inThreads(
@@ -50,24 +50,24 @@ export async function findDefects(command: CommandRun, parts: CommandParts): Pro
     { threads, program: { runModule: parts.runModule }, stop },
     async (thread, defect, place) => {
       const begin = performance.now();
-      const found = await find(thread, defect, command, parts, clean);
-      tried[place] = { name: defect.name, came: found, seconds: secondsSince(begin) };
+      const result = await find(thread, defect, command, parts, clean);
+      results[place] = { name: defect.name, result, seconds: secondsSince(begin) };
       // Results are printed in the order of the defects, each as soon as all earlier results are known.
-      for (let next = tried[shown]; next !== undefined; next = tried[++shown]) {
-        if (typeof next.came === "string") row(next.name, "-", "-", next.came);
-        else row(next.name, grouped(next.came.steps), String(next.came.seed), next.came.violation.rule);
+      for (let next = results[shownCount]; next !== undefined; next = results[++shownCount]) {
+        if (typeof next.result === "string") row(next.name, "-", "-", next.result);
+        else row(next.name, grouped(next.result.steps), String(next.result.seed), next.result.violation.rule);
       }
     },
   );
 
-  const ended = tried.slice(0, shown);
-  const missed = ended.filter(({ came }) => typeof came === "string");
-  const slowest = ended.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
-  console.log(`\n${shown - missed.length} of ${countedWords(defects.length, "defect")} found.`);
+  const shownResults = results.slice(0, shownCount);
+  const misses = shownResults.filter(({ result }) => typeof result === "string");
+  const slowest = shownResults.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+  console.log(`\n${shownCount - misses.length} of ${countedWords(defects.length, "defect")} found.`);
   console.log(`Slowest: ${slowest.map(({ name, seconds }) => `${name} ${seconds.toFixed(0)} s`).join(", ")}`);
   console.log(`All of it: ${secondsSince(start).toFixed(0)} s`);
-  if (missed.length > 0) console.log(`Not found: ${missed.map(({ name }) => name).join(", ")}`);
-  return missed.length > 0 && !stop.aborted;
+  if (misses.length > 0) console.log(`Not found: ${misses.map(({ name }) => name).join(", ")}`);
+  return misses.length > 0 && !stop.aborted;
 }
 
 /**
@@ -104,7 +104,7 @@ async function find(
   const before = { seeds: 0, steps: 0 };
   try {
     for (const seed of command.seeds()) {
-      const { violation, steps: taken } = await thread.run(code, { seed, steps, trace: command.trace });
+      const { violation, steps: stepCount } = await thread.run(code, { seed, steps, trace: command.trace });
       if (violation !== undefined) {
         // An error of the simulation itself says nothing about the promises.
         if (violation.rule === "the simulation itself works") return `NOT FOUND: seed ${seed}: ${violation.what}`;
@@ -113,7 +113,7 @@ async function find(
         return { seed, steps: before.steps + violation.step, violation };
       }
       before.seeds++;
-      before.steps += taken;
+      before.steps += stepCount;
     }
   } catch (error) {
     if (error instanceof BrokenRun) return `NOT FOUND: ${error.message.split("\n")[0]}`;

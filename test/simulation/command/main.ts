@@ -34,10 +34,10 @@ export async function main(args: string[], parts: CommandParts): Promise<number>
     if (error.code !== "EPIPE") throw error;
   });
   const stop = new AbortController();
-  let interrupted = 0;
+  let signalExit = 0;
   for (const [signal, exitCode] of Object.entries(SIGNALS)) {
     process.once(signal, () => {
-      interrupted = exitCode;
+      signalExit = exitCode;
       stop.abort();
     });
   }
@@ -51,12 +51,12 @@ export async function main(args: string[], parts: CommandParts): Promise<number>
     if (!("fromBase64" in Uint8Array)) {
       throw new UsageError('This node needs the option --js-base-64, which "npm run simulate" gives it.');
     }
-    const commandRun = { ...command, trace: opened("trace", command.traceFile), stop: stop.signal };
-    const report = opened("report", command.reportFile);
-    const found = await (commandRun.defects === undefined
+    const commandRun = { ...command, trace: openFile("trace", command.traceFile), stop: stop.signal };
+    const report = openFile("report", command.reportFile);
+    const isFound = await (commandRun.defects === undefined
       ? trySeeds(commandRun, parts, report)
       : findDefects(commandRun, parts));
-    return found ? EXIT.found : interrupted || EXIT.nothing;
+    return isFound ? EXIT.found : signalExit || EXIT.nothing;
   } catch (error) {
     if (error instanceof UsageError) {
       console.error(`${error.message}\n\nnpm run simulate -- --help tells how.`);
@@ -68,7 +68,7 @@ export async function main(args: string[], parts: CommandParts): Promise<number>
 }
 
 /** @throws UsageError when the file cannot be written */
-function opened(what: string, name: string | undefined): Write | undefined {
+function openFile(what: string, name: string | undefined): Write | undefined {
   if (name === undefined) return undefined;
   try {
     const file = openSync(name, "w");

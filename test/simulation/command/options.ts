@@ -50,7 +50,7 @@ const OPTIONS = {
 export interface Command {
   seeds: () => Iterable<number>;
   /** How the report names the seeds when `count` of them have run. */
-  named: (count: number) => string;
+  seedWords: (count: number) => string;
   steps: number;
   /** Undefined means no limit. */
   seconds: number | undefined;
@@ -72,7 +72,7 @@ export function readCommand(args: string[], defectNames: readonly string[]): Com
   if (values.help === true) return "help";
   const planting = values.defects === true || defect !== undefined;
   const has = (...names: (keyof typeof OPTIONS)[]) => names.every((name) => values[name] !== undefined);
-  const refused: [boolean, string][] = [
+  const refusals: [boolean, string][] = [
     [has("seed", "seeds"), "--seed is for one seed and --seeds for many: give one of them."],
     [has("seed", "from"), "--seed names the seed and --from derives it: give one of them."],
     [has("seed", "seconds"), "--seconds is for many seeds: leave out --seed."],
@@ -87,13 +87,13 @@ export function readCommand(args: string[], defectNames: readonly string[]): Com
       `"${defect}" is no known defect. They are ${defectNames.join(", ")}.`,
     ],
   ];
-  for (const [is, why] of refused) if (is) throw new UsageError(why);
+  for (const [is, why] of refusals) if (is) throw new UsageError(why);
 
   const integer = (name: "seed" | "seeds" | "steps" | "seconds" | "threads", least: number, most: number) => {
-    const given = values[name];
-    if (given === undefined || (/^\d+$/.test(given) && +given >= least && +given <= most))
-      return given === undefined ? undefined : Number(given);
-    throw new UsageError(`--${name} "${given}" is not a whole number from ${least} to ${most}.`);
+    const text = values[name];
+    if (text === undefined || (/^\d+$/.test(text) && +text >= least && +text <= most))
+      return text === undefined ? undefined : Number(text);
+    throw new UsageError(`--${name} "${text}" is not a whole number from ${least} to ${most}.`);
   };
   const one = integer("seed", 0, MOST_SEED);
   const seconds = integer("seconds", 1, 86_400);
@@ -102,7 +102,7 @@ export function readCommand(args: string[], defectNames: readonly string[]): Com
   const which = from === undefined ? "from 1" : `derived from "${from}"`;
   return {
     seeds: () => (from === undefined ? countedFrom(one ?? 1, count) : derivedFrom(from, count)),
-    named: (ran) => (one === undefined ? `${countedWords(ran, "seed")} ${which}` : `Seed ${one}`),
+    seedWords: (count) => (one === undefined ? `${countedWords(count, "seed")} ${which}` : `Seed ${one}`),
     steps: integer("steps", 1, 1_000_000_000) ?? STEPS,
     seconds,
     traceFile: trace,

@@ -18,7 +18,7 @@ export interface Job {
   code?: Code;
   seed: number;
   steps: number;
-  traced: boolean;
+  isTraced: boolean;
 }
 
 /** `broken` means that the simulation itself threw. */
@@ -34,7 +34,7 @@ let image: ProgramImage;
 
 const send = (message: Message) => parentPort?.postMessage(message);
 
-parentPort?.on("message", async ({ code, seed, steps, traced }: Job) => {
+parentPort?.on("message", async ({ code, seed, steps, isTraced }: Job) => {
   if (code !== undefined) image = new ProgramImage(code);
   let lines: string[] = [];
   const trace = (line: string) => {
@@ -43,7 +43,7 @@ parentPort?.on("message", async ({ code, seed, steps, traced }: Job) => {
     lines = [];
   };
   try {
-    const result = await run(image, { seed, steps, trace: traced ? trace : undefined });
+    const result = await run(image, { seed, steps, trace: isTraced ? trace : undefined });
     send({ lines });
     send({ result: { ...result, ...(spotsRun !== undefined && { spots: spotsRun() }) } });
   } catch (error) {

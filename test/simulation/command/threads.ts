@@ -52,7 +52,7 @@ export class SeedThread {
         ...(code !== this.#code && { code }),
         seed,
         steps,
-        traced: trace !== undefined,
+        isTraced: trace !== undefined,
       } satisfies Job);
       this.#code = code;
     });
@@ -91,22 +91,22 @@ export async function inThreads<Item>(
 ): Promise<void> {
   const next = items[Symbol.iterator]();
   let places = 0;
-  let failed = false;
+  let hasFailed = false;
   const lane = async () => {
     const thread = new SeedThread(program, stop);
     try {
       for (let item = next.next(); item.done !== true; item = next.next()) {
         await work(thread, item.value, places++);
-        if (failed || stop.aborted) return;
+        if (hasFailed || stop.aborted) return;
       }
     } catch (error) {
-      failed = true;
+      hasFailed = true;
       if (!(error instanceof StoppedRun)) throw error;
     } finally {
       await thread.close();
     }
   };
   const lanes = await Promise.allSettled(Array.from({ length: threads }, lane));
-  const broken = lanes.find((each) => each.status === "rejected");
-  if (broken !== undefined) throw broken.reason;
+  const failure = lanes.find((each) => each.status === "rejected");
+  if (failure !== undefined) throw failure.reason;
 }

@@ -38,23 +38,23 @@ export async function trySeeds(command: CommandRun, parts: CommandParts, report:
       yield seed;
     }
   }
-  const ran = inThreads(inTime(), { threads, program, stop }, async (thread, seed, place) => {
+  const runs = inThreads(inTime(), { threads, program, stop }, async (thread, seed, place) => {
     const result = await thread.run(code, { seed, steps, trace });
     totals.add(result);
     for (const spot of result.spots ?? []) spots.add(spot);
     if (result.violation !== undefined) failures.push({ place, seed, violation: result.violation });
   });
-  const [outcome] = await Promise.allSettled([ran]);
+  const [outcome] = await Promise.allSettled([runs]);
 
   failures.sort((a, b) => a.place - b.place);
   const [first] = failures;
   const isWhole = outcome.status === "fulfilled" && !stop.aborted;
-  const came =
+  const summary =
     first === undefined ? "no promise was broken" : `${countedWords(failures.length, "seed")} broke a promise`;
   console.log(
     isWhole
-      ? `${command.named(totals.seeds)} with ${countedWords(steps, "step")}: ${came}.\n`
-      : `Not all seeds have ended. Of ${countedWords(totals.seeds, "seed")} that have: ${came}.\n`,
+      ? `${command.seedWords(totals.seeds)} with ${countedWords(steps, "step")}: ${summary}.\n`
+      : `Not all seeds have ended. Of ${countedWords(totals.seeds, "seed")} that have: ${summary}.\n`,
   );
   if (totals.seeds > 0) {
     console.log(totals.amounts(secondsSince(), Math.min(threads, totals.seeds)));

@@ -17,15 +17,15 @@ const migrations = readMigrations().flatMap((text) => text.split("--> statement-
 
 /** A database that watches every table, as the world's homes watch most of theirs. */
 function database(): Promise<Tables> {
-  const watched = new Database();
+  const store = new Database();
   const knownTables = new Set<string>();
   return usedTables({
-    db: new SimulatedD1(watched) as never,
+    db: new SimulatedD1(store) as never,
     async create(...statements) {
-      watched.execute(statements.join(";\n"));
-      const newTables = watched.tables().filter((name) => !knownTables.has(name));
+      store.execute(statements.join(";\n"));
+      const newTables = store.tables().filter((name) => !knownTables.has(name));
       for (const table of newTables) knownTables.add(table);
-      watched.watch(newTables);
+      store.watch(newTables);
     },
   });
 }
@@ -51,8 +51,8 @@ function queuePlatform(): QueuePlatform {
   );
   return {
     queue: new SimulatedQueue(truth) as never,
-    consume(given) {
-      handler = given;
+    consume(consumer) {
+      handler = consumer;
     },
   };
 }

@@ -27,14 +27,14 @@ export const operationNames = (operations: readonly { wireName: string; refusals
     ...[...Object.keys(refusals), "key_reused"].map((refusal) => `${wireName} refused: ${refusal}`),
   ]);
 
-export const notSeen = ({ seen }: Pick<Report, "seen">, names: readonly string[]): string[] =>
+export const unseenNames = ({ seen }: Pick<Report, "seen">, names: readonly string[]): string[] =>
   names.filter((name) => !((seen[name] ?? 0) > 0));
 
-export const notAsked = ({ rules }: Pick<Report, "rules">): string[] =>
+export const unaskedRules = ({ rules }: Pick<Report, "rules">): string[] =>
   Object.keys(rules).filter((rule) => !rules[rule]);
 
 /** The names that did not happen, and the rules that were not asked. */
 export const missingIn = (report: Report): string[] =>
-  [...notSeen(report, [...operationNames(), ...worldNames()]), ...notAsked(report)].filter(
+  [...unseenNames(report, [...operationNames(), ...worldNames()]), ...unaskedRules(report)].filter(
     (name) => !Object.hasOwn(NEVER, name),
   );

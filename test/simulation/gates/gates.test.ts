@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { hasRun } from "./covered.ts";
-import { missingIn, NEVER, notAsked, notSeen, operationNames } from "./gate.ts";
+import { missingIn, NEVER, operationNames, unaskedRules, unseenNames } from "./gate.ts";
 import { countedIn, PUT_TOGETHER, readWorld, worldNames } from "./names.ts";
 import { readRules, rulesOf } from "./rules.ts";
 import { sourceOf } from "./source.ts";
@@ -16,7 +16,7 @@ describe("the gate of names", () => {
     );
     expect(operationNames(operations)).toEqual(all);
     const seen = { [`${all[0]}`]: 3, [`${all[1]}`]: 1, [`${all[2]}`]: 0 };
-    expect(notSeen({ seen }, all)).toEqual(all.slice(2));
+    expect(unseenNames({ seen }, all)).toEqual(all.slice(2));
   });
 
   it("PUT_TOGETHER lists each computed text that the world counts", () => {
@@ -58,8 +58,8 @@ describe("the gate of rules", () => {
     'if (a¦) this.#report(call, "at home", ["r", what]);',
     'for (const { rule } of [{ rule: "r" }]) { if (a¦) violate(rule, what); }',
     'const RULES = { one: "r" }; if (a) violate(RULES[kind], what); push({ kind: "¦one" });',
-  ])("the gate counts a rule at the place that the mark ¦ shows in %s", (marked) => {
-    expect(askedIn(marked.replace("¦", ""))).toContainEqual(["r", marked.indexOf("¦") - 1]);
+  ])("the gate counts a rule at the place that the mark ¦ shows in %s", (code) => {
+    expect(askedIn(code.replace("¦", ""))).toContainEqual(["r", code.indexOf("¦") - 1]);
   });
 
   it("the gate finds both rules of a conditional expression, and takes no other pair of texts for a rule", () => {
@@ -89,7 +89,7 @@ describe("the gate", () => {
     const seen = Object.fromEntries(NAMES.map((name) => [name, 1]));
     const rules = { "one holds": true, "two holds": false };
     const report = { seen: { ...seen, "attack: floods": 0, "queue: message dropped": 0 }, rules };
-    expect(notAsked(report)).toEqual(["two holds"]);
+    expect(unaskedRules(report)).toEqual(["two holds"]);
     expect(missingIn(report)).toEqual(["attack: floods", "two holds"]);
   });
 

@@ -56,7 +56,7 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "`limit: ${fault}`": LIMIT_FAULTS.map((fault) => `limit: ${fault}`),
   "`receiver turns ${server.mood}`": ["well", ...Object.keys(MOODS)].map((mood) => `receiver turns ${mood}`),
   "`receiver: ${post.mood}`": ["well", "planned", ...POSTED_MOODS].map((mood) => `receiver: ${mood}`),
-  "`post: ${post.missed}`": MISSES.map((why) => `post: ${why}`),
+  "`post: ${post.miss}`": MISSES.map((why) => `post: ${why}`),
   "`${call.role} cut off`": ROLES.map((role) => `${role} cut off`),
   // The gate requires results of operations and moods instead of statuses.
   "`${call.role} ${call.answer?.status}`": [],
@@ -78,10 +78,10 @@ export function countedIn(sources: readonly SourceFile[]): { names: string[]; pu
       else if (node !== undefined && node.name !== "undefined")
         putTogether.add(source.text.slice(node.start, node.end));
     };
-    for (const { type, callee, arguments: given } of source.nodes) {
+    for (const { type, callee, arguments: args } of source.nodes) {
       if (type !== "CallExpression" || callee.type !== "MemberExpression") continue;
-      if (callee.property.name === "count") addName(given[0]);
-      if (callee.property.name === "note") addName(given[2]);
+      if (callee.property.name === "count") addName(args[0]);
+      if (callee.property.name === "note") addName(args[2]);
     }
   }
   return { names: [...names], putTogether: [...putTogether] };

@@ -104,12 +104,12 @@ function callsOf({ id, parent }: Node, nodes: readonly Node[]): Node[] {
 /**
  * The last declaration of a name before its use: a variable, the function with the parameter, or a destructured field.
  */
-function declarationOf(used: Node, nodes: readonly Node[]): Node | undefined {
+function declarationOf(use: Node, nodes: readonly Node[]): Node | undefined {
   const declares = ({ type, id, params, key, parent }: Node) =>
-    (type === "VariableDeclarator" && nameOf(id) === used.name) ||
-    params?.some?.((each: Node) => nameOf(each) === used.name) ||
-    (type === "Property" && parent?.type === "ObjectPattern" && nameOf(key) === used.name);
-  return nodes.findLast((each) => each.start < used.start && declares(each));
+    (type === "VariableDeclarator" && nameOf(id) === use.name) ||
+    params?.some?.((each: Node) => nameOf(each) === use.name) ||
+    (type === "Property" && parent?.type === "ObjectPattern" && nameOf(key) === use.name);
+  return nodes.findLast((each) => each.start < use.start && declares(each));
 }
 
 /** Whether a node is a pair of a rule and what happened instead. */

@@ -7,17 +7,17 @@ import { subtle } from "./subtle.ts";
 describe("the scheduler", () => {
   it("the scheduler takes turns in the order of their times, and turns at the same time in the order of scheduling", async () => {
     const scheduler = new Scheduler();
-    const taken: string[] = [];
+    const turns: string[] = [];
     for (const [delay, name] of [
       [5, "d"],
       [0, "a"],
       [3, "b"],
       [3, "c"],
     ] as const) {
-      scheduler.after(delay, () => taken.push(`${name} at ${scheduler.now}`));
+      scheduler.after(delay, () => turns.push(`${name} at ${scheduler.now}`));
     }
     while (await scheduler.step());
-    expect(taken).toEqual(["a at 0", "b at 3", "c at 3", "d at 5"]);
+    expect(turns).toEqual(["a at 0", "b at 3", "c at 3", "d at 5"]);
   });
 
   it("the scheduler settles all promises before the next turn", async () => {
@@ -32,29 +32,29 @@ describe("the scheduler", () => {
 
   it("a function given to atRest() runs in the same turn, after all promises have settled, and may call atRest() again", async () => {
     const scheduler = new Scheduler();
-    const seen: string[] = [];
+    const order: string[] = [];
     scheduler.after(1, async () => {
       scheduler.atRest(async () => {
-        seen.push("at rest");
+        order.push("at rest");
         await null;
-        scheduler.atRest(() => seen.push("at rest again"));
+        scheduler.atRest(() => order.push("at rest again"));
       });
       await null;
-      seen.push("going on");
+      order.push("going on");
     });
     await scheduler.step();
-    expect(seen).toEqual(["going on", "at rest", "at rest again"]);
+    expect(order).toEqual(["going on", "at rest", "at rest again"]);
   });
 
   it("the scheduler never takes a cancelled turn", async () => {
     const scheduler = new Scheduler();
-    let taken = false;
+    let isTaken = false;
     const cancel = scheduler.after(1, () => {
-      taken = true;
+      isTaken = true;
     });
     cancel();
     expect(await scheduler.step()).toBe(false);
-    expect(taken).toBe(false);
+    expect(isTaken).toBe(false);
   });
 
   it("the scheduler counts time in whole microseconds, so that ten delays of 0.1 ms are exactly 1 ms", async () => {
@@ -103,12 +103,12 @@ describe("a program", () => {
   it("setTimeout() of a program waits in virtual time", async () => {
     const scheduler = new Scheduler();
     const { wait } = start("return { wait: (done) => setTimeout(done, 1000) };", undefined, scheduler);
-    let done = false;
+    let isDone = false;
     wait?.(() => {
-      done = true;
+      isDone = true;
     });
     await scheduler.step();
-    expect([done, scheduler.now]).toEqual([true, 1_000]);
+    expect([isDone, scheduler.now]).toEqual([true, 1_000]);
   });
 
   it("a program has neither the globals of node nor a network", () => {
@@ -124,19 +124,19 @@ describe("a program", () => {
     const scheduler = new Scheduler();
     const { wait } = start("return { wait: (done) => setTimeout(done, 1) };", undefined, scheduler);
     const task: Task = { name: "call", alive: true };
-    let heard = false;
-    runAs(task, () => wait?.(() => (heard = true)));
+    let isHeard = false;
+    runAs(task, () => wait?.(() => (isHeard = true)));
     task.alive = false;
     await scheduler.step();
-    expect(heard).toBe(false);
+    expect(isHeard).toBe(false);
   });
 });
 
 it("the simulated WebCrypto answers without waiting for the event loop", async () => {
-  let answered = false;
+  let isAnswered = false;
   void subtle.digest("SHA-256", new Uint8Array()).then(() => {
-    answered = true;
+    isAnswered = true;
   });
   for (let i = 0; i < 3; i++) await Promise.resolve();
-  expect(answered).toBe(true);
+  expect(isAnswered).toBe(true);
 });

@@ -69,8 +69,8 @@ function globalsOf(scheduler: Scheduler, clock: Clock, chance: Chance, fetch = n
     fetch,
     AbortSignal: signalOf(scheduler),
   };
-  const hidden = { ...ownGlobals, ...Object.fromEntries(ABSENT.map((name) => [name, undefined])) };
-  const facade = Object.create(globalThis, Object.getOwnPropertyDescriptors(hidden)) as object;
+  const shadow = { ...ownGlobals, ...Object.fromEntries(ABSENT.map((name) => [name, undefined])) };
+  const facade = Object.create(globalThis, Object.getOwnPropertyDescriptors(shadow)) as object;
   // Values that a library keeps in globalThis stay in this process.
   const globals = { ...ownGlobals, globalThis: facade };
   return [...GLOBALS.map((name) => globals[name]), ...ABSENT.map(() => undefined)];

@@ -8,7 +8,7 @@ interface TaskTurn {
 }
 
 /** Times are rounded to microseconds, so that sums of delays are the same on every machine. */
-const rounded = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000;
+const round = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000;
 
 /** Waits until all promises have settled, which is soon because no part of the simulation does real I/O. */
 const microtasksDone = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -27,7 +27,7 @@ export class Scheduler {
 
   /** Schedules a turn after `delay` milliseconds. @returns the function that cancels it */
   after(delay: number, run: () => void): () => void {
-    const turn: TaskTurn = { at: rounded(this.now + Math.max(0, delay)), run };
+    const turn: TaskTurn = { at: round(this.now + Math.max(0, delay)), run };
     this.#turns.splice(this.#placeOf(turn), 0, turn);
     return () => {
       const place = this.#turns.indexOf(turn);

@@ -81,8 +81,8 @@ export const subtle = {
 
   async verify(algorithm: Algorithm, key: SecretKey, signature: Bytes, data: Bytes) {
     const expected = hmac(bytesFor("verify", key, algorithm), data);
-    const given = bufferOf(signature);
-    return given.length === expected.length && timingSafeEqual(given, expected);
+    const mac = bufferOf(signature);
+    return mac.length === expected.length && timingSafeEqual(mac, expected);
   },
 
   async encrypt(algorithm: GcmAlgorithm, key: SecretKey, data: Bytes) {
@@ -95,12 +95,12 @@ export const subtle = {
 
   async decrypt(algorithm: GcmAlgorithm, key: SecretKey, data: Bytes) {
     const bytes = bytesFor("decrypt", key, algorithm);
-    const sealed = bufferOf(data);
-    refuseIf(sealed.length < TAG_BYTES, "to open what is shorter than a tag");
+    const ciphertext = bufferOf(data);
+    refuseIf(ciphertext.length < TAG_BYTES, "to open what is shorter than a tag");
     try {
       const decipher = createDecipheriv("aes-256-gcm", bytes, bufferOf(algorithm.iv));
-      decipher.setAAD(bufferOf(algorithm.additionalData)).setAuthTag(sealed.subarray(-TAG_BYTES));
-      return arrayBufferOf(Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]));
+      decipher.setAAD(bufferOf(algorithm.additionalData)).setAuthTag(ciphertext.subarray(-TAG_BYTES));
+      return arrayBufferOf(Buffer.concat([decipher.update(ciphertext.subarray(0, -TAG_BYTES)), decipher.final()]));
     } catch {
       throw new DOMException("The operation failed.", "OperationError");
     }

@@ -70,11 +70,11 @@ const model: OperationModel<AddAgentsFields> = {
     if (session === undefined) return "session_not_found";
     if (session.row.kind !== "ticket") return "not_a_ticket";
     if (session.row.responsible_agent_id === null) return "no_responsible_agent";
-    const ignored = agents.flatMap((id) => {
+    const ignoredIds = agents.flatMap((id) => {
       const why = whyIgnored(home, siteId, session, id);
       return why === undefined ? [] : [`${id} ${why}`];
     });
-    return ignored.length === agents.length ? "no_new_agents" : { sessionId: chatId, ignored };
+    return ignoredIds.length === agents.length ? "no_new_agents" : { sessionId: chatId, ignored: ignoredIds };
   },
 
   rows({ home, app: { siteId: site_id }, clock: added_at }, { chatId: session_id, agents }) {
@@ -89,8 +89,8 @@ const model: OperationModel<AddAgentsFields> = {
     type: "session.agents_added",
     data({ home, app }, { chatId }, rows) {
       const session = home.sessions.get(`${app.siteId}/${chatId}`);
-      const joined = rows.filter(({ table }) => table === "participants");
-      const agent_ids = agentsIn(joined.map(({ after }) => after.agent_id));
+      const joinedRows = rows.filter(({ table }) => table === "participants");
+      const agent_ids = agentsIn(joinedRows.map(({ after }) => after.agent_id));
       return { chat_id: chatId, agent_ids, added_by: session?.row.responsible_agent_id };
     },
   },

@@ -51,7 +51,7 @@ function shownMessages(rows: WrittenRow[]): object {
   const [[session = {}], [customer = {}]] = [rowsOf(rows, "sessions"), rowsOf(rows, "customers")];
   const { id, kind, status, responsible_agent_id, created_at, auto_title, customer_external_id, metadata } = session;
   const plain = Object.values(PLAIN).flatMap(({ columns }) => columns.map((column) => [column, session[column]]));
-  const joined = rowsOf(rows, "participants").toSorted((a, b) => Number(a.agent_id) - Number(b.agent_id));
+  const joinedRows = rowsOf(rows, "participants").toSorted((a, b) => Number(a.agent_id) - Number(b.agent_id));
   return {
     chat_id: id,
     kind,
@@ -62,7 +62,7 @@ function shownMessages(rows: WrittenRow[]): object {
     auto_title,
     metadata: metadata == null ? {} : (JSON.parse(String(metadata)) as object),
     customer: { sbs: customer_external_id, name: customer.name, ip: customer.ip },
-    participants: joined.map(({ agent_id, added_by }) => ({ agent_id, added_by })),
+    participants: joinedRows.map(({ agent_id, added_by }) => ({ agent_id, added_by })),
     messages: rowsOf(rows, "messages").map(({ sender, sender_uid, content }) => ({ sender, sender_uid, content })),
   };
 }
@@ -117,9 +117,9 @@ const model: OperationModel<CreateSessionFields> = {
     return { sessionId: home.highestId(siteId) + 1 };
   },
 
-  rows({ home, app: { siteId: site_id, appid }, clock }, asked, { sessionId: session_id }) {
-    const { customer, content, agents, responsible, metadata, plain } = asked;
-    const { status, ...from } = openingOf(asked);
+  rows({ home, app: { siteId: site_id, appid }, clock }, input, { sessionId: session_id }) {
+    const { customer, content, agents, responsible, metadata, plain } = input;
+    const { status, ...from } = openingOf(input);
     const { id: external_id, name, ip } = customer;
     const created_at = home.customers.get(`${site_id}/${external_id}`)?.created_at ?? clock;
     const texts = Object.entries(PLAIN).flatMap(([field, { columns }]) => columns.map((each) => [each, plain[field]]));

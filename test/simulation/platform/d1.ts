@@ -88,12 +88,12 @@ class SimulatedStatement {
 
   async raw(others: object = {}): Promise<unknown[][]> {
     refuseOthers("raw()", others);
-    return (await this.#sendAlone("raw")).rows.map((row) => row.map(readable));
+    return (await this.#sendAlone("raw")).rows.map((row) => row.map(readValue));
   }
 
   async #sendAlone(call: string): Promise<StatementResult> {
-    const [given] = await this.#send([this], call);
-    return given as StatementResult;
+    const [result] = await this.#send([this], call);
+    return result as StatementResult;
   }
 }
 
@@ -106,7 +106,7 @@ function bindableValue(value: unknown): Bound {
 }
 
 /** A value that is read, as it arrives: it travels as JSON. */
-function readable(value: Cell): string | number | null {
+function readValue(value: Cell): string | number | null {
   if (value === null || typeof value === "string") return value;
   const number = value instanceof Uint8Array ? Number.NaN : Number(value) + 0;
   refuseIf(!Number.isFinite(number), `to read ${value}`);
@@ -114,16 +114,16 @@ function readable(value: Cell): string | number | null {
 }
 
 function resultOf({ columns, rows, changes, lastRowId, size }: StatementResult): D1Result {
-  const results = rows.map((row) => Object.fromEntries(row.map((cell, i) => [columns[i], readable(cell)])));
+  const results = rows.map((row) => Object.fromEntries(row.map((cell, i) => [columns[i], readValue(cell)])));
   return { success: true, meta: { changes, last_row_id: lastRowId, size_after: size }, results };
 }
 
 /** SQLite's error in the form of D1's client. An error that D1 raises without SQLite has no code. */
 function failure(error: Error & { errcode?: number }): Error {
   const { message, errcode } = error;
-  const [code, extended] = errcode === undefined ? [] : [CODES[errcode & 255], CODES[errcode]];
-  if (errcode !== undefined && extended === undefined) return notSimulated(`SQLite's error ${errcode}: ${message}`);
+  const [code, fullCode] = errcode === undefined ? [] : [CODES[errcode & 255], CODES[errcode]];
+  if (errcode !== undefined && fullCode === undefined) return notSimulated(`SQLite's error ${errcode}: ${message}`);
   const what = [message, code].filter((part) => part !== undefined).join(": ");
-  const whole = code === extended ? what : `${what} (extended: ${extended})`;
+  const whole = code === fullCode ? what : `${what} (extended: ${fullCode})`;
   return new Error(`D1_ERROR: ${whole}`, { cause: new Error(whole) });
 }

@@ -60,17 +60,17 @@ const open = () => new DatabaseSync(":memory:", OPTIONS) as Sqlite;
 export class Database {
   #sqlite = open();
   /** The compiled statements of callers, by their SQL. A new map replaces it when columns may have changed. */
-  #compiled = new Map<string, Compiled>();
+  #statements = new Map<string, Compiled>();
   /** The compiled statements of this class itself. */
   #ownStatements = new Map<string, StatementSync>();
-  #watched: string[] = [];
+  #watchedTables: string[] = [];
   /** Called right after each commit of a transaction that changed a watched table, with its changes in their order. */
   onCommit: (changes: RowChange[]) => void = () => {};
 
   /** Runs several statements in one transaction, as migrations need. */
   execute(sql: string): void {
     this.#inTransaction(() => this.#sqlite.exec(sql));
-    this.#compiled = new Map();
+    this.#statements = new Map();
   }
 
   /**
@@ -79,12 +79,12 @@ export class Database {
    * the next insert; src/ reads it in the batch of its insert.
    */
   watch(tables: readonly string[]): void {
-    if (this.#watched.length === 0 && tables.length > 0) {
+    if (this.#watchedTables.length === 0 && tables.length > 0) {
       this.#sqlite.exec("CREATE TEMP TABLE seen (name TEXT, old TEXT, new TEXT)");
       // Needed for REPLACE: otherwise no trigger runs for the row that it removes.
       this.#sqlite.exec("PRAGMA recursive_triggers = ON");
     }
-    this.#watched.push(...tables);
+    this.#watchedTables.push(...tables);
     for (const table of tables) {
       const columns = this.#sqlite.prepare(`PRAGMA table_info(${table})`).all() as { name: string }[];
       const json = (side: "old" | "new") =>
@@ -104,7 +104,7 @@ export class Database {
   transaction(statements: readonly { sql: string; values: readonly Bound[] }[]): StatementResult[] {
     return this.#inTransaction(() => {
       let [before] = this.#counters();
-      const given = statements.map(({ sql, values }) => {
+      const results = statements.map(({ sql, values }) => {
         const { statement, columns, parameters } = this.#compile(sql);
         if (values.length !== parameters) throw new Error("Wrong number of parameter bindings for SQL query.");
         const rows = statement.all(...values) as unknown as Cell[][];
@@ -114,7 +114,7 @@ export class Database {
         return { columns, rows, changes, lastRowId };
       });
       const size = this.#size();
-      return given.map((each) => ({ ...each, size }));
+      return results.map((each) => ({ ...each, size }));
     });
   }
 
@@ -136,14 +136,14 @@ export class Database {
 
   /** Restores a snapshot, as D1's Time Travel does. Single rows are not reported. */
   restore(snapshot: Uint8Array): void {
-    const watched = this.#watched;
+    const tables = this.#watchedTables;
     this.close();
     this.#sqlite = open();
     this.#sqlite.deserialize(snapshot);
-    this.#compiled = new Map();
+    this.#statements = new Map();
     this.#ownStatements = new Map();
-    this.#watched = [];
-    this.watch(watched);
+    this.#watchedTables = [];
+    this.watch(tables);
   }
 
   close(): void {
@@ -151,13 +151,13 @@ export class Database {
   }
 
   #inTransaction<T>(run: () => T): T {
-    this.#mine("BEGIN").run();
+    this.#ownStatement("BEGIN").run();
     let result: T;
     try {
       result = run();
-      this.#mine("COMMIT").run();
+      this.#ownStatement("COMMIT").run();
     } catch (error) {
-      if (this.#sqlite.isTransaction) this.#mine("ROLLBACK").run();
+      if (this.#sqlite.isTransaction) this.#ownStatement("ROLLBACK").run();
       throw error;
     }
     this.#tell();
@@ -166,31 +166,31 @@ export class Database {
 
   /** The number of rows changed since the start, without those of the watch, and the last rowid. */
   #counters(): [changed: number, lastRowId: number] {
-    const watching = this.#watched.length === 0 ? "0" : "(SELECT coalesce(max(rowid), 0) FROM temp.seen)";
-    const counters = this.#mine(`SELECT total_changes() - ${watching}, last_insert_rowid()`);
-    const [changed, lastRowId] = counters.get() as unknown as [bigint, bigint];
-    return [Number(changed), Number(lastRowId)];
+    const ownChanges = this.#watchedTables.length === 0 ? "0" : "(SELECT coalesce(max(rowid), 0) FROM temp.seen)";
+    const counters = this.#ownStatement(`SELECT total_changes() - ${ownChanges}, last_insert_rowid()`);
+    const [changes, lastRowId] = counters.get() as unknown as [bigint, bigint];
+    return [Number(changes), Number(lastRowId)];
   }
 
   /** Bytes of all pages. */
   #size(): number {
     const pages = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
-    return Number((this.#mine(pages).get() as unknown as [bigint])[0]);
+    return Number((this.#ownStatement(pages).get() as unknown as [bigint])[0]);
   }
 
   #compile(sql: string): Compiled {
-    let compiled = this.#compiled.get(sql);
-    if (compiled === undefined) {
+    let entry = this.#statements.get(sql);
+    if (entry === undefined) {
       const parameters = countParameters(sql);
       const statement = this.#prepare(sql);
       refuseIf(/\S/.test(sql.slice(statement.sourceSQL.length)), "several statements in one text");
-      compiled = { statement, columns: statement.columns().map(({ name }) => name), parameters };
-      this.#compiled.set(sql, compiled);
+      entry = { statement, columns: statement.columns().map(({ name }) => name), parameters };
+      this.#statements.set(sql, entry);
     }
-    return compiled;
+    return entry;
   }
 
-  #mine(sql: string): StatementSync {
+  #ownStatement(sql: string): StatementSync {
     let statement = this.#ownStatements.get(sql);
     if (statement === undefined) {
       statement = this.#prepare(sql);
@@ -207,16 +207,16 @@ export class Database {
   }
 
   #tell(): void {
-    if (this.#watched.length === 0) return;
-    const seen = this.#mine("SELECT name, old, new FROM temp.seen ORDER BY rowid").all() as unknown as [
+    if (this.#watchedTables.length === 0) return;
+    const rows = this.#ownStatement("SELECT name, old, new FROM temp.seen ORDER BY rowid").all() as unknown as [
       table: string,
       before: string | null,
       after: string | null,
     ][];
-    if (seen.length === 0) return;
-    this.#mine("DELETE FROM temp.seen").run();
+    if (rows.length === 0) return;
+    this.#ownStatement("DELETE FROM temp.seen").run();
     const rowOf = (json: string | null) => (json === null ? null : (JSON.parse(json) as Row));
-    this.onCommit(seen.map(([table, before, after]) => ({ table, before: rowOf(before), after: rowOf(after) })));
+    this.onCommit(rows.map(([table, before, after]) => ({ table, before: rowOf(before), after: rowOf(after) })));
   }
 }
 

@@ -35,7 +35,7 @@ export class SimulatedKv {
   /** Milliseconds since the epoch. */
   readonly #now: () => number;
   readonly #carry: CarryCall;
-  readonly #cached = new Map<string, { entry: Entry | undefined; at: number }>();
+  readonly #cache = new Map<string, { entry: Entry | undefined; at: number }>();
 
   constructor(truth: KvTruth, now: () => number, carry: CarryCall = carryAtOnce) {
     this.#truth = truth;
@@ -44,8 +44,8 @@ export class SimulatedKv {
   }
 
   async get(key: string | readonly string[], options: Options = {}): Promise<unknown> {
-    const given = typeof options === "string" ? { type: options } : options;
-    const { type = "text", cacheTtl = DEFAULT_CACHE_SECONDS, ...others } = given;
+    const all = typeof options === "string" ? { type: options } : options;
+    const { type = "text", cacheTtl = DEFAULT_CACHE_SECONDS, ...others } = all;
     refuseOthers("get()", others);
     refuseIf(type !== "text" && type !== "json", `a value of type ${type}`);
     refuseIf(cacheTtl < LEAST_CACHE_SECONDS, `a cache of ${cacheTtl} s`);
@@ -75,7 +75,7 @@ export class SimulatedKv {
       const seconds = Math.floor(this.#now() / 1000);
       this.#truth.set(key, { value, expiresAt: (seconds + expirationTtl) * 1000, metadata: metadataText });
       this.#truth.onPut(value, key, metadataText);
-      this.#cached.delete(key);
+      this.#cache.delete(key);
     });
   }
 
@@ -99,15 +99,15 @@ export class SimulatedKv {
 
   /** The edge's cache drops a key to make room. */
   forget(key: string): void {
-    this.#cached.delete(key);
+    this.#cache.delete(key);
   }
 
   #read(key: string, cacheTtl: number): string | null {
     const now = this.#now();
-    let cachedEntry = this.#cached.get(key);
+    let cachedEntry = this.#cache.get(key);
     if (cachedEntry === undefined || now >= cachedEntry.at + cacheTtl * 1000) {
       cachedEntry = { entry: this.#truth.get(key), at: now };
-      this.#cached.set(key, cachedEntry);
+      this.#cache.set(key, cachedEntry);
     }
     const { entry } = cachedEntry;
     return entry !== undefined && entry.expiresAt > now ? entry.value : null;

@@ -36,7 +36,7 @@ export class QueueTruth {
   readonly #settings: ConsumerSettings;
   readonly #world: QueueWorld;
   #ready: QueuedMessage[] = [];
-  readonly #left = new Set<QueuedMessage>();
+  readonly #messagesLeft = new Set<QueuedMessage>();
   #inFlight = 0;
   #isScheduled = false;
   #isHeld = false;
@@ -67,12 +67,12 @@ export class QueueTruth {
   }
 
   /** The bodies of the messages that nobody has acknowledged, in the order of their arrival. */
-  get left(): unknown[] {
-    return [...this.#left].map(({ body }) => body);
+  get bodiesLeft(): unknown[] {
+    return [...this.#messagesLeft].map(({ body }) => body);
   }
 
   #arrive(message: QueuedMessage, delay: number): void {
-    this.#left.add(message);
+    this.#messagesLeft.add(message);
     this.#world.after(delay, () => {
       this.#ready.push(message);
       this.#schedule();
@@ -98,7 +98,7 @@ export class QueueTruth {
     const isOk = await this.#world.consume(batch);
     this.#inFlight--;
     for (const message of messages) {
-      this.#left.delete(message);
+      this.#messagesLeft.delete(message);
       const delay = batch.retryDelayOf(message, isOk);
       if (delay === undefined) continue;
       if (message.attempts > maxRetries) this.#world.dropped?.(message);
@@ -176,19 +176,19 @@ export class SimulatedQueue {
   }
 
   #send(call: string, messages: readonly SentMessage[]): Promise<void> {
-    const sent = messages.map(({ body, contentType, delaySeconds = 0, ...others }) => {
+    const items = messages.map(({ body, contentType, delaySeconds = 0, ...others }) => {
       refuseOthers("a message", others);
       refuseIf(contentType !== "json" || body === undefined, `a message of type ${contentType}`);
       const isDelay = Number.isInteger(delaySeconds) && delaySeconds >= 0 && delaySeconds <= MOST_DELAY_SECONDS;
       refuseIf(!isDelay, `a delay of ${delaySeconds} s`);
       return { text: JSON.stringify(body), delaySeconds };
     });
-    const sizes = sent.map(({ text }) => Buffer.byteLength(text));
+    const sizes = items.map(({ text }) => Buffer.byteLength(text));
     const all = sizes.reduce((sum, size) => sum + size, 0);
-    refuseIf(sent.length === 0 || sent.length > MOST_MESSAGES, `${sent.length} messages`);
+    refuseIf(items.length === 0 || items.length > MOST_MESSAGES, `${items.length} messages`);
     refuseIf(Math.max(...sizes) > MOST_BYTES || all > MOST_BATCH_BYTES, `messages of ${all} bytes`);
     return this.#carry(call, () => {
-      for (const { text, delaySeconds } of sent) this.#truth.take(JSON.parse(text), delaySeconds);
+      for (const { text, delaySeconds } of items) this.#truth.take(JSON.parse(text), delaySeconds);
     });
   }
 }

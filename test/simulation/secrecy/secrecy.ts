@@ -45,8 +45,8 @@ export class Secrecy {
   }
 
   checkLog(call: Call | undefined, line: string, record: object): void {
-    const [found] = CONFIDENTIAL.exec(line) ?? OF_WEBHOOKS.exec(line) ?? [];
-    if (found !== undefined) this.#violate("no log holds anything confidential", `${found} in: ${line}`, []);
+    const [match] = CONFIDENTIAL.exec(line) ?? OF_WEBHOOKS.exec(line) ?? [];
+    if (match !== undefined) this.#violate("no log holds anything confidential", `${match} in: ${line}`, []);
     if (call === undefined || call.wire.method !== "POST" || call.role === "operator") return;
     const recordText = JSON.stringify({ ...record, request_id: "", appid: "" });
     for (const text of callersTexts(call.wire)) {
@@ -69,20 +69,20 @@ export class Secrecy {
     }
     for (const { table, after } of changes) {
       if (table !== "refusals" || after === null) continue;
-      const [found] = CONFIDENTIAL.exec(JSON.stringify(after)) ?? [];
-      if (found === undefined) continue;
-      this.#violate("the journal holds no caller's text", `${found} in: ${JSON.stringify(after)}`, about);
+      const [match] = CONFIDENTIAL.exec(JSON.stringify(after)) ?? [];
+      if (match === undefined) continue;
+      this.#violate("the journal holds no caller's text", `${match} in: ${JSON.stringify(after)}`, about);
     }
   }
 
   /** Checks a text that KV or a queue takes. It may hold sealed secrets and hashes. */
   checkKept(where: string, text: string): void {
     const textWithoutHashes = text.replaceAll(HASHES, "");
-    const [found = [...this.#secrets.values()].find((secret) => textWithoutHashes.includes(secret))] =
+    const [match = [...this.#secrets.values()].find((secret) => textWithoutHashes.includes(secret))] =
       OF_PERSONS.exec(textWithoutHashes) ?? CONFIDENTIAL.exec(textWithoutHashes) ?? [];
-    if (found !== undefined) {
+    if (match !== undefined) {
       const rule = "neither KV nor a queue ever holds a secret or a person's text";
-      this.#violate(rule, `${found} in ${where}: ${text}`, []);
+      this.#violate(rule, `${match} in ${where}: ${text}`, []);
     }
   }
 
@@ -91,9 +91,9 @@ export class Secrecy {
     if (answer === undefined || isolate === undefined) return;
     const headers = [...answer.headers].filter(([name]) => name !== "x-request-id").sort();
     const text = JSON.stringify([answer.status, headers, answer.body]);
-    const [found] = CONFIDENTIAL.exec(text) ?? [];
-    if (found !== undefined) {
-      this.#violate("no answer holds anything confidential", `${call.name} was told ${found} in ${text}`, [call.name]);
+    const [match] = CONFIDENTIAL.exec(text) ?? [];
+    if (match !== undefined) {
+      this.#violate("no answer holds anything confidential", `${call.name} was told ${match} in ${text}`, [call.name]);
     }
     if (mismatch(call, answer, { kind: "unsigned" }) !== undefined) return;
     const form = (call.wire.headers["x-chat-signature"] ?? "").replace(/[0-9a-f]/gi, "f");

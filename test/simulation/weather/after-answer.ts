@@ -32,7 +32,7 @@ export class AfterAnswer {
     const open = [...call.trips, ...call.counts].find(
       (trip) => trip.isOpen && isEffect(call, trip) && !isGivenUp(trip, now),
     );
-    if (open !== undefined) this.#broken(call, `had "${open.to}" in flight when it was over`);
+    if (open !== undefined) this.#report(call, `had "${open.to}" in flight when it was over`);
   }
 
   /** Checks how many calls of the platform the call has made. */
@@ -56,10 +56,10 @@ export class AfterAnswer {
   }
 
   goesOn(call: Call, { to }: Trip): void {
-    this.#broken(call, `began "${to}" after it was over`);
+    this.#report(call, `began "${to}" after it was over`);
   }
 
-  #broken(call: Call, what: string): void {
+  #report(call: Call, what: string): void {
     this.#violate("work after the answer is registered with waitUntil", `${call.name} ${what}`, [call.name]);
   }
 }

@@ -23,7 +23,7 @@ export class StalledHomes {
   /** The tries without an answer, by isolate and home. */
   readonly #tries = new Map<string, DatabaseTry[]>();
   /** When a home gave an answer that may have ended its stalled state, by isolate and home. */
-  readonly #ended = new Map<string, number>();
+  readonly #endedAt = new Map<string, number>();
 
   constructor(violate: Violate) {
     this.#violate = violate;
@@ -48,15 +48,15 @@ export class StalledHomes {
   /** Notes that an answer of a home has reached a call, even if the call no longer waits for it. */
   hears(call: Call, home: string, now: number): void {
     if (!isGuarded(call)) return;
-    if (this.mayRefuse(call, home, now)) this.#ended.set(placeOf(call, home), now);
+    if (this.mayRefuse(call, home, now)) this.#endedAt.set(placeOf(call, home), now);
     this.#tries.delete(placeOf(call, home));
   }
 
   /** Whether a call may be refused because, since it arrived, another call was trying the home. */
   mayRefuse(call: Call, home: string, now: number): boolean {
     const place = placeOf(call, home);
-    const ended = this.#ended.get(place) ?? Number.NEGATIVE_INFINITY;
-    return ended >= (call.arrivedAt ?? 0) || isStalled(this.#tries.get(place) ?? [], now, -SLACK_MS);
+    const endedAt = this.#endedAt.get(place) ?? Number.NEGATIVE_INFINITY;
+    return endedAt >= (call.arrivedAt ?? 0) || isStalled(this.#tries.get(place) ?? [], now, -SLACK_MS);
   }
 }
 

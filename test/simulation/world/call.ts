@@ -66,13 +66,13 @@ export class Call implements Task {
   /** Whether D1's answer to the transaction that runs now is lost in silence. */
   losesAnswer = false;
   /** The trips to D1 that are held back, such as "main batch", and for how long. So other calls come first. */
-  held: { to: string; milliseconds: number } | undefined;
+  hold: { to: string; milliseconds: number } | undefined;
   /** The newest turn of each home that an answer to this call has shown. */
   readonly knows = new Map<string, number>();
   /** Its transaction that runs now, with the newest turn of the home that it knew when it sent the transaction. */
   doing: { knows: number } | undefined;
   /** How many promises of its `waitUntil` are pending. */
-  leftOver = 0;
+  leftOverCount = 0;
 
   constructor(name: string, role: Role, wire: WireRequest, edge: string) {
     this.name = name;

@@ -7,7 +7,7 @@ export interface KnownApp {
   /** The secrets that the operator has handed out, the newest last. */
   secrets: { version: string; secret: string }[];
   /** Whether nobody uses the app any more. */
-  revoked: boolean;
+  isRevoked: boolean;
 }
 
 /** A webhook, as far as its owners know it. */
@@ -71,7 +71,7 @@ export class Company {
 
 /** The secret that a caller signs with: the newest known one, and sometimes an earlier one. */
 export function secretInUse({ secrets }: KnownApp, chance: Chance): string {
-  const given = secrets.map(({ secret }) => secret).filter((secret) => secret !== LOST_SECRET);
-  const old = given.length > 1 && chance.happens(OLD_SECRET);
-  return (old ? chance.one(given.slice(-3, -1)) : given.at(-1)) ?? LOST_SECRET;
+  const texts = secrets.map(({ secret }) => secret).filter((secret) => secret !== LOST_SECRET);
+  const old = texts.length > 1 && chance.happens(OLD_SECRET);
+  return (old ? chance.one(texts.slice(-3, -1)) : texts.at(-1)) ?? LOST_SECRET;
 }

@@ -28,7 +28,7 @@ const LAST_ATTEMPT_MS = 36 * HOUR;
  */
 export function calmTheWorld(world: World): void {
   world.closing = true;
-  world.cloud.rough = false;
+  world.cloud.isRough = false;
   world.checker.deliveries.liveness.calms(world.clock);
   for (const home of world.cloud.homes.values()) home.state = "up";
   const { receivers } = world.cloud.internet;
@@ -88,7 +88,7 @@ async function sendMuch(world: World, site: KnownSite): Promise<void> {
 }
 
 async function sweepFor(world: World, milliseconds: number): Promise<void> {
-  for (let swept = 0; swept < milliseconds; swept += MINUTE) {
+  for (let elapsed = 0; elapsed < milliseconds; elapsed += MINUTE) {
     await triggerCron(world, SWEEP_CRON, world.chance.one(world.weather.edges));
     await world.sleep(MINUTE);
   }

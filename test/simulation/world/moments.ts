@@ -27,13 +27,13 @@ interface TripHold {
   fits: (trip: OnItsWay) => boolean;
   keepsAll: boolean;
   keptTrips: (() => void)[];
-  caught: () => void;
+  onHold: () => void;
 }
 
 /** Lets actors act at a chosen moment of a call, in the same turn and without random numbers. */
 export class Moments {
   readonly #scheduler: Scheduler;
-  readonly #watching = new Set<(happening: MomentEvent) => void>();
+  readonly #watchers = new Set<(happening: MomentEvent) => void>();
   readonly #holds = new Set<TripHold>();
 
   constructor(scheduler: Scheduler) {
@@ -41,12 +41,12 @@ export class Moments {
   }
 
   tell(happening: MomentEvent): void {
-    for (const watch of [...this.#watching]) watch(happening);
+    for (const watch of [...this.#watchers]) watch(happening);
   }
 
   /** Calls `watch` for each event until the end of the run. */
   always(watch: (happening: MomentEvent) => void): void {
-    this.#watching.add(watch);
+    this.#watchers.add(watch);
   }
 
   /**
@@ -57,17 +57,17 @@ export class Moments {
    */
   when<Seen>(look: (happening: MomentEvent) => Seen | undefined, patienceMs = 600_000): Promise<Seen | undefined> {
     return new Promise((resolve) => {
-      const end = (seen: Seen | undefined) => {
+      const end = (result: Seen | undefined) => {
         cancel();
-        this.#watching.delete(watch);
-        resolve(seen);
+        this.#watchers.delete(watch);
+        resolve(result);
       };
       const cancel = this.#scheduler.after(patienceMs, () => end(undefined));
       const watch = (happening: MomentEvent) => {
-        const seen = look(happening);
-        if (seen !== undefined) end(seen);
+        const result = look(happening);
+        if (result !== undefined) end(result);
       };
-      this.#watching.add(watch);
+      this.#watchers.add(watch);
     });
   }
 
@@ -79,17 +79,17 @@ export class Moments {
   /**
    * Holds the first call of a database that fits, or all of them, until `letGo` is called.
    *
-   * @returns `caught` resolves when a call is held; `letGo` lets all held calls go on, and holds no more
+   * @returns `onHold` resolves when a call is held; `letGo` lets all held calls go on, and holds no more
    */
-  keep(fits: (trip: OnItsWay) => boolean, keepsAll = false): { caught: Promise<void>; letGo: () => void } {
-    const { promise: caught, resolve } = Promise.withResolvers<void>();
-    const hold: TripHold = { fits, keepsAll, keptTrips: [], caught: resolve };
+  keep(fits: (trip: OnItsWay) => boolean, keepsAll = false): { onHold: Promise<void>; letGo: () => void } {
+    const { promise: onHold, resolve } = Promise.withResolvers<void>();
+    const hold: TripHold = { fits, keepsAll, keptTrips: [], onHold: resolve };
     this.#holds.add(hold);
     const letGo = () => {
       this.#holds.delete(hold);
       for (const go of hold.keptTrips.splice(0)) go();
     };
-    return { caught, letGo };
+    return { onHold, letGo };
   }
 
   /** Lets a trip go on at once, unless an actor holds it. @returns whether it goes on */
@@ -99,7 +99,7 @@ export class Moments {
     );
     if (hold === undefined) go();
     else hold.keptTrips.push(go);
-    hold?.caught();
+    hold?.onHold();
     return hold === undefined;
   }
 }

@@ -88,16 +88,16 @@ export function watchRecords(world: World): void {
 /** Which chat ids of a site the receipts of erasures name, in KV and in the directory. */
 function receiptsOf({ cloud: { credentials, homes } }: World) {
   return (home: string, siteId: number) => {
-    const named = { kv: new Set<number>(), directory: new Set<number>() };
+    const chatIds = { kv: new Set<number>(), directory: new Set<number>() };
     for (const [key, { value }] of credentials) {
       if (!key.startsWith(`erasures:${home}:${siteId}:`)) continue;
-      for (const id of JSON.parse(value) as number[]) named.kv.add(id);
+      for (const id of JSON.parse(value) as number[]) chatIds.kv.add(id);
     }
     for (const row of homes.get("main")?.database.rows("erasure_receipts") ?? []) {
       if (row.home !== home || row.site_id !== siteId) continue;
-      for (const id of JSON.parse(String(row.chat_ids)) as number[]) named.directory.add(id);
+      for (const id of JSON.parse(String(row.chat_ids)) as number[]) chatIds.directory.add(id);
     }
-    return named;
+    return chatIds;
   };
 }
 

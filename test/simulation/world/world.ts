@@ -24,7 +24,7 @@ export class World {
   /** The moments that actors wait for, and the calls that they hold. */
   readonly moments = new Moments(this.scheduler);
   /** The requests of honest callers, as an eavesdropper on the wire sees them; the newest last. */
-  readonly captured: Call[] = [];
+  readonly captures: Call[] = [];
   /** Called with each captured call before the call reaches the Worker. */
   readonly eavesdroppers: ((call: Call) => void)[] = [];
   /** How often each kind of thing has happened. */
@@ -100,8 +100,8 @@ export class World {
         moments.tell({ kind: "hears", post });
       },
       misses: (post) => {
-        this.count(`post: ${post.missed}`);
-        this.say(() => [post.call.name, `${post.name} gets no answer: ${post.missed}`]);
+        this.count(`post: ${post.miss}`);
+        this.say(() => [post.call.name, `${post.name} gets no answer: ${post.miss}`]);
         checker.deliveries.ends(post, this.scheduler.now);
         moments.tell({ kind: "misses", post });
       },
@@ -128,7 +128,7 @@ export class World {
 
   /** Captures an honest call that is sent, so that attackers may use it. */
   capture(call: Call): void {
-    this.captured.push(call);
+    this.captures.push(call);
     for (const listen of this.eavesdroppers) listen(call);
   }
 

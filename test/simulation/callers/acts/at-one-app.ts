@@ -18,7 +18,7 @@ export async function meetAtOneApp(world: World): Promise<void> {
     const sites = world.company.sitesAtWork;
     if (sites.length === 0 || world.closing) continue;
     const site = chance.one(sites);
-    const app = site.apps.find(({ revoked }) => !revoked);
+    const app = site.apps.find(({ isRevoked }) => !isRevoked);
     if (app === undefined || chance.happens(0.5)) await issueAndRelease(both, site.siteId);
     else await rotateAndEnd(both, app);
   }
@@ -30,10 +30,10 @@ async function issueAndRelease([one, other]: [Operator, Operator], siteId: numbe
   const appid = `kept-${chance.uuid()}`;
   const isReserved = (at: MomentEvent) =>
     at.kind === "commits" && at.changes.some(({ table, after }) => table === "app_routes" && after?.appid === appid);
-  const reserved = world.moments.when((at) => isReserved(at) || undefined, 5_000);
-  const issued = one.call("POST", `/sites/${siteId}/apps`, { name: "Shop", appid });
-  if (await reserved) world.count("moment: appid released while it is issued");
-  await Promise.all([issued, other.call("DELETE", `/apps/${appid}`)]);
+  const moment = world.moments.when((at) => isReserved(at) || undefined, 5_000);
+  const answer = one.call("POST", `/sites/${siteId}/apps`, { name: "Shop", appid });
+  if (await moment) world.count("moment: appid released while it is issued");
+  await Promise.all([answer, other.call("DELETE", `/apps/${appid}`)]);
   await other.call("DELETE", `/apps/${appid}`);
 }
 
@@ -47,7 +47,7 @@ async function rotateAndEnd([one, other]: [Operator, Operator], app: KnownApp): 
   world.count("moment: rotation while the overlap is ended");
   await changeApp(other, app);
   keptCall.letGo();
-  await keptCall.sent;
+  await keptCall.end;
 }
 
 /** One operator re-seals secrets. Another changes them when they are sealed anew and not stored yet. */
@@ -63,7 +63,7 @@ export async function resealAtAChange(world: World, apps: KnownApp[]): Promise<v
   world.count("moment: secret changed while it is re-sealed");
   await Promise.all(apps.map((app) => changeApp(operator, app)));
   keptCall.letGo();
-  await keptCall.sent;
+  await keptCall.end;
 }
 
 const changeApp = (operator: Operator, app: KnownApp): Promise<void> =>

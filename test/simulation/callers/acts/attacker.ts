@@ -31,8 +31,8 @@ export class Attacker {
     this.world = world;
     this.chance = chance;
     const host = chance.integer(1, 250);
-    const own = `198.18.${chance.integer(0, 9)}.${host}`;
-    this.#addresses = [() => own, ...(chance.happens(0.25) ? [() => world.captured.at(-1)?.client ?? own] : [])];
+    const ip = `198.18.${chance.integer(0, 9)}.${host}`;
+    this.#addresses = [() => ip, ...(chance.happens(0.25) ? [() => world.captures.at(-1)?.client ?? ip] : [])];
   }
 
   /** Waits a random time, and longer while the world is quiet; `world.sleep` does not wait longer. */
@@ -55,10 +55,10 @@ export class Attacker {
   }
 
   /** One of the last captured calls, or sometimes an older call. */
-  captured(): Call | undefined {
-    const { captured } = this.world;
-    if (captured.length === 0) return undefined;
-    return this.chance.one(this.chance.happens(0.7) ? captured.slice(-12) : captured);
+  capturedCall(): Call | undefined {
+    const { captures } = this.world;
+    if (captures.length === 0) return undefined;
+    return this.chance.one(this.chance.happens(0.7) ? captures.slice(-12) : captures);
   }
 }
 

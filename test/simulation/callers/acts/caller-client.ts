@@ -43,7 +43,7 @@ export class CallerClient {
   }
 
   /** Whether an error is the client's own. Any other error is a mistake of the simulation or of the client. */
-  gaveUp(error: unknown): error is { code: string; message: string } {
+  isGiveUp(error: unknown): error is { code: string; message: string } {
     return error instanceof this.#program.AgentSessionError;
   }
 
@@ -57,11 +57,11 @@ export class CallerClient {
     };
     const call = world.newCall("honest", wire, this.#edge);
     world.capture(call);
-    if (world.cloud.rough && this.#chance.happens(world.weather.doubled)) this.#double(call);
+    if (world.cloud.isRough && this.#chance.happens(world.weather.doubled)) this.#double(call);
     return new Promise((resolve, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-      world.cloud.send(call).then(({ status, headers: answered, body: text }) => {
-        resolve(new Response(text, { status, headers: answered }));
+      world.cloud.send(call).then(({ status, headers: answerHeaders, body: text }) => {
+        resolve(new Response(text, { status, headers: answerHeaders }));
       }, reject);
     });
   }

@@ -19,7 +19,7 @@ export class Caller {
   readonly #app: KnownApp;
   readonly #client: CallerClient;
   #orders = 0;
-  #sent = 0;
+  #sentCount = 0;
   readonly #name: string;
   /** Orders that may be sent again under the same key. */
   readonly #keyedOrders: { key: string; session: NewSession }[] = [];
@@ -49,7 +49,7 @@ export class Caller {
     const chance = this.#chance;
     while (!world.closing) {
       // A caller goes on for a while after its app is revoked, because nobody has told it.
-      if (this.#app.revoked && chance.happens(0.1)) return;
+      if (this.#app.isRevoked && chance.happens(0.1)) return;
       await pause(world, chance, chance.happens(0.03) ? chance.between(10_000, 400_000) : chance.between(5, 1_500));
       // A busy back end sometimes makes several calls at once.
       await Promise.all(Array.from({ length: chance.happens(0.2) ? 3 : 1 }, () => this.#doOneThing()));
@@ -82,7 +82,7 @@ export class Caller {
       await work();
       return true;
     } catch (error) {
-      if (!this.#client.gaveUp(error) && (error as Error).message !== "the caller gave up") throw error;
+      if (!this.#client.isGiveUp(error) && (error as Error).message !== "the caller gave up") throw error;
       return false;
     }
   }
@@ -94,8 +94,8 @@ export class Caller {
         controller.abort(new Error("the caller gave up")),
       );
     }
-    const keyed = idempotencyKey !== undefined && { idempotencyKey };
-    const { chatId } = await this.#client.now().createSession(session, { ...keyed, signal: controller.signal });
+    const options = idempotencyKey !== undefined && { idempotencyKey };
+    const { chatId } = await this.#client.now().createSession(session, { ...options, signal: controller.signal });
     this.#app.site.chatIds.push(chatId);
     return chatId;
   }
@@ -180,7 +180,7 @@ export class Caller {
 
   /** Sends fields once, as they are. The ranstr is new for its app; other apps may use the same one. */
   async #send(operation: OperationModel, fields: Fields, key?: string): Promise<void> {
-    const ranstr = `${this.#name.slice(-1)}-${++this.#sent}`;
+    const ranstr = `${this.#name.slice(-1)}-${++this.#sentCount}`;
     const options = key === undefined ? {} : { idempotencyKey: key };
     const client = this.#client.now();
     const { envelope } = await client.send(operation.wireName as "create_gd", { ranstr, ...fields }, options);

@@ -41,17 +41,17 @@ export function callAtChanges(world: World): void {
       at.kind === "commits" &&
       at.call === change &&
       at.changes.some(({ table }) => table === "apps" || table === "home_sites");
-    const stored = world.moments.when((at) => isOfApps(at) || undefined, CALL_MS);
+    const commit = world.moments.when((at) => isOfApps(at) || undefined, CALL_MS);
     const isLast = (at: MomentEvent) => (at.kind === "answers" || at.kind === "ends") && at.call === change;
-    const answered = world.moments.when((at) => isLast(at) || undefined, CALL_MS);
+    const answer = world.moments.when((at) => isLast(at) || undefined, CALL_MS);
     void caller.sendEverywhere(app, old);
     if (chance.happens(0.5)) void forger.sendEverywhere(app, "forged");
-    const isStored = (await stored) === true;
+    const isStored = (await commit) === true;
     if (isStored) world.count("moment: calls of an app whose record changes");
     // A stale timestamp is refused before the batch. Only the owner of a valid secret may learn the reason.
     const stale = chance.happens(0.5) ? { timestamp: world.clock - 5_000 } : {};
     if (isStored && chance.happens(0.7)) await caller.sendEverywhere(app, old, stale);
-    await answered;
+    await answer;
     // The operator gets the new secret over the network.
     await world.sleep(chance.between(50, 400));
     await caller.sendEverywhere(app, newest(app));

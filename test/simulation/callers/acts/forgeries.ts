@@ -31,7 +31,7 @@ export async function forgeries(attacker: Attacker): Promise<void> {
  */
 async function flood(attacker: Attacker, next: (attacker: Attacker) => WireRequest): Promise<void> {
   const { world, chance } = attacker;
-  const near = chance.happens(0.6) ? world.captured.at(-1) : undefined;
+  const near = chance.happens(0.6) ? world.captures.at(-1) : undefined;
   const edge = near?.edge ?? attacker.anyEdge();
   const within = chance.one([300, 8_000]);
   world.count("flood of forgeries");
@@ -50,7 +50,7 @@ function forge(attacker: Attacker): WireRequest {
   if (apps.length === 0) return invent(attacker);
   const app = chance.one(apps);
   const fields = (appid: string) => newSession(attacker, appid, chance.one(app.site.agentIds));
-  const revoked = apps.filter((each) => each.revoked);
+  const revokedApps = apps.filter((each) => each.isRevoked);
   const forgery = chance.weighted(FORGERIES);
   world.count(`forgery: ${forgery}`);
   switch (forgery) {
@@ -63,8 +63,8 @@ function forge(attacker: Attacker): WireRequest {
       return signedRequest(spoilField(attacker, fields(old.appid)), old.secret);
     }
     default: {
-      const gone = revoked.length > 0 ? chance.one(revoked) : app;
-      return signedRequest(spoilField(attacker, fields(gone.appid)), `${secretOf(gone)}${gone === app ? "-" : ""}`);
+      const pick = revokedApps.length > 0 ? chance.one(revokedApps) : app;
+      return signedRequest(spoilField(attacker, fields(pick.appid)), `${secretOf(pick)}${pick === app ? "-" : ""}`);
     }
   }
 }

@@ -33,7 +33,7 @@ export function changeBeforeSecondTries(world: World): void {
     const call = doneIn(at);
     if (world.closing || world.scheduler.now < free || call === undefined || !chance.happens(0.3)) return;
     const app = appOf(world, call);
-    if (app === undefined || app.revoked) return;
+    if (app === undefined || app.isRevoked) return;
     free = world.scheduler.now + chance.between(3_000, 15_000);
     call.losesAnswer = true;
     world.start(() => changeApp(operator, app, call));
@@ -77,7 +77,7 @@ export function applyFirstTriesLate(world: World): void {
     if (at.kind !== "arrives" || world.closing || world.scheduler.now < free || !chance.happens(0.1)) return;
     const { call } = at;
     const app = appOf(world, call);
-    if (app === undefined || !world.cloud.rough) return;
+    if (app === undefined || !world.cloud.isRough) return;
     free = world.scheduler.now + chance.between(10_000, 40_000);
     holdFirstTry(world, call, async () => {
       if (call.answer?.status === 200) world.count("moment: first try applied after the second");
@@ -90,24 +90,24 @@ export function applyFirstTriesLate(world: World): void {
 
 /** Holds the first try of a call back until the call was answered and `before` has ended. */
 export function holdFirstTry(world: World, call: Call, before: () => Promise<void> = async () => {}): void {
-  const answered = world.moments.when((at) => (at.kind === "answers" && at.call === call ? true : undefined), 9_000);
+  const answer = world.moments.when((at) => (at.kind === "answers" && at.call === call ? true : undefined), 9_000);
   let isFirst = true;
   call.gate = async (_, to) => {
     if (!isFirst || !to.endsWith(" batch")) return;
     isFirst = false;
     call.faults.push(`${to.split(" ")[0]}: held in silence`);
-    await answered;
+    await answer;
     await before();
   };
 }
 
 /** Waits for a signed call's commit in a home, and loses its answer. @returns whether there was a commit */
 export async function loseNextCommit(world: World, home: string): Promise<boolean> {
-  const lost = await world.moments.when((at) => {
+  const loss = await world.moments.when((at) => {
     const call = doneIn(at);
     if (call === undefined || at.kind !== "commits" || at.home.name !== home) return undefined;
     call.losesAnswer = true;
     return true;
   }, 5_000);
-  return lost === true;
+  return loss === true;
 }

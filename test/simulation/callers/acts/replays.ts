@@ -31,7 +31,7 @@ export async function replays(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   while (!world.closing) {
     await attacker.pause(50, 4_000);
-    const call = attacker.captured();
+    const call = attacker.capturedCall();
     if (call === undefined) continue;
     const wire = chance.happens(0.5) ? withOtherHeader(attacker, call) : call.wire;
     const edge = attacker.edgeOf(call);
@@ -51,7 +51,7 @@ export const OTHER_HEADERS: Record<
 > = {
   "key of an order": ({ chance }) => ["idempotency-key", `order-${chance.integer(1, 9)}-${chance.integer(0, 20)}`],
   "no key": () => ["idempotency-key", undefined],
-  "key of another": (attacker) => ["idempotency-key", attacker.captured()?.wire.headers["idempotency-key"]],
+  "key of another": (attacker) => ["idempotency-key", attacker.capturedCall()?.wire.headers["idempotency-key"]],
   "signature in capitals": (_, { wire }) => ["x-chat-signature", wire.headers["x-chat-signature"]?.toUpperCase()],
   "id of the first answer": (_, { answer }) => ["x-request-id", answer?.headers.get("x-request-id") ?? undefined],
 };
@@ -71,10 +71,10 @@ export async function floods(attacker: Attacker): Promise<void> {
   const owner = new SimpleCaller(world, chance.fork());
   while (!world.closing) {
     await attacker.pause(6_000, 40_000);
-    const last = world.captured.at(-1);
+    const last = world.captures.at(-1);
     if (last === undefined) continue;
     const appid = /"appid":"[^"]*"/.exec(last.wire.body)?.[0] ?? "";
-    const calls = world.captured.filter((call) => call.wire.body.includes(appid)).slice(-chance.one([1, 6, 60, 60]));
+    const calls = world.captures.filter((call) => call.wire.body.includes(appid)).slice(-chance.one([1, 6, 60, 60]));
     const edge = attacker.edgeOf(last);
     world.count("flood of replays");
     const flood = Array.from({ length: limit + 15 }, async (_, i) => {
@@ -82,12 +82,12 @@ export async function floods(attacker: Attacker): Promise<void> {
       await attacker.send((calls[i % calls.length] ?? last).wire, edge);
     });
     // The app's own calls come towards the end of the flood.
-    const app = world.company.apps.find((each) => !each.revoked && appid.includes(each.appid));
-    const own = [0.75, 0.85, 0.95].map(async (part) => {
+    const app = world.company.apps.find((each) => !each.isRevoked && appid.includes(each.appid));
+    const ownCalls = [0.75, 0.85, 0.95].map(async (part) => {
       await world.sleep(part * FLOOD_MS);
       if (app !== undefined) await owner.sendEverywhere(app, secretOf(app));
     });
-    await Promise.all([...flood, ...own]);
+    await Promise.all([...flood, ...ownCalls]);
   }
 }
 
@@ -100,7 +100,7 @@ export async function late(attacker: Attacker): Promise<void> {
   }
   while (!world.closing) {
     await attacker.pause(20_000, 150_000);
-    const calls = world.captured.slice(-chance.integer(2, 8));
+    const calls = world.captures.slice(-chance.integer(2, 8));
     const night = chance.one([300, 600, 900, 1_200, 1_795, 1_859, 1_861, 86_395]) + chance.between(-6, 6);
     world.count("night before late replays");
     beQuiet(world, night * 1000);

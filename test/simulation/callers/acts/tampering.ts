@@ -10,7 +10,7 @@ type StoredRecord = Record<string, unknown>;
 type TamperingInput = { other: StoredRecord; old: StoredRecord; world: World; chance: Chance };
 
 /** Changes of an app's record in KV. */
-const CHANGES: Record<string, (record: StoredRecord, given: TamperingInput) => unknown> = {
+const CHANGES: Record<string, (record: StoredRecord, input: TamperingInput) => unknown> = {
   "another app's": (_, { other }) => other,
   "another app's, with this appid": (record, { other }) => ({ ...other, appid: record.appid }),
   "another site": (record, { other }) => ({ ...record, siteId: other.siteId }),
@@ -50,25 +50,25 @@ export async function tamperWithRecords(attacker: Attacker): Promise<void> {
     await attacker.pause(500, 6_000);
     remember(world, recordsByAppid);
     const { oldSecrets } = world.company;
-    const rotated = oldSecrets.length > 0 && chance.happens(0.5) ? chance.one(oldSecrets.slice(-6)) : undefined;
-    const { appid } = rotated ?? world.company.anyApp(chance);
+    const oldSecret = oldSecrets.length > 0 && chance.happens(0.5) ? chance.one(oldSecrets.slice(-6)) : undefined;
+    const { appid } = oldSecret ?? world.company.anyApp(chance);
     if (!recordsByAppid.has(appid)) continue;
     tamperWith(attacker, appid, recordsByAppid);
-    const app = world.company.apps.find((each) => each.appid === appid && !each.revoked);
-    if (rotated === undefined && app !== undefined) await owner.sendEverywhere(app, secretOf(app));
-    if (rotated === undefined) continue;
+    const app = world.company.apps.find((each) => each.appid === appid && !each.isRevoked);
+    if (oldSecret === undefined && app !== undefined) await owner.sendEverywhere(app, secretOf(app));
+    if (oldSecret === undefined) continue;
     // An attacker may have an ended secret, and try it now.
     for (const edge of world.weather.edges) {
-      await attacker.send(signedRequest(newSession(attacker, appid, 10_411), rotated.secret), edge);
+      await attacker.send(signedRequest(newSession(attacker, appid, 10_411), oldSecret.secret), edge);
     }
   }
 }
 
 function remember({ company, cloud }: World, recordsByAppid: Map<string, StoredRecord[]>): void {
   for (const { appid } of company.apps) {
-    const stored = cloud.credentials.get(`app:${appid}`)?.value;
+    const value = cloud.credentials.get(`app:${appid}`)?.value;
     const records = recordsByAppid.get(appid) ?? [];
-    const record = stored === undefined ? undefined : read(stored);
+    const record = value === undefined ? undefined : read(value);
     if (record !== undefined && record.version !== records.at(-1)?.version)
       recordsByAppid.set(appid, [...records, record]);
   }
@@ -84,13 +84,13 @@ function tamperWith({ world, chance }: Attacker, appid: string, recordsByAppid: 
   const record = records.at(-1) as StoredRecord;
   const old = chance.one(records);
   const other = recordsByAppid.get(chance.one([...recordsByAppid.keys()]))?.at(-1) as StoredRecord;
-  const changed = CHANGES[kind]?.(record, { other, old, world, chance });
+  const newRecord = CHANGES[kind]?.(record, { other, old, world, chance });
   world.count(`KV record tampered: ${kind}`);
-  world.say(() => [appid, `KV holds ${kind} for it: ${JSON.stringify(changed)}`]);
+  world.say(() => [appid, `KV holds ${kind} for it: ${JSON.stringify(newRecord)}`]);
   world.checker.tampered(appid);
   if (kind === "deleted") credentials.delete(key);
   else {
-    const value = kind === "truncated" ? JSON.stringify(record).slice(0, 60) : JSON.stringify(changed);
+    const value = kind === "truncated" ? JSON.stringify(record).slice(0, 60) : JSON.stringify(newRecord);
     credentials.set(key, { value, expiresAt: Number.POSITIVE_INFINITY });
   }
   for (const cache of chance.some(credentialCaches, 0.8)) cache.forget(key);

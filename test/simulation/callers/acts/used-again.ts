@@ -12,7 +12,7 @@ const NONCE_MS = 1_860_000;
 
 const someApps = ({ company }: World, chance: Chance) =>
   chance.some(
-    company.sitesAtWork.flatMap(({ apps }) => apps.filter(({ revoked }) => !revoked)),
+    company.sitesAtWork.flatMap(({ apps }) => apps.filter(({ isRevoked }) => !isRevoked)),
     0.7,
   );
 
@@ -22,10 +22,10 @@ export async function useOldKeys(world: World): Promise<void> {
   const caller = new SimpleCaller(world, chance);
   for (let day = 0; day < 2; day++) {
     await pause(world, chance, chance.between(1_000, 15_000));
-    const used = someApps(world, chance).map((app) => ({ app, key: `day-${chance.uuid()}`, fields: {} }));
-    const send = (change: (each: (typeof used)[number]) => object) =>
+    const requests = someApps(world, chance).map((app) => ({ app, key: `day-${chance.uuid()}`, fields: {} }));
+    const send = (change: (each: (typeof requests)[number]) => object) =>
       Promise.all(
-        used.map((each) => {
+        requests.map((each) => {
           const wire = signedRequest(change(each), secretOf(each.app), { "idempotency-key": each.key });
           return caller.send(wire, chance.one(world.weather.edges));
         }),
@@ -34,9 +34,9 @@ export async function useOldKeys(world: World): Promise<void> {
     if (world.closing) return;
     // The clocks of isolates differ by up to 16 s.
     await rest(world, DAY_MS + chance.between(17_000, 60_000));
-    for (const each of used) each.fields = caller.session(each.app);
-    const accepted = await send(({ fields }) => fields);
-    for (const each of accepted) if (each?.status === 200) world.count("moment: key used again after a day");
+    for (const each of requests) each.fields = caller.session(each.app);
+    const answers = await send(({ fields }) => fields);
+    for (const each of answers) if (each?.status === 200) world.count("moment: key used again after a day");
     const freshly = { timestamp: world.clock, ranstr: chance.uuid() };
     await send(({ fields }) => ({ ...fields, ...freshly }));
   }
@@ -47,10 +47,10 @@ export async function useOldRanstrs(world: World): Promise<void> {
   const chance = world.chance.fork();
   const caller = new SimpleCaller(world, chance);
   await pause(world, chance, chance.between(1_000, 15_000));
-  const used = someApps(world, chance).map((app) => ({ app, ranstr: chance.uuid() }));
+  const requests = someApps(world, chance).map((app) => ({ app, ranstr: chance.uuid() }));
   const send = () =>
     Promise.all(
-      used.map(({ app, ranstr }) => {
+      requests.map(({ app, ranstr }) => {
         const wire = signedRequest({ ...caller.session(app), ranstr }, secretOf(app));
         return caller.send(wire, chance.one(world.weather.edges));
       }),
@@ -59,9 +59,9 @@ export async function useOldRanstrs(world: World): Promise<void> {
   if (world.closing) return;
   // The clocks of isolates differ by up to 16 s.
   await rest(world, NONCE_MS + chance.between(17_000, 60_000));
-  const isAgain = (call: Call) => used.some(({ ranstr }) => call.wire.body.includes(ranstr));
+  const isAgain = (call: Call) => requests.some(({ ranstr }) => call.wire.body.includes(ranstr));
   world.moments.always((at) => {
-    if (at.kind === "arrives" && isAgain(at.call) && world.cloud.rough) holdFirstTry(world, at.call);
+    if (at.kind === "arrives" && isAgain(at.call) && world.cloud.isRough) holdFirstTry(world, at.call);
   });
   for (const answer of await send()) if (answer?.status === 200) world.count("moment: ranstr used again after 31 min");
 }
@@ -70,20 +70,20 @@ export async function useOldRanstrs(world: World): Promise<void> {
 export function sendWhenOpen(world: World): void {
   const chance = world.chance.fork();
   const caller = new SimpleCaller(world, chance);
-  const refused = new Map<number, Call[]>();
+  const refusedCalls = new Map<number, Call[]>();
   const noteRefused = (call: Call) => {
     if (!/site is closed/.test(call.answer?.headers.get("x-error-detail") ?? "")) return;
     const [, appid] = /"appid":"([^"]*)"/.exec(call.wire.body) ?? [];
     const { siteId = 0 } = world.company.apps.find((app) => app.appid === appid)?.site ?? {};
-    refused.set(siteId, [...(refused.get(siteId) ?? []), call].slice(-4));
+    refusedCalls.set(siteId, [...(refusedCalls.get(siteId) ?? []), call].slice(-4));
   };
   world.moments.always((at) => {
     if (at.kind === "answers" && modelAt(at.call.wire.path) !== undefined) noteRefused(at.call);
     if (at.kind !== "commits" || world.closing) return;
     for (const { table, before, after } of at.changes) {
       if (table !== "home_sites" || before?.status !== "closed" || after?.status !== "open") continue;
-      for (const call of refused.get(Number(after.site_id)) ?? []) world.start(() => sendCallAgain(call));
-      refused.delete(Number(after.site_id));
+      for (const call of refusedCalls.get(Number(after.site_id)) ?? []) world.start(() => sendCallAgain(call));
+      refusedCalls.delete(Number(after.site_id));
     }
   });
 

@@ -56,8 +56,8 @@ function wrongData({ wire }: Call, { headers, body }: Answer, verdict: Verdict):
   const data = JSON.stringify((JSON.parse(body) as { data?: unknown }).data);
   const expected = JSON.stringify(modelAt(wire.path)?.answer(verdict.sessionId));
   if (data !== expected) return `data ${data}, expected ${expected}`;
-  const repeated = headers.get("idempotency-replayed");
-  return repeated === (verdict.kind === "repeated" ? "true" : null) ? undefined : `idempotency-replayed: ${repeated}`;
+  const header = headers.get("idempotency-replayed");
+  return header === (verdict.kind === "repeated" ? "true" : null) ? undefined : `idempotency-replayed: ${header}`;
 }
 
 /** The agents that `x-ignored-agents` names, sorted. */

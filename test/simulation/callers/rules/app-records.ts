@@ -14,7 +14,7 @@ export class AppRecords {
   /** The names of the records that KV has received. */
   readonly #put = new Set<string>();
   /** The name of the record that each call must put into KV, while work of the call is in flight. */
-  readonly #changed = new Map<Call, string>();
+  readonly #records = new Map<Call, string>();
 
   constructor(violate: Violate) {
     this.#violate = violate;
@@ -30,16 +30,16 @@ export class AppRecords {
 
   /** Notes that an answered call has changed an app, so the app's record must reach KV. */
   expect(call: Call, { appid, version, revoked_at, previous_version }: Row): void {
-    this.#changed.set(call, nameOf(appid, version, revoked_at, previous_version === null));
+    this.#records.set(call, nameOf(appid, version, revoked_at, previous_version === null));
   }
 
   /** Checks that the record has reached KV, when all work of the call has ended. */
   isOver(call: Call): void {
-    const changed = this.#changed.get(call);
-    if (!this.#changed.delete(call) || !("CREDENTIALS" in (call.isolate?.env ?? {}))) return;
+    const record = this.#records.get(call);
+    if (!this.#records.delete(call) || !("CREDENTIALS" in (call.isolate?.env ?? {}))) return;
     const isPut = call.trips.some(({ to }) => to === "CREDENTIALS put");
-    if (isPut && (!this.isKept || this.#put.has(String(changed)))) return;
-    this.#violate("KV receives the record of each changed app", `${call.name}: ${changed}`, [call.name]);
+    if (isPut && (!this.isKept || this.#put.has(String(record)))) return;
+    this.#violate("KV receives the record of each changed app", `${call.name}: ${record}`, [call.name]);
   }
 
   /** Notes a record of an app that KV has received. */

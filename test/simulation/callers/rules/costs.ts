@@ -11,8 +11,8 @@ export class Costs {
   readonly #violate: Violate;
   /** How often an app's row was written. A row that was written only once is the same in all caches. */
   readonly #writes = new Map<string, number>();
-  /** The last read of credentials, by isolate and app. It began at `from` or later, and has ended at `done`. */
-  readonly #loads = new Map<string, { from: number; done: number }>();
+  /** The last read of credentials, by isolate and app. It began at `from` or later, and has ended at `end`. */
+  readonly #loads = new Map<string, { from: number; end: number }>();
 
   constructor(violate: Violate) {
     this.#violate = violate;
@@ -31,7 +31,7 @@ export class Costs {
   isWarm({ isolate, arrivedAt, answeredAt }: Call, appid: string): boolean {
     const load = this.#loads.get(`${isolate?.name} ${appid}`);
     if (load === undefined || this.#writes.get(appid) !== 1) return false;
-    return (arrivedAt as number) > load.done && (answeredAt as number) < load.from + CACHED_MS;
+    return (arrivedAt as number) > load.end && (answeredAt as number) < load.from + CACHED_MS;
   }
 
   /** Checks the cost of a call that was answered with its result and has used up its ranstr. */
@@ -55,7 +55,7 @@ export class Costs {
     const from = (call.arrivedAt as number) - CALL_MS;
     const knownLoad = this.#loads.get(key);
     if (knownLoad !== undefined && from < knownLoad.from + CACHED_MS + CALL_MS) return;
-    this.#loads.set(key, { from, done: call.answeredAt as number });
+    this.#loads.set(key, { from, end: call.answeredAt as number });
   }
 }
 

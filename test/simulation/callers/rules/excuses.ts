@@ -29,9 +29,9 @@ export class Excuses {
   readonly #calls: ReadonlyMap<Call, WatchedCall>;
   readonly #rules: ExcuseRules;
   /** When an isolate last answered that a signature failed, by isolate, app and address. */
-  readonly #unsigned = new Map<string, number>();
+  readonly #unsignedAt = new Map<string, number>();
   /** Apps whose record in KV was tampered with. */
-  readonly #tampered = new Set<string>();
+  readonly #tamperedAppids = new Set<string>();
 
   /** @param calls every signed call so far */
   constructor(model: Model, calls: ReadonlyMap<Call, WatchedCall>, rules: ExcuseRules) {
@@ -42,22 +42,22 @@ export class Excuses {
 
   /** Notes that a call was refused for its signature, or for too many failures of its address. */
   noteUnsigned({ call, reading }: WatchedCall): void {
-    this.#unsigned.set(`${call.isolate?.name} ${reading.appid} ${call.client}`, call.answeredAt as number);
+    this.#unsignedAt.set(`${call.isolate?.name} ${reading.appid} ${call.client}`, call.answeredAt as number);
   }
 
   /** Notes that an attacker has written an app's record into KV. */
   noteTampered(appid: string): void {
-    this.#tampered.add(appid);
+    this.#tamperedAppids.add(appid);
   }
 
   isExcused(watched: WatchedCall, answer: Answer): boolean {
-    const { call, committed } = watched;
+    const { call, commit } = watched;
     if (formMismatch(call, answer, NO_ANSWER) === undefined) {
       const isExplained = isBearable(call) || this.#failedElsewhere(watched);
       if (!isExplained || this.#waitsForOthers(watched)) return true;
       return this.#isStalled(watched) || this.#isMisled(watched) || this.#isUnconfirmed(watched, answer);
     }
-    if (committed !== undefined)
+    if (commit !== undefined)
       return this.#hasLostSite(watched) && mismatch(call, answer, { kind: "unsigned" }) === undefined;
     if (formMismatch(call, answer, LIMITED) === undefined) return this.#isLimited(watched);
     if (this.#isUnconfirmed(watched, answer)) return true;
@@ -85,9 +85,9 @@ export class Excuses {
     return this.#othersOfApp(watched).some((other) => {
       const { call } = other;
       // A call may wait for another call that was cut off. It gives up when the other call's time is over.
-      const ended = (call.arrivedAt ?? 0) + WHOLE_LIMIT_MS;
+      const end = (call.arrivedAt ?? 0) + WHOLE_LIMIT_MS;
       const isExplained = this.#failedElsewhere(other);
-      return call.faults.length > 0 && !isExplained && (call.answeredAt ?? ended) >= arrivedAt;
+      return call.faults.length > 0 && !isExplained && (call.answeredAt ?? end) >= arrivedAt;
     });
   }
 
@@ -97,12 +97,12 @@ export class Excuses {
    */
   #failedElsewhere({ call, reading }: WatchedCall): boolean {
     const { appid } = reading;
-    if (!this.#tampered.has(appid)) return false;
-    const own = this.#model.homeOf(appid);
-    const failed = call.faults.map((fault) => fault.split(":")[0]);
+    if (!this.#tamperedAppids.has(appid)) return false;
+    const ownHome = this.#model.homeOf(appid);
+    const failedHomes = call.faults.map((fault) => fault.split(":")[0]);
     return (
-      own !== undefined &&
-      failed.every((home) => home !== own && home !== "main" && this.#model.homes.has(String(home)))
+      ownHome !== undefined &&
+      failedHomes.every((home) => home !== ownHome && home !== "main" && this.#model.homes.has(String(home)))
     );
   }
 
@@ -116,7 +116,7 @@ export class Excuses {
   #isMisled(watched: WatchedCall): boolean {
     const { call, reading, possible } = watched;
     const { appid } = reading;
-    if (!this.#tampered.has(appid)) return false;
+    if (!this.#tamperedAppids.has(appid)) return false;
     // Without a route, only KV names the home of the app.
     if (this.#model.homeOf(appid) === undefined) return true;
     const { closedHomes } = call.settings;
@@ -132,7 +132,7 @@ export class Excuses {
    * closed, so the signature is verified.
    */
   #isHidden({ reading, possible }: WatchedCall): boolean {
-    return this.#tampered.has(reading.appid) && [...possible.values()].some(({ kind }) => kind === "home_closed");
+    return this.#tamperedAppids.has(reading.appid) && [...possible.values()].some(({ kind }) => kind === "home_closed");
   }
 
   /** docs/operating.md, "Limits": a 429 follows from calls of the app, its site or its address. */
@@ -162,7 +162,7 @@ export class Excuses {
     if (REFUSED_BEFORE_THE_BATCH.every((kind) => mismatch(call, answer, { kind }) !== undefined)) return false;
     if (!wasOnceInForce(this.#model, watched)) return false;
     // A tampered record can send a call to a home that does not exist, where D1 cannot be asked.
-    if (call.faults.length > 0 || this.#isStalled(watched) || this.#tampered.has(reading.appid)) return true;
+    if (call.faults.length > 0 || this.#isStalled(watched) || this.#tamperedAppids.has(reading.appid)) return true;
     const before = this.#othersOfApp(watched).filter(
       (other) => (call.arrivedAt ?? 0) - (other.call.answeredAt ?? Number.POSITIVE_INFINITY) < CONFIRM_EVERY_MS,
     );
@@ -175,8 +175,8 @@ export class Excuses {
    * appid for the same address only after 5 s.
    */
   #failedBefore({ call, reading }: WatchedCall): boolean {
-    const failed = this.#unsigned.get(`${call.isolate?.name} ${reading.appid} ${call.client}`);
-    return failed !== undefined && failed >= (call.arrivedAt ?? 0) - NEGATIVE_CACHE_MS;
+    const failedAt = this.#unsignedAt.get(`${call.isolate?.name} ${reading.appid} ${call.client}`);
+    return failedAt !== undefined && failedAt >= (call.arrivedAt ?? 0) - NEGATIVE_CACHE_MS;
   }
 
   /** Whether the isolate got no usable answer from the directory for the app and client within the last 5 s. */

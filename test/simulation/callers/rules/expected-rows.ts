@@ -24,8 +24,8 @@ export function expectedRows(
   if (verdict.kind !== "accepted") return rows;
   const moment = { home, app, clock };
   rows.push(...operation.rows(moment, operationInput, verdict));
-  const written = changes.flatMap(({ table, after }) => (after === null ? [] : [{ table, after }]));
-  const data = { appid, ...operation.event.data(moment, operationInput, written) };
+  const writtenRows = changes.flatMap(({ table, after }) => (after === null ? [] : [{ table, after }]));
+  const data = { appid, ...operation.event.data(moment, operationInput, writtenRows) };
   const { type } = operation.event;
   rows.push(...eventRows(home, { siteId: site_id, sessionId: verdict.sessionId, clock, type, data }));
   if (key !== null) {
@@ -36,19 +36,19 @@ export function expectedRows(
 
 /** How the written rows differ from the expected ones; undefined when they are equal. */
 export function difference(changes: readonly RowChange[], expected: readonly ExpectedRow[]): string | undefined {
-  const missing = [...expected];
+  const missingRows = [...expected];
   for (const change of changes) {
-    const fits = missing.findIndex(({ table, after, json }) => {
+    const fits = missingRows.findIndex(({ table, after, json }) => {
       const isInserted = (table !== "events" && table !== "deliveries") || change.before === null;
       return table === change.table && isInserted && includes(change.after, after) && holdsJson(change.after, json);
     });
     if (fits < 0) {
-      const near = missing.find(({ table }) => table === change.table);
+      const near = missingRows.find(({ table }) => table === change.table);
       return `wrote ${JSON.stringify(change)}${near === undefined ? "" : `, expected ${JSON.stringify(near)}`}`;
     }
-    missing.splice(fits, 1);
+    missingRows.splice(fits, 1);
   }
-  return missing.length === 0 ? undefined : `did not write ${JSON.stringify(missing[0])}`;
+  return missingRows.length === 0 ? undefined : `did not write ${JSON.stringify(missingRows[0])}`;
 }
 
 const includes = (row: Row | null, part: Row): boolean =>

@@ -19,19 +19,19 @@ const areLimitsBound = ({ isolate }: Call): boolean => isolate !== undefined && 
 /** The limits of an app and its site: only their own calls count, and each ranstr once. */
 export class AppLimits {
   /** The number of own calls in the last window, by location and key. */
-  readonly #counters = new Map<string, { window: number; own: number }>();
+  readonly #counters = new Map<string, { window: number; count: number }>();
   /** When an isolate learnt that own calls exceeded a limit, in milliseconds of virtual time. */
-  readonly #exceeded = new Map<string, number>();
-  readonly #charged = new Set<string>();
+  readonly #exceededAt = new Map<string, number>();
+  readonly #chargedCalls = new Set<string>();
 
   /** Counts a request of an app that has used up its ranstr. */
-  charge(call: Call, own: { appid: string; siteId: number | undefined; ranstr: string; timestamp: number }): void {
+  charge(call: Call, request: { appid: string; siteId: number | undefined; ranstr: string; timestamp: number }): void {
     // A forgotten ranstr may be used again with a new timestamp.
-    const once = `${call.edge} ${own.appid} ${own.ranstr} ${own.timestamp}`;
-    const isOwn = !this.#charged.has(once);
-    this.#charged.add(once);
-    this.#count(call, `app ${own.appid}`, LIMITS.APP_LIMIT, isOwn);
-    this.#count(call, `site ${own.siteId}`, LIMITS.SITE_LIMIT, isOwn);
+    const once = `${call.edge} ${request.appid} ${request.ranstr} ${request.timestamp}`;
+    const isOwn = !this.#chargedCalls.has(once);
+    this.#chargedCalls.add(once);
+    this.#count(call, `app ${request.appid}`, LIMITS.APP_LIMIT, isOwn);
+    this.#count(call, `site ${request.siteId}`, LIMITS.SITE_LIMIT, isOwn);
   }
 
   /** Whether a 429 follows from the calls of the app or its site. */
@@ -40,7 +40,7 @@ export class AppLimits {
     const names = [`app ${appid}`, `site ${siteId}`];
     return (
       areLimitsBound(call) &&
-      names.some((name) => (this.#exceeded.get(`${call.isolate?.name} ${name}`) ?? Number.NEGATIVE_INFINITY) >= since)
+      names.some((name) => (this.#exceededAt.get(`${call.isolate?.name} ${name}`) ?? Number.NEGATIVE_INFINITY) >= since)
     );
   }
 
@@ -49,10 +49,10 @@ export class AppLimits {
     const key = `${call.edge} ${name}`;
     const window = Math.floor(now / (period * 1000));
     const knownCounter = this.#counters.get(key);
-    const counter = knownCounter?.window === window ? knownCounter : { window, own: 0 };
+    const counter = knownCounter?.window === window ? knownCounter : { window, count: 0 };
     this.#counters.set(key, counter);
-    if (isOwn) counter.own++;
-    if (counter.own > limit) this.#exceeded.set(`${call.isolate?.name} ${name}`, now);
+    if (isOwn) counter.count++;
+    if (counter.count > limit) this.#exceededAt.set(`${call.isolate?.name} ${name}`, now);
   }
 }
 

@@ -13,7 +13,7 @@ export class Orders {
   readonly #model: Model;
   readonly #violate: Violate;
   /** The session of each order, by the order's text. */
-  readonly #opened = new Map<string, { call: string; sessionId: number; forgottenAt: number }>();
+  readonly #sessions = new Map<string, { call: string; sessionId: number; forgottenAt: number }>();
 
   constructor(model: Model, violate: Violate) {
     this.#model = model;
@@ -32,12 +32,12 @@ export class Orders {
     this.#model.givenIds.add(id);
     const order = String(changes.find(({ table }) => table === "messages")?.after?.content);
     if (call.role !== "honest" || !order.startsWith("Order ")) return;
-    const first = this.#opened.get(order);
+    const first = this.#sessions.get(order);
     const isHeld = first !== undefined && this.#model.home(home).sessions.has(`${siteId}/${first.sessionId}`);
     if (isHeld && call.clock < first.forgottenAt) {
       const rule = "a call of the client opens one session, and a key opens one in a day";
       this.#violate(rule, `${call.name} opened ${id} for the order of ${first.call}`, [call.name, first.call]);
     }
-    this.#opened.set(order, { call: call.name, sessionId, forgottenAt: call.clock + KEY_SECONDS - SKEW_SECONDS });
+    this.#sessions.set(order, { call: call.name, sessionId, forgottenAt: call.clock + KEY_SECONDS - SKEW_SECONDS });
   }
 }

@@ -12,7 +12,7 @@ export interface SignedCall {
 
 /** Whether a valid secret signed the request, by the home's rows and by `clock`. */
 export function isInForce(model: Model, app: App, signed: SignedCall, clock = signed.call.clock): boolean {
-  if (app.revoked) return false;
+  if (app.isRevoked) return false;
   const versions = [app.version];
   if (app.previousVersion !== null && app.previousExpiresAt > clock) versions.push(app.previousVersion);
   return versions.some((version) => isSignedBy(model, version, signed));

@@ -48,7 +48,7 @@ export class SignedCalls {
 
   arrives(call: Call): void {
     const reading = read(call.wire);
-    const watched: WatchedCall = { call, reading, signedBy: new Map(), possible: new Map(), committed: undefined };
+    const watched: WatchedCall = { call, reading, signedBy: new Map(), possible: new Map(), commit: undefined };
     this.#calls.set(call, watched);
     this.#open.add(watched);
     this.#look(watched);
@@ -82,11 +82,11 @@ export class SignedCalls {
     if (result === undefined) return;
     const { app, verdict } = result;
     const { ranstr, operation } = watched.reading;
-    const joined = changes.flatMap(({ table, after }) => (table === "participants" ? [after?.agent_id] : []));
+    const agents = changes.flatMap(({ table, after }) => (table === "participants" ? [after?.agent_id] : []));
     const sessionId = verdict.kind === "refused" ? undefined : verdict.sessionId;
-    watched.committed = { verdict, joined, session: this.#model.home(home).sessions.get(`${app.siteId}/${sessionId}`) };
+    watched.commit = { verdict, agents, session: this.#model.home(home).sessions.get(`${app.siteId}/${sessionId}`) };
     this.#count(`${operation.wireName} ${verdict.kind}${verdict.kind === "refused" ? `: ${verdict.reason}` : ""}`);
-    this.#model.used.set(usedName(app.appid, ranstr), call);
+    this.#model.usedRanstrs.set(usedName(app.appid, ranstr), call);
     const isNew = changes.some(({ table, before }) => table === "sessions" && before === null);
     if (verdict.kind === "accepted" && isNew) this.#orders.opens(home, app, call, verdict.sessionId, changes);
   }
@@ -96,13 +96,13 @@ export class SignedCalls {
     const answer = call.answer as Answer;
     this.#look(watched);
     this.#open.delete(watched);
-    const { committed, possible } = watched;
+    const { commit, possible } = watched;
     const candidates =
-      committed === undefined ? [...possible.values()].filter((each) => !isWriting(each)) : [committed.verdict];
+      commit === undefined ? [...possible.values()].filter((each) => !isWriting(each)) : [commit.verdict];
     const misses = candidates.map((verdict) => mismatch(call, answer, verdict));
-    const matched = candidates[misses.indexOf(undefined)];
-    if (matched === undefined && !this.excuses.isExcused(watched, answer)) {
-      const expected = JSON.stringify(committed?.verdict ?? [...possible.values()]);
+    const verdict = candidates[misses.indexOf(undefined)];
+    if (verdict === undefined && !this.excuses.isExcused(watched, answer)) {
+      const expected = JSON.stringify(commit?.verdict ?? [...possible.values()]);
       const why = misses.find((each) => each !== undefined) ?? "";
       this.#violate(
         call.role === "honest"
@@ -114,11 +114,11 @@ export class SignedCalls {
       return;
     }
     this.#charge(watched, answer);
-    if (matched !== undefined) this.#checkIgnored(watched, answer, matched);
+    if (verdict !== undefined) this.#checkIgnored(watched, answer, verdict);
   }
 
   #look(watched: WatchedCall): void {
-    if (watched.committed !== undefined) return;
+    if (watched.commit !== undefined) return;
     for (const verdict of verdictsOf(this.#model, watched)) {
       const name = JSON.stringify(verdict);
       if (!watched.possible.has(name)) watched.possible.set(name, verdict);
@@ -129,27 +129,27 @@ export class SignedCalls {
     const { call } = watched;
     if (verdict.kind !== "accepted") return;
     const ignoredAgents = ignoredIn(answer);
-    const broken = (rule: string, what: string) => this.#violate(rule, `${call.name} ${what}`, aboutOf(watched));
+    const report = (rule: string, what: string) => this.#violate(rule, `${call.name} ${what}`, aboutOf(watched));
     // After a lost answer, the second try may give other reasons for agents that were left out. But it must not name
     // agents that joined, and must name agents who were on the session before that second.
     if (call.faults.length > 0) {
-      const { joined = [], session } = watched.committed ?? {};
+      const { agents = [], session } = watched.commit ?? {};
       const names = (id: unknown) => ignoredAgents.some((each) => each.startsWith(`${id} `));
       const wasOn = (id: number) => (session?.participants.get(id)?.added_at ?? call.clock) !== call.clock;
-      const wrong = joined.find(names);
+      const joinedId = agents.find(names);
       const silent = verdict.ignored.map((each) => Number.parseInt(each, 10)).find((id) => wasOn(id) && !names(id));
-      if (wrong !== undefined) broken("x-ignored-agents names no agent that joined", `says ${wrong}`);
+      if (joinedId !== undefined) report("x-ignored-agents names no agent that joined", `says ${joinedId}`);
       else if (answer.status === 200 && silent !== undefined)
-        broken("x-ignored-agents names each agent who was on the session before", `leaves out ${silent}`);
+        report("x-ignored-agents names each agent who was on the session before", `leaves out ${silent}`);
       return;
     }
     if (JSON.stringify(ignoredAgents) === JSON.stringify(verdict.ignored.toSorted())) return;
-    broken("x-ignored-agents names the agents that were left out", `says ${ignoredAgents}, not ${verdict.ignored}`);
+    report("x-ignored-agents names the agents that were left out", `says ${ignoredAgents}, not ${verdict.ignored}`);
   }
 
   /** Counts an answered call for the limits and checks its cost. */
   #charge(watched: WatchedCall, answer: Answer): void {
-    const { call, committed, reading } = watched;
+    const { call, commit, reading } = watched;
     const { appid, ranstr, timestamp } = reading;
     const isUnsigned = mismatch(call, answer, { kind: "unsigned" }) === undefined;
     const isLimited =
@@ -159,7 +159,7 @@ export class SignedCalls {
       this.excuses.noteUnsigned(watched);
       this.#clientLimit.fails(call, !this.#model.hasRouted(appid));
     } else this.#clientLimit.succeeds(call);
-    if (committed === undefined || isUnsigned || formMismatch(call, answer, NO_ANSWER) === undefined) return;
+    if (commit === undefined || isUnsigned || formMismatch(call, answer, NO_ANSWER) === undefined) return;
     this.#appLimits.charge(call, { appid, siteId: this.#model.siteOf(appid), ranstr, timestamp });
     this.costs.done(call, appid);
   }

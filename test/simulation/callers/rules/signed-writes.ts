@@ -28,25 +28,25 @@ export function checkWritten(
   watched: WatchedCall,
   changes: readonly RowChange[],
 ): { app: App; verdict: WritingVerdict } | undefined {
-  const { call, committed } = watched;
-  const broken = (rule: string, what: string): undefined => {
+  const { call, commit } = watched;
+  const report = (rule: string, what: string): undefined => {
     violate(rule, `${call.name}${what}`, aboutOf(watched));
     return undefined;
   };
-  const wrote = ` wrote ${JSON.stringify(changes[0])}`;
-  if (committed !== undefined) return broken("a second try writes nothing", wrote);
+  const text = ` wrote ${JSON.stringify(changes[0])}`;
+  if (commit !== undefined) return report("a second try writes nothing", text);
   const home = model.home(homeName);
   const siteId = changes[0]?.after?.site_id;
   const app = home.apps.get(`${siteId}/${watched.reading.appid}`);
-  if (app === undefined) return broken("a request writes only into its own site", wrote);
+  if (app === undefined) return report("a request writes only into its own site", text);
   if (model.isEndAnswered(homeName, app.siteId))
-    return broken("nothing is written for an app of a site that ended", wrote);
+    return report("nothing is written for an app of a site that ended", text);
   const verdicts = verdictsAt(model, home, app, watched);
   const verdict = verdicts.find(isWriting);
   if (verdict === undefined) {
     const [{ kind }] = verdicts as [Verdict];
     const rule = RULES[kind] ?? "only a request that the contract allows writes";
-    return broken(rule, ` (${kind}) wrote ${JSON.stringify(changes)}`);
+    return report(rule, ` (${kind}) wrote ${JSON.stringify(changes)}`);
   }
   const wrong = difference(changes, expectedRows(home, app, watched, verdict, changes));
   if (wrong !== undefined) {
@@ -54,16 +54,16 @@ export function checkWritten(
       verdict.kind === "accepted"
         ? "an accepted request writes all of its session and nothing else"
         : "a refused or repeated request writes nothing but its ranstr";
-    return broken(rule, `: ${wrong}`);
+    return report(rule, `: ${wrong}`);
   }
   const { secret } = changes.find(({ table }) => table === "nonces")?.after ?? {};
   if (![app.version, app.previousVersion].includes(String(secret)) || !isSignedBy(model, String(secret), watched)) {
-    return broken("a nonce names the version of the secret that verified", ` wrote ${JSON.stringify(secret)}`);
+    return report("a nonce names the version of the secret that verified", ` wrote ${JSON.stringify(secret)}`);
   }
   // This commit came after the answer, so the answer must have been that the result is unknown.
   if (call.answer !== undefined && formMismatch(call, call.answer, NO_ANSWER) !== undefined) {
     const what = ` was answered ${call.answer.status} and then came to ${JSON.stringify(verdict)}`;
-    broken("only a 503 leaves open whether the request was done", what);
+    report("only a 503 leaves open whether the request was done", what);
   }
   return { app, verdict };
 }

@@ -25,7 +25,7 @@ export interface WatchedCall extends SignedCall {
   /** The verdicts that were right at some moment since the call's arrival, by their text. */
   possible: Map<string, Verdict>;
   /** The call's verdict when it wrote, the agents who joined, and the session if it existed before. */
-  committed: { verdict: WritingVerdict; joined: readonly unknown[]; session: Session | undefined } | undefined;
+  commit: { verdict: WritingVerdict; agents: readonly unknown[]; session: Session | undefined } | undefined;
 }
 
 /** The names under which lines of the trace mention the call. */
@@ -81,10 +81,10 @@ export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Sign
   if (home.sites.get(app.siteId)?.status !== "open") return [...verdicts, { kind: "site_closed" }];
   if (isBelievedClosed(model, home, app, call)) verdicts.push({ kind: "site_closed" });
   if (use === "remembered") return verdicts;
-  const used = key === null ? undefined : home.keys.get(keyName(app.siteId, app.appid, operation.name, key));
-  if (used !== undefined && used.expiresAt > call.clock) {
-    return used.fingerprint === reading.fingerprint
-      ? [...verdicts, { kind: "repeated", sessionId: used.sessionId }]
+  const keptKey = key === null ? undefined : home.keys.get(keyName(app.siteId, app.appid, operation.name, key));
+  if (keptKey !== undefined && keptKey.expiresAt > call.clock) {
+    return keptKey.fingerprint === reading.fingerprint
+      ? [...verdicts, { kind: "repeated", sessionId: keptKey.sessionId }]
       : [...verdicts, { kind: "refused", reason: "key_reused" }];
   }
   const decided = operation.decide({ home, app }, operationInput);
@@ -106,7 +106,7 @@ function isBelievedClosed(model: Model, home: HomeModel, { siteId }: App, { arri
  * least 1,860 s. After that, another signed body with the same ranstr may be accepted.
  */
 function useOf(model: Model, { call, reading }: SignedCall): "none" | "remembered" | "perhaps" {
-  const user = model.used.get(usedName(reading.appid, reading.ranstr));
+  const user = model.usedRanstrs.get(usedName(reading.appid, reading.ranstr));
   if (user === undefined || user === call) return "none";
   return user.wire.body === call.wire.body || call.clock < user.clock + NONCE_SECONDS ? "remembered" : "perhaps";
 }

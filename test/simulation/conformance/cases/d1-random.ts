@@ -39,7 +39,7 @@ const VALUES: Record<string, (chance: Chance) => unknown> = {
   list: (chance) => JSON.stringify(chance.some(["a", "b", 3, null, 2.5])),
 };
 
-function drawn(chance: Chance, db: D1Database): D1PreparedStatement {
+function drawStatement(chance: Chance, db: D1Database): D1PreparedStatement {
   const values: unknown[] = [];
   const sql = chance.one(STATEMENTS).replace(/\?(\w+)/g, (_, name: string) => {
     values.push(VALUES[name]?.(chance));
@@ -50,8 +50,8 @@ function drawn(chance: Chance, db: D1Database): D1PreparedStatement {
 
 /** The answer or the error of a batch, and the rows after it. */
 async function runBatch(db: D1Database, batch: D1PreparedStatement[]) {
-  const answered = db.batch(batch).then((results) => results.map(comparable));
-  const answer = await answered.catch(() => errorOf(() => answered));
+  const results = db.batch(batch).then((results) => results.map(comparable));
+  const answer = await results.catch(() => errorOf(() => results));
   return { answer, left: await sent(db, "SELECT * FROM owners", "SELECT * FROM things") };
 }
 
@@ -66,7 +66,7 @@ const randomBatches =
     await create(...SCHEMA);
     const answers: unknown[] = [];
     for (let i = 0; i < 100; i++) {
-      const batch = Array.from({ length: chance.integer(1, 6) }, () => drawn(chance, db));
+      const batch = Array.from({ length: chance.integer(1, 6) }, () => drawStatement(chance, db));
       answers.push(await runBatch(db, [db.prepare(FIRST), ...batch]));
     }
     return answers;

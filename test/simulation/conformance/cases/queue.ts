@@ -45,16 +45,16 @@ const HANDLED: Record<string, Handler> = {
 
 export const queueCases: Cases<QueuePlatform> = {
   "a message arrives once, as a copy of its body at the time of send()": async ({ queue, consume }) => {
-    const seen: unknown[] = [];
+    const records: unknown[] = [];
     consume(({ queue: name, messages }) => {
-      for (const { body, attempts } of messages) seen.push({ body, attempts, name: name.replace(/\d+/, "n") });
+      for (const { body, attempts } of messages) records.push({ body, attempts, name: name.replace(/\d+/, "n") });
     });
     const body = { a: [1, "二", null], nested: { b: true }, left: undefined, at: new Date(0) };
     const sending = queue.send(body, json);
     body.nested.b = false;
     await sending;
     await waitForQueue();
-    return seen;
+    return records;
   },
   "100 messages of one sendBatch() arrive in batches of six": (platform) =>
     sendAndSettle(

@@ -21,9 +21,9 @@ const window = () => Math.floor(Date.now() / TEN_SECONDS);
 async function runInWindow<T>(later: number, run: (key: string) => Promise<T>): Promise<T> {
   for (;;) {
     if (msLeftInWindow() < 1_000) await sleep(msLeftInWindow());
-    const began = window();
+    const start = window();
     const answers = await run(`key ${crypto.randomUUID()}`);
-    if (window() === began + later) return answers;
+    if (window() === start + later) return answers;
   }
 }
 

@@ -58,25 +58,25 @@ const send =
     if (!operationInput.ok) throw new Error(`the fields are refused: ${JSON.stringify(operationInput)}`);
     const { ranstr = "r1", key = null, now = NOW, owner = `owner of ${ranstr}`, secretVersion = APP.version } = change;
     // A fake toHex, because node has the real one only with a flag.
-    const fake = { bytes: () => ({ toHex: () => owner }) };
-    const claimed = { operationInput: operationInput.value, ranstr, idempotencyKey: null };
+    const fakeOwner = { bytes: () => ({ toHex: () => owner }) };
+    const reading = { operationInput: operationInput.value, ranstr, idempotencyKey: null };
     const claim = await claimOf(
-      fake as never,
+      fakeOwner as never,
       { ...APP, secretVersion, events: change.events ?? true },
-      claimed,
+      reading,
       owner,
       now,
     );
     const request = { ...claim, key, fingerprint: key === null ? "" : JSON.stringify(operationInput.value.input) };
     const batch = operation.batch(db, request, operationInput.value, change.attempt ?? 1);
     let results: D1Result[] = [];
-    const watched = replacing(db, {
+    const watchedDb = replacing(db, {
       batch: async (statements: D1PreparedStatement[]) => {
         results = await db.batch(statements);
         return results;
       },
     });
-    const outcome = operation.outcomeOf(await inOneBatch(watched, batch));
+    const outcome = operation.outcomeOf(await inOneBatch(watchedDb, batch));
     if (outcome.kind !== kind) throw new Error(`came to ${outcome.kind}, not to ${kind}`);
     return { results: results.map(comparable), outcome };
   };
@@ -88,7 +88,7 @@ const add = (kind: Outcome["kind"], kefu_ids: number[], ranstr: string) =>
 
 const run = (sql: string) => (db: D1Database) => db.prepare(sql).run().then(comparable);
 
-function pruned(db: D1Database) {
+function pruneOnce(db: D1Database) {
   const settings = {
     eventRetentionDays: 30,
     journalDays: 30,
@@ -161,8 +161,8 @@ export const serviceCases: Cases<Store> = {
     run(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
       INSERT INTO nonces (site_id, appid, ranstr, owner, attempt, expires_at, outcome, session_id)
       SELECT 7, 'a', 'r' || i, 'o', 1, ${NOW} + i * 20000, 'accepted', NULL FROM n`),
-    pruned,
-    pruned,
+    pruneOnce,
+    pruneOnce,
   ),
   "reconciling a home joins its rows with floors from another database": onHome(
     (db) => skipIds(db, RECONCILIATION, REMEMBERED, author),

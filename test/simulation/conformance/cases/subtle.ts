@@ -38,7 +38,7 @@ export const subtleCases: Cases<SubtleCrypto> = {
       const [raw, data] = [some(1), some(1)];
       const [key, other] = [await hmacKey(subtle, raw), await hmacKey(subtle, withChangedByte(chance, raw))];
       const signature = new Uint8Array(await subtle.sign("HMAC", key, data));
-      const verify = (given: BufferSource, message = data, by = key) => subtle.verify("HMAC", by, given, message);
+      const verify = (mac: BufferSource, message = data, by = key) => subtle.verify("HMAC", by, mac, message);
       const rights = [signature, signature.buffer].map((each) => verify(each));
       const wrongs = [
         withChangedByte(chance, signature),
@@ -59,17 +59,17 @@ export const subtleCases: Cases<SubtleCrypto> = {
       const [raw, iv, associated, data] = [chance.bytes(32), chance.bytes(12), some(1), some()];
       const [key, other] = [await aesKey(subtle, raw), await aesKey(subtle, withChangedByte(chance, raw))];
       const right = gcm(iv, associated);
-      const sealed = new Uint8Array(await subtle.encrypt(right, key, data));
-      const refused = async (given: BufferSource, algorithm = right, by = key) =>
-        (await errorOf(() => subtle.decrypt(algorithm, by, given))).name;
+      const ciphertext = new Uint8Array(await subtle.encrypt(right, key, data));
+      const refusalOf = async (bytes: BufferSource, algorithm = right, by = key) =>
+        (await errorOf(() => subtle.decrypt(algorithm, by, bytes))).name;
       return [
-        sealed,
-        await subtle.decrypt(right, key, sealed),
-        await refused(withChangedByte(chance, sealed)),
-        data.length === 0 || (await refused(sealed.subarray(-16))),
-        await refused(sealed, gcm(withChangedByte(chance, iv), associated)),
-        await refused(sealed, gcm(iv, withChangedByte(chance, associated))),
-        await refused(sealed, right, other),
+        ciphertext,
+        await subtle.decrypt(right, key, ciphertext),
+        await refusalOf(withChangedByte(chance, ciphertext)),
+        data.length === 0 || (await refusalOf(ciphertext.subarray(-16))),
+        await refusalOf(ciphertext, gcm(withChangedByte(chance, iv), associated)),
+        await refusalOf(ciphertext, gcm(iv, withChangedByte(chance, associated))),
+        await refusalOf(ciphertext, right, other),
       ];
     },
   ),

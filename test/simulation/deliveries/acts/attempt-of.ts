@@ -43,8 +43,8 @@ export async function attemptOf(
 /** The seq of the event of a post, when the post is an attempt of this webhook. */
 function seqOf({ checker }: World, { id, site }: KnownWebhook, { headers }: Post): number | undefined {
   const { outbox } = checker.model.home(site.home);
-  const leased = outbox.deliveriesOf({ site_id: site.siteId, id }).filter(({ claim }) => claim !== null);
-  const delivery = leased.find((row) => outbox.eventOf(row)?.id === headers["webhook-id"]);
+  const deliveries = outbox.deliveriesOf({ site_id: site.siteId, id }).filter(({ claim }) => claim !== null);
+  const delivery = deliveries.find((row) => outbox.eventOf(row)?.id === headers["webhook-id"]);
   return delivery && Number(delivery.seq);
 }
 

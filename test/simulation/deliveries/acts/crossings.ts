@@ -32,18 +32,18 @@ async function workerFirst(operator: Operator, webhook: KnownWebhook): Promise<v
   const path = `/admin${pathOf(webhook)}`;
   const to = `${webhook.site.home} batch`;
   const arrives = world.moments.whenArrives(({ wire }) => wire.method === "PATCH" && wire.path === path, HELD_MS);
-  const done = new WebhookKeeper(operator).change(webhook);
+  const change = new WebhookKeeper(operator).change(webhook);
   const call = await arrives;
-  if (call !== undefined) call.held = { to, milliseconds: HELD_MS };
+  if (call !== undefined) call.hold = { to, milliseconds: HELD_MS };
   const isDisabled = ({ table, after }: RowChange) =>
     table === "webhooks" && after?.id === webhook.id && after.status === "disabled";
-  const disabled = await world.moments.when(
+  const commit = await world.moments.when(
     (each) => (each.kind === "commits" && each.call === post.call && each.changes.some(isDisabled)) || undefined,
     HELD_MS,
   );
   const waits = call?.answer === undefined && call?.trips.some((each) => each.isOpen && each.to === to);
-  if (disabled && waits) world.count("moment: disabled before an operator's write");
-  await done;
+  if (commit && waits) world.count("moment: disabled before an operator's write");
+  await change;
 }
 
 /** The Worker has the result of an attempt, but records it only after the operator has changed the webhook. */
@@ -55,7 +55,7 @@ async function operatorFirst(operator: Operator, webhook: KnownWebhook): Promise
   if (attempt === undefined) return;
   const { post } = attempt;
   const to = `${webhook.site.home} batch`;
-  post.call.held = { to, milliseconds: HELD_MS };
+  post.call.hold = { to, milliseconds: HELD_MS };
   await chance.one([
     () => keeper.move(webhook),
     () => keeper.move(webhook),

@@ -17,7 +17,7 @@ interface InFlight {
 }
 
 /** What others do while an attempt is in flight. */
-export const WHILE_IN_FLIGHT: Record<string, (held: InFlight) => Promise<unknown>> = {
+export const WHILE_IN_FLIGHT: Record<string, (attempt: InFlight) => Promise<unknown>> = {
   "sent again": ({ operator, webhook, seq }) =>
     operator.insist("POST", `${pathOf(webhook)}/deliveries/${seq}/redeliver`),
   "all sent again": ({ operator, webhook, seq }) => {
@@ -50,20 +50,20 @@ const RECORDED_MS = 300;
 
 /** Lets several operators act during attempts. Each act of {@link WHILE_IN_FLIGHT} has its turn. */
 export function meetAttempts(world: World): void {
-  const left = new Set<string>();
-  for (let i = 0; i < OPERATORS; i++) world.start(() => meetInTurn(new Operator(world), left));
+  const actsLeft = new Set<string>();
+  for (let i = 0; i < OPERATORS; i++) world.start(() => meetInTurn(new Operator(world), actsLeft));
 }
 
-async function meetInTurn(operator: Operator, left: Set<string>): Promise<void> {
+async function meetInTurn(operator: Operator, actsLeft: Set<string>): Promise<void> {
   const { world, chance } = operator;
   while (!world.closing) {
     await pause(world, chance, chance.between(...PAUSE_MS));
     const webhooks = world.company.sitesAtWork.flatMap((site) => site.webhooks);
     if (webhooks.length === 0 || world.closing) continue;
-    if (left.size === 0) for (const name of Object.keys(WHILE_IN_FLIGHT)) left.add(name);
-    const name = chance.one([...left]);
-    left.delete(name);
-    if (!(await meet(operator, chance.one(webhooks), name))) left.add(name);
+    if (actsLeft.size === 0) for (const name of Object.keys(WHILE_IN_FLIGHT)) actsLeft.add(name);
+    const name = chance.one([...actsLeft]);
+    actsLeft.delete(name);
+    if (!(await meet(operator, chance.one(webhooks), name))) actsLeft.add(name);
   }
 }
 
@@ -157,7 +157,7 @@ async function ageAttempt({ operator, webhook: { site } }: InFlight): Promise<vo
 /** Holds the attempt's result back until its lease has ended and another attempt has begun. */
 async function loseItsLease({ operator, post, webhook: { id, site } }: InFlight): Promise<void> {
   const { world, chance } = operator;
-  post.call.held = { to: `${site.home} batch`, milliseconds: chance.between(50_000, 75_000) };
+  post.call.hold = { to: `${site.home} batch`, milliseconds: chance.between(50_000, 75_000) };
   world.start(async () => {
     await world.sleep(chance.between(61_000, 64_000));
     if (!world.closing) world.cloud.events.comeTogether([{ home: site.home, site: site.siteId, webhook: id }]);

@@ -53,7 +53,7 @@ export class Internet {
 
   #miss(post: Post, why: (typeof MISSES)[number]): boolean {
     if (!post.isOpen) return false;
-    post.missed = why;
+    post.miss = why;
     this.#inFlight.delete(post);
     this.#air.witness.misses(post);
     return true;

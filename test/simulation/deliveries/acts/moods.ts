@@ -35,12 +35,12 @@ export type Outcome = Reply | "silence" | "before" | "after";
 
 const quick = (chance: Chance): number => (chance.happens(0.9) ? chance.between(1, 120) : chance.between(100, 2_000));
 
-/** The outcome of a post in each mood. An error quotes the body `got`. */
-export const OUTCOMES: Record<Mood | "well", (chance: Chance, got: string) => Outcome> = {
+/** The outcome of a post in each mood. An error quotes `body`, which was posted. */
+export const OUTCOMES: Record<Mood | "well", (chance: Chance, body: string) => Outcome> = {
   well: (chance) => ({ status: chance.one([204, 204, 200, 202]), body: "", after: quick(chance) }),
-  error: (chance, got) => ({
+  error: (chance, body) => ({
     status: chance.one([500, 500, 502, 400, 404, 301]),
-    body: chance.one(["", `cannot use ${got}`]),
+    body: chance.one(["", `cannot use ${body}`]),
     after: quick(chance),
   }),
   hangs: () => "silence",

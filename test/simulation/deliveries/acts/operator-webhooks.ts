@@ -34,8 +34,8 @@ export class WebhookKeeper {
   async add(site: KnownSite): Promise<KnownWebhook | undefined> {
     const { chance } = this.#operator;
     const url = this.#newUrl(site);
-    const wanted = chance.happens(0.3) && { events: chance.one([...EVENTS.map((type) => [type]), EVENTS]) };
-    const answer = await this.#operator.insist("POST", `/sites/${site.siteId}/webhooks`, { url, ...wanted });
+    const options = chance.happens(0.3) && { events: chance.one([...EVENTS.map((type) => [type]), EVENTS]) };
+    const answer = await this.#operator.insist("POST", `/sites/${site.siteId}/webhooks`, { url, ...options });
     if (answer?.status !== 201) return undefined;
     return this.#know(site, JSON.parse(answer.body) as ListedWebhook);
   }
@@ -89,8 +89,8 @@ export class WebhookKeeper {
 
   /** Reads the stored version after a lost answer, because the next rotation must name it. */
   async #learn(webhook: KnownWebhook): Promise<void> {
-    const found = (await this.#list(webhook.site))?.find(({ id }) => id === webhook.id);
-    if (found !== undefined) webhook.version = found.version;
+    const item = (await this.#list(webhook.site))?.find(({ id }) => id === webhook.id);
+    if (item !== undefined) webhook.version = item.version;
   }
 
   async ping(webhook: KnownWebhook): Promise<void> {
@@ -157,11 +157,11 @@ export class WebhookKeeper {
     for (const webhook of [...site.webhooks]) {
       if (!items.some(({ id }) => id === webhook.id)) this.#forget(webhook);
     }
-    for (const listed of items) {
-      if (site.webhooks.some(({ id }) => id === listed.id)) continue;
-      const found = this.#know(site, listed);
-      if (chance.happens(0.5)) await this.delete(found);
-      else await this.rotate(found, 0);
+    for (const item of items) {
+      if (site.webhooks.some(({ id }) => id === item.id)) continue;
+      const webhook = this.#know(site, item);
+      if (chance.happens(0.5)) await this.delete(webhook);
+      else await this.rotate(webhook, 0);
     }
   }
 

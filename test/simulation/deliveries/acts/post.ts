@@ -23,7 +23,7 @@ export class Post {
   heardAt: number | undefined;
   /** The status of the receiver's answer, even if the answer never arrives. */
   status: number | undefined;
-  missed: (typeof MISSES)[number] | undefined;
+  miss: (typeof MISSES)[number] | undefined;
 
   constructor(name: string, url: string, init: PostInit, call: Call, sentAt: number) {
     this.name = name;
@@ -37,7 +37,7 @@ export class Post {
   }
 
   get isOpen(): boolean {
-    return this.heardAt === undefined && this.missed === undefined;
+    return this.heardAt === undefined && this.miss === undefined;
   }
 }
 

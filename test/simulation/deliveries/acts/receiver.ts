@@ -45,8 +45,8 @@ export class Receiver {
 
   /** How it treats a post that has reached it. */
   meet(post: Post): Outcome {
-    const planned = this.plans.get(post);
-    post.mood = planned === undefined ? this.mood : "planned";
-    return planned ?? OUTCOMES[this.mood](this.chance, post.body);
+    const plan = this.plans.get(post);
+    post.mood = plan === undefined ? this.mood : "planned";
+    return plan ?? OUTCOMES[this.mood](this.chance, post.body);
   }
 }

@@ -15,7 +15,7 @@ export async function rushOfCalls(world: World): Promise<void> {
   while (!world.closing) {
     await pause(world, chance, chance.between(50, 1_500));
     const homes = [...Map.groupBy(world.company.sitesAtWork, ({ home }) => home).values()];
-    const sites = homes.find((its) => its.length > 1)?.slice(0, MOST_SITES);
+    const sites = homes.find((group) => group.length > 1)?.slice(0, MOST_SITES);
     if (sites !== undefined && !world.closing) await rushOf(operator, chance.some(sites, 1));
   }
 }
@@ -25,10 +25,10 @@ async function rushOf(operator: Operator, sites: KnownSite[]): Promise<void> {
   const keeper = new WebhookKeeper(operator);
   const { receivers } = world.cloud.internet;
   const [big] = sites;
-  const missing = sites.flatMap((site) =>
+  const shortSites = sites.flatMap((site) =>
     Array(Math.max(0, (site === big ? MANY : 1) - site.webhooks.length)).fill(site),
   );
-  await Promise.all(missing.map((site: KnownSite) => keeper.add(site)));
+  await Promise.all(shortSites.map((site: KnownSite) => keeper.add(site)));
   for (const { url } of sites.flatMap(({ webhooks }) => webhooks)) receivers.get(url)?.change(1);
   const all = sites.flatMap(({ webhooks }) => webhooks);
   world.cloud.events.isHeld = true;

@@ -27,11 +27,11 @@ export async function silenceSites(world: World): Promise<void> {
     if (chance.happens(0.7) && site.webhooks.length < 6) await keeper.add(site);
     const opens = ({ table, before, after }: RowChange) =>
       table === "sessions" && before === null && after?.site_id === site.siteId;
-    const opened = await world.moments.when(
+    const opening = await world.moments.when(
       (each) => (each.kind === "commits" && each.home.name === site.home && each.changes.some(opens)) || undefined,
       PATIENCE_MS,
     );
-    if (opened) world.count(isPending ? "moment: a call in silence, deliveries pending" : "moment: a call in silence");
+    if (opening) world.count(isPending ? "moment: a call in silence, deliveries pending" : "moment: a call in silence");
     await operator.setSite(site, { events: true });
   }
 }

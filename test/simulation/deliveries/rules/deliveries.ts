@@ -11,7 +11,7 @@ import { wrongPlaces } from "./places.ts";
 import { wrongLeftover, wrongResult } from "./results.ts";
 import { PLACES, WaitingTurns, wrongOrder } from "./turns.ts";
 import { DISABLED_EVENT, WebhookEvents } from "./webhook-events.ts";
-import { disabledIn, missedHealth, stuckIn, wrongHealth, wrongLeft, wrongOwnAudit } from "./webhook-health.ts";
+import { disabledIn, missedHealth, stuckKeysIn, wrongHealth, wrongLeft, wrongOwnAudit } from "./webhook-health.ts";
 import { wrongPost } from "./wire.ts";
 
 /** Follows each delivery from its lease to its post, and from the post to the recorded result. */
@@ -23,7 +23,7 @@ export class Deliveries {
   readonly #byPost = new Map<Post, Attempt>();
   /** The call that made each lease. */
   readonly #holders = new Map<string, Call>();
-  readonly #waiting = new WaitingTurns();
+  readonly #waitingTurns = new WaitingTurns();
 
   constructor(model: Model, violate: Violate) {
     this.#model = model;
@@ -32,11 +32,11 @@ export class Deliveries {
 
   arrives(call: Call, now: number): void {
     this.liveness.arrives(this.#model, call, now);
-    this.#waiting.arrives(this.#model, call);
+    this.#waitingTurns.arrives(this.#model, call);
   }
 
-  #report(call: Call, about: string, broken: BrokenRule): void {
-    if (broken !== undefined) this.#violate(broken[0], `${call.name} ${about}: ${broken[1]}`, [call.name]);
+  #report(call: Call, about: string, wrong: BrokenRule): void {
+    if (wrong !== undefined) this.#violate(wrong[0], `${call.name} ${about}: ${wrong[1]}`, [call.name]);
   }
 
   /**
@@ -51,14 +51,14 @@ export class Deliveries {
     apply: (change: RowChange) => void,
     now: number,
   ): void {
-    const written: Attempt[] = [];
+    const results: Attempt[] = [];
     const model = this.#model.home(home);
     const { outbox } = model;
     const ownEvents = new WebhookEvents(model);
     // An isolate whose clock is slow may not see that a delivery has been due for a day.
-    const stuck = stuckIn(outbox, clockOf(call) - SKEW_SECONDS);
+    const stuckKeys = stuckKeysIn(outbox, clockOf(call) - SKEW_SECONDS);
     for (const change of changes) {
-      const wrong = this.#wrong(home, call, change, { written, ownEvents, now });
+      const wrong = this.#wrong(home, call, change, { results, ownEvents, now });
       this.#report(call, `at ${home} ${JSON.stringify(change)}`, wrong);
       const isToBeTried = change.table === "deliveries" && change.after?.status === "pending" && !isLease(change);
       if (isToBeTried && change.before !== null) {
@@ -67,19 +67,19 @@ export class Deliveries {
       apply(change);
       for (const webhook of disabledIn([change])) ownEvents.mustWrite(DISABLED_EVENT, webhook);
     }
-    const report = (broken: BrokenRule) => this.#report(call, `at ${home}`, broken);
+    const report = (wrong: BrokenRule) => this.#report(call, `at ${home}`, wrong);
     report(ownEvents.missed());
     report(wrongOwnAudit(changes));
     const leases = changes.filter((change) => change.table === "deliveries" && isLease(change));
     report(wrongOrder(outbox, leases));
     const earlier = (this.#attempts.get(call) ?? []).filter((each) => each.home === home);
     const begun = earlier.splice(earlier.length - leases.length);
-    report(wrongPlaces(outbox, home, call, { earlier, begun, due: this.#waiting.of(call, home) }));
-    for (const { after } of leases) this.#waiting.begins(outbox, home, after as Row);
+    report(wrongPlaces(outbox, home, call, { earlier, begun, due: this.#waitingTurns.of(call, home) }));
+    for (const { after } of leases) this.#waitingTurns.begins(outbox, home, after as Row);
     report(wrongLeft(outbox, changes));
     for (const [key, webhook] of outbox.webhooks) {
-      const its = written.filter((each) => each.key.startsWith(`${key}/`));
-      report(missedHealth(call, outbox, webhook, { written: its, stuck }));
+      const ofWebhook = results.filter((each) => each.key.startsWith(`${key}/`));
+      report(missedHealth(call, outbox, webhook, { attempts: ofWebhook, stuckKeys }));
     }
   }
 
@@ -87,16 +87,16 @@ export class Deliveries {
     home: string,
     call: Call,
     change: RowChange,
-    { written, ownEvents, now }: { written: Attempt[]; ownEvents: WebhookEvents; now: number },
+    { results, ownEvents, now }: { results: Attempt[]; ownEvents: WebhookEvents; now: number },
   ): BrokenRule {
     const { table, before, after } = change;
     const { outbox } = this.#model.home(home);
     if (call.settings.closedHomes.includes(home)) return ["a closed home is not written to", ""];
     if (table === "audit_log") return undefined;
-    const own = this.#attempts.get(call) ?? [];
+    const all = this.#attempts.get(call) ?? [];
     if (table === "webhooks") {
-      const its = own.filter((each) => each.home === home && each.key.startsWith(`${keyOf(table, after ?? {})}/`));
-      return wrongHealth(call, outbox, change, its);
+      const attempts = all.filter((each) => each.home === home && each.key.startsWith(`${keyOf(table, after ?? {})}/`));
+      return wrongHealth(call, outbox, change, attempts);
     }
     if (before === null && isOutbox(table)) return ownEvents.wrong(change, { from: call.clock, to: clockOf(call) });
     if (table !== "deliveries" || before === null || after === null) {
@@ -104,22 +104,22 @@ export class Deliveries {
     }
     if (isLease(change)) return this.#lease(home, call, change, now);
     const key = keyOf(table, after);
-    const attempts = own.filter((each) => each.home === home && each.key === key);
-    const mine = attempts.findLast(({ lease }) => lease === before.claim);
+    const attempts = all.filter((each) => each.home === home && each.key === key);
+    const holder = attempts.findLast(({ lease }) => lease === before.claim);
     const webhook = outbox.webhookOf(after);
     if (webhook?.status === "disabled" && after.status === "failed") {
       const wrong = wrongLeftover(change, webhook);
       if (wrong === undefined) return undefined;
       // A result may be recorded before the sweep ends the delivery.
-      if (mine === undefined) return ["a pending delivery of a disabled webhook fails", wrong];
+      if (holder === undefined) return ["a pending delivery of a disabled webhook fails", wrong];
     }
-    const heard = attempts.filter(isSuccess);
-    if (after.status === "delivered") for (const each of heard) each.isWritten = true;
-    written.push(...(after.status === "delivered" ? heard.slice(-1) : mine === undefined ? [] : [mine]));
+    const successes = attempts.filter(isSuccess);
+    if (after.status === "delivered") for (const each of successes) each.isWritten = true;
+    results.push(...(after.status === "delivered" ? successes.slice(-1) : holder === undefined ? [] : [holder]));
     // A second try of the lease reads the event again. It may have been erased since the first try.
-    if (mine !== undefined && after.status === "skipped") mine.event = outbox.eventOf(after);
+    if (holder !== undefined && after.status === "skipped") holder.event = outbox.eventOf(after);
     const { data = null } = outbox.eventOf(after) ?? {};
-    return wrongResult(change, mine, attempts, data !== null);
+    return wrongResult(change, holder, attempts, data !== null);
   }
 
   #lease(home: string, call: Call, change: RowChange, now: number): BrokenRule {
@@ -159,7 +159,7 @@ export class Deliveries {
     if (after === null) return;
     this.liveness.webhookChanges(home, after);
     const key = `${after.site_id}/${after.id}/`;
-    this.#waiting.leaves(`${home}/${after.site_id}/${after.id}`);
+    this.#waitingTurns.leaves(`${home}/${after.site_id}/${after.id}`);
     for (const [call, attempts] of this.#attempts) {
       if (!call.alive) continue;
       for (const each of attempts) {
@@ -171,11 +171,11 @@ export class Deliveries {
   posts(post: Post): void {
     const { call, url, name } = post;
     const all = this.#attempts.get(call) ?? [];
-    const meant = all.filter(
+    const matches = all.filter(
       ({ post: earlier, event, webhooks }) =>
         earlier === undefined && event?.id === post.headers["webhook-id"] && webhooks.some((each) => isAt(post, each)),
     );
-    const attempt = meant.find((each) => wrongPost(each, post, this.#model.secrets) === undefined) ?? meant[0];
+    const attempt = matches.find((each) => wrongPost(each, post, this.#model.secrets) === undefined) ?? matches[0];
     if (attempt === undefined) {
       const rule = "each post is one leased attempt, with its event's id, at its webhook's URL";
       this.#report(call, name, [rule, `${post.headers["webhook-id"]} at ${url}`]);
@@ -211,8 +211,8 @@ export class Deliveries {
     const rule = "a success is recorded, whoever holds the lease";
     for (const [call, attempts] of this.#attempts) {
       if (call.wasEnded || call.faults.length > 0) continue;
-      const forgotten = attempts.find((each) => this.#isForgotten(each));
-      if (forgotten !== undefined) this.#report(call, forgotten.key, [rule, `${forgotten.post?.name} is not recorded`]);
+      const attempt = attempts.find((each) => this.#isForgotten(each));
+      if (attempt !== undefined) this.#report(call, attempt.key, [rule, `${attempt.post?.name} is not recorded`]);
     }
   }
 

@@ -22,13 +22,13 @@ export class GivenEvents {
     const { site_id, seq, id } = after ?? before ?? {};
     const key = `${site_id}/${seq}`;
     const place = `${home}/${key}`;
-    const broken = (rule: string, what: string) =>
+    const report = (rule: string, what: string) =>
       this.#violate(rule, `${author}: ${place}: ${what}`, [author, String(id)]);
     if (after === null) return;
     if (before !== null) {
       // An event may be erased with SQL, or when an operator erases its customer.
       const isErased = (call === undefined || call.role === "operator") && after.data === null;
-      if (!isErased) broken("an event never changes", JSON.stringify({ before, after }));
+      if (!isErased) report("an event never changes", JSON.stringify({ before, after }));
       return;
     }
     const earlier = this.#ids.get(String(id));
@@ -36,10 +36,10 @@ export class GivenEvents {
     const isThere = earlier?.key !== key && this.#model.home(home).outbox.events.get(String(earlier?.key))?.id === id;
     const isUndone = earlier?.call === call && !isThere;
     if (!EVENT_ID.test(String(id)) || (earlier !== undefined && !isUndone)) {
-      broken("each event has an id of its own, which nobody can guess", `its id is ${id}`);
+      report("each event has an id of its own, which nobody can guess", `its id is ${id}`);
     }
     this.#ids.set(String(id), { call, key });
-    if (this.#model.givenSeqs.has(place)) broken("no seq is given twice", "it was given before");
+    if (this.#model.givenSeqs.has(place)) report("no seq is given twice", "it was given before");
     this.#model.givenSeqs.add(place);
   }
 }

@@ -41,8 +41,8 @@ export function wrongLease(home: HomeModel, call: Call, change: RowChange): Brok
   const claim = after.claim ?? null;
   const attempts = Number(before.attempts) + 1;
   if (claim === null || claim === before.claim) return ["each attempt has a lease of its own", String(claim)];
-  const begun = { attempts, claim, next_attempt_at: at + LEASE_SECONDS, last_attempt_at: at, duration_ms: null };
-  const wrong = misses(after, { ...before, ...begun });
+  const lease = { attempts, claim, next_attempt_at: at + LEASE_SECONDS, last_attempt_at: at, duration_ms: null };
+  const wrong = misses(after, { ...before, ...lease });
   return wrong === undefined ? undefined : ["a lease counts the attempt and changes nothing else", wrong];
 }
 

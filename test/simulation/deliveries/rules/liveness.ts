@@ -46,7 +46,7 @@ export class Liveness {
   /** The last notification about each delivery. */
   readonly #notifications = new Map<string, NotifiedDelivery>();
   /** When each ping became due, by delivery, in Unix seconds by the platform's clock. */
-  readonly #pinged = new Map<string, number>();
+  readonly #pingedAt = new Map<string, number>();
   /** The most seconds by which a run's clock was ahead of the platform's. Its messages arrive too early by as much. */
   #ahead = 0;
   #closedHomes: readonly string[] = [];
@@ -113,7 +113,7 @@ export class Liveness {
         notification.isSure = false;
     }
     if (after?.next_attempt_at !== FIRST_IN_LINE || before?.next_attempt_at === FIRST_IN_LINE) return;
-    this.#pinged.set(`${home}/${keyOf("deliveries", after)}`, now);
+    this.#pingedAt.set(`${home}/${keyOf("deliveries", after)}`, now);
   }
 
   /** Checks that an attempt does not begin too late. @param now Unix seconds */
@@ -121,16 +121,16 @@ export class Liveness {
     if (before === null || after === null) return undefined;
     const key = `${name}/${keyOf("deliveries", after)}`;
     const webhook = `${name}/${after.site_id}/${after.webhook_id}`;
-    const waited = now - (this.#waits.get(webhook) ?? now);
+    const waitSeconds = now - (this.#waits.get(webhook) ?? now);
     this.#waits.delete(webhook);
-    if (waited > WAIT_SECONDS)
-      return ["a waiting webhook gets a post within 30 s, whichever receivers hang", `${waited} s late`];
-    const [notification, pinged] = [this.#notifications.get(key), this.#pinged.get(key)];
+    if (waitSeconds > WAIT_SECONDS)
+      return ["a waiting webhook gets a post within 30 s, whichever receivers hang", `${waitSeconds} s late`];
+    const [notification, pingedAt] = [this.#notifications.get(key), this.#pingedAt.get(key)];
     this.#notifications.delete(key);
-    this.#pinged.delete(key);
-    const isCalm = pinged !== undefined && pinged > this.#calmSince && !this.#metClosed.has(name);
-    if (isCalm && now - pinged > PING_SECONDS) {
-      return ["a ping is posted within seconds, whatever waits", `${now - pinged} s late`];
+    this.#pingedAt.delete(key);
+    const isCalm = pingedAt !== undefined && pingedAt > this.#calmSince && !this.#metClosed.has(name);
+    if (isCalm && now - pingedAt > PING_SECONDS) {
+      return ["a ping is posted within seconds, whatever waits", `${now - pingedAt} s late`];
     }
     if (notification?.isSure !== true) return undefined;
     const at = Number(after.next_attempt_at) - LEASE_SECONDS;

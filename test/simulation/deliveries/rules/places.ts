@@ -33,16 +33,16 @@ export function wrongPlaces(outbox: OutboxModel, home: string, call: Call, turn:
 }
 
 function wrongSuspects(outbox: OutboxModel, call: Call, { earlier, begun }: LeaseTurn): BrokenRule {
-  const held = [...earlier.filter(({ post, endedMs }) => post !== undefined && endedMs === undefined), ...begun];
+  const open = [...earlier.filter(({ post, endedMs }) => post !== undefined && endedMs === undefined), ...begun];
   // An attempt whose webhook was suspect no longer counts when another attempt has succeeded since.
   const isTheirs = ({ key, webhooks: [then] }: Attempt) =>
     isSuspect(then) && isSuspect(outbox.webhooks.get(webhookOf(key)));
-  const theirs = held.filter((each) => isTheirs(each) && !isPing(each));
+  const suspects = open.filter((each) => isTheirs(each) && !isPing(each));
   const most = Math.max(1, Math.floor(placesOf(call) / 3));
-  if (!theirs.some((each) => begun.includes(each)) || theirs.length <= most) return undefined;
+  if (!suspects.some((each) => begun.includes(each)) || suspects.length <= most) return undefined;
   return [
     "webhooks that fail, are slow or have not answered share two of a run's six places",
-    `${theirs.length} of ${placesOf(call)} are theirs`,
+    `${suspects.length} of ${placesOf(call)} are theirs`,
   ];
 }
 
@@ -50,11 +50,11 @@ function wrongHalf(outbox: OutboxModel, home: string, call: Call, { earlier, beg
   // The run shares its places when it sends its batch to D1. It does not know which attempts end after that.
   const decidedAt = call.trips.findLast(({ to }) => to === `${home} batch`)?.at ?? 0;
   const isOpen = ({ endedMs }: Attempt) => endedMs === undefined || endedMs > decidedAt;
-  const held = [...earlier.filter((each) => each.post !== undefined && isOpen(each)), ...begun];
-  for (const [site, its] of Map.groupBy(held, siteOf)) {
-    if (!its.some((each) => begun.includes(each)) || its.length <= Math.max(1, Math.floor(placesOf(call) / 2)))
+  const open = [...earlier.filter((each) => each.post !== undefined && isOpen(each)), ...begun];
+  for (const [site, all] of Map.groupBy(open, siteOf)) {
+    if (!all.some((each) => begun.includes(each)) || all.length <= Math.max(1, Math.floor(placesOf(call) / 2)))
       continue;
-    const waiting = [...due].find(([key, rows]) => {
+    const other = [...due].find(([key, rows]) => {
       // A webhook that was deleted or disabled meanwhile does not wait.
       if (key.startsWith(`${site}/`) || outbox.webhooks.get(key)?.status !== "enabled") return false;
       const isServed = earlier.some((each) => webhookOf(each.key) === key && (isOpen(each) || !isSuccess(each)));
@@ -64,8 +64,8 @@ function wrongHalf(outbox: OutboxModel, home: string, call: Call, { earlier, beg
       };
       return !isServed && rows.some(isLeft);
     });
-    if (waiting !== undefined) {
-      const what = `${its.length} of ${placesOf(call)} are of site ${site}, ${waiting[0]} waits`;
+    if (other !== undefined) {
+      const what = `${all.length} of ${placesOf(call)} are of site ${site}, ${other[0]} waits`;
       return ["while another site waits, a site has at most half of a run's places", what];
     }
   }

@@ -48,8 +48,8 @@ export function wrongResult(
 }
 
 function wrongSuccess(before: Row, after: Row, attempts: readonly Attempt[]): BrokenRule {
-  const heard = attempts.some((each) => isSuccess(each) && statusOf(each) === after.last_status);
-  if (heard) return wrongEnd(before, after, { last_error: null });
+  const isAnswered = attempts.some((each) => isSuccess(each) && statusOf(each) === after.last_status);
+  if (isAnswered) return wrongEnd(before, after, { last_error: null });
   return [
     "a delivered event was answered 2xx by its receiver",
     `none of ${attempts.map(({ post }) => post?.name)} was`,

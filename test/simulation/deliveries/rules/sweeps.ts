@@ -35,8 +35,8 @@ export class Sweeps {
   ): void {
     const ownEvents = new WebhookEvents(this.#model.home(home));
     const from = Math.min(call.clock, clockOf(call)) - SKEW_SECONDS;
-    const report = (broken: BrokenRule) => {
-      if (broken !== undefined) this.#violate(broken[0], `${call.name}: ${broken[1]}`, [call.name]);
+    const report = (wrong: BrokenRule) => {
+      if (wrong !== undefined) this.#violate(wrong[0], `${call.name}: ${wrong[1]}`, [call.name]);
     };
     for (const change of changes) {
       const { table, before, after } = change;

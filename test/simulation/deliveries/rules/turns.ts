@@ -23,17 +23,17 @@ export const messagesOf = ({ wire }: Call): QueueMessage[] => JSON.parse(wire.bo
  * @param leases the leases of that transaction
  */
 export function wrongOrder(outbox: OutboxModel, leases: readonly RowChange[]): BrokenRule {
-  for (const [key, its] of Map.groupBy(leases, ({ after }) => `${after?.site_id}/${after?.webhook_id}`)) {
+  for (const [key, changes] of Map.groupBy(leases, ({ after }) => `${after?.site_id}/${after?.webhook_id}`)) {
     const webhook = outbox.webhooks.get(key);
     // While a webhook fails, one place is reserved for deliveries without an attempt.
     if (webhook === undefined || webhook.failing_since !== null) continue;
-    const begun = new Set(its.map(({ after }) => keyOf("deliveries", after as Row)));
-    const last = Math.max(...its.map(({ before }) => Number(before?.next_attempt_at)));
+    const keys = new Set(changes.map(({ after }) => keyOf("deliveries", after as Row)));
+    const last = Math.max(...changes.map(({ before }) => Number(before?.next_attempt_at)));
     const isPassedOver = (row: Row) =>
-      row.status === "pending" && Number(row.next_attempt_at) < last && !begun.has(keyOf("deliveries", row));
-    const passedOver = outbox.deliveriesOf(webhook).find(isPassedOver);
-    if (passedOver !== undefined) {
-      const what = `${JSON.stringify(passedOver)} waits, due at ${last} is begun`;
+      row.status === "pending" && Number(row.next_attempt_at) < last && !keys.has(keyOf("deliveries", row));
+    const delivery = outbox.deliveriesOf(webhook).find(isPassedOver);
+    if (delivery !== undefined) {
+      const what = `${JSON.stringify(delivery)} waits, due at ${last} is begun`;
       return ["the delivery that is due longest is attempted first", what];
     }
   }

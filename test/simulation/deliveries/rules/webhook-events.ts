@@ -18,7 +18,7 @@ export class WebhookEvents {
   /** The webhooks for which the transaction must write an event, by their keys. */
   readonly #due = new Map<string, { type: string; webhook: Row }>();
   /** The events that the transaction wrote, with the webhooks that must still get a delivery. */
-  readonly #events: { event: Row; left: Set<string> }[] = [];
+  readonly #events: { event: Row; webhooks: Set<string> }[] = [];
 
   constructor(home: HomeModel) {
     this.#home = home;
@@ -51,16 +51,16 @@ export class WebhookEvents {
     const others = this.#home.outbox
       .webhooksOf(siteId)
       .filter((each) => each.id !== webhook.id && wantsType(each, type));
-    this.#events.push({ event, left: new Set(others.map(({ id }) => String(id))) });
+    this.#events.push({ event, webhooks: new Set(others.map(({ id }) => String(id))) });
     return undefined;
   }
 
   #wrongDelivery(delivery: Row): BrokenRule {
-    const written = this.#events.find(({ event }) => event.site_id === delivery.site_id && event.seq === delivery.seq);
-    if (written === undefined) return [RULE, "the delivery is of another event"];
+    const entry = this.#events.find(({ event }) => event.site_id === delivery.site_id && event.seq === delivery.seq);
+    if (entry === undefined) return [RULE, "the delivery is of another event"];
     const id = String(delivery.webhook_id);
-    if (!written.left.delete(id)) return ["only the site's other webhooks that want the event get it", `${id} is`];
-    const wrong = misses(delivery, deliveryRow(written.event, id, Number(written.event.created_at)));
+    if (!entry.webhooks.delete(id)) return ["only the site's other webhooks that want the event get it", `${id} is`];
+    const wrong = misses(delivery, deliveryRow(entry.event, id, Number(entry.event.created_at)));
     return wrong === undefined ? undefined : [RULE, wrong];
   }
 
@@ -68,10 +68,10 @@ export class WebhookEvents {
   missed(): BrokenRule {
     const missing = [...this.#due.values()].find(({ webhook }) => this.#areOn(Number(webhook.site_id)));
     if (missing !== undefined) return [RULE, `nobody is told of ${missing.webhook.id}: ${missing.type}`];
-    const unfinished = this.#events.find((each) => each.left.size > 0);
+    const unfinished = this.#events.find((each) => each.webhooks.size > 0);
     return unfinished === undefined
       ? undefined
-      : [RULE, `${[...unfinished.left]} is not told by ${unfinished.event.id}`];
+      : [RULE, `${[...unfinished.webhooks]} is not told by ${unfinished.event.id}`];
   }
 
   #areOn(siteId: number): boolean {

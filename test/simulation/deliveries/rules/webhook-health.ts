@@ -45,46 +45,46 @@ export function wrongHealth(
   const wrong = misses(after, { ...before, ...health, status, disabled_reason, disabled_at, revision });
   if (wrong !== undefined) return ["the Worker changes only the health of a webhook", wrong];
   const counting = attempts.filter(countsForHealth(before));
-  const failed = counting.filter((each) => each.endedAt !== undefined && !isSuccess(each));
+  const failures = counting.filter((each) => each.endedAt !== undefined && !isSuccess(each));
   const isFailing = failing_since !== null;
   if (!isFailing && status === "enabled" && misses(after, WELL) !== undefined) {
     return ["a healthy webhook stores nothing about earlier failures", JSON.stringify(health)];
   }
   if (failing_since !== before.failing_since) {
-    const broken = isFailing ? wrongSince(call, before, Number(failing_since), failed) : !counting.some(isSuccess);
-    if (broken === true) return ["a webhook no longer counts as failing after a success", "there was no success"];
-    if (typeof broken === "object") return broken;
+    const fault = isFailing ? wrongSince(call, before, Number(failing_since), failures) : !counting.some(isSuccess);
+    if (fault === true) return ["a webhook no longer counts as failing after a success", "there was no success"];
+    if (typeof fault === "object") return fault;
   }
   if (slow !== before.slow && !(counting.some(isSuccess) && counting.some((each) => mayBe(Number(slow), each)))) {
     return ["a webhook is slow when its newest ended delivery took over 10 s", `${slow}, it was ${before.slow}`];
   }
   const isOfOne = counting.length > 0 || misses(storedHealth, before) === undefined;
   if (!isOfOne) return ["only attempts at a webhook's present URL change its health", JSON.stringify(storedHealth)];
-  return status === before.status ? undefined : wrongDisabling(call, outbox, after, failed);
+  return status === before.status ? undefined : wrongDisabling(call, outbox, after, failures);
 }
 
 /** Whether an ended attempt makes its webhook slow (1) or not (0). The Worker rounds to milliseconds. */
 const mayBe = (slow: number, { post, endedMs }: Attempt): boolean => {
-  const took = Number(endedMs) - Number(post?.sentAt);
-  return slow === 1 ? took > SLOW_MS - 1 : took < SLOW_MS + 1;
+  const duration = Number(endedMs) - Number(post?.sentAt);
+  return slow === 1 ? duration > SLOW_MS - 1 : duration < SLOW_MS + 1;
 };
 
-function wrongSince(call: Call, before: Row, since: number, failed: readonly Attempt[]): BrokenRule {
+function wrongSince(call: Call, before: Row, since: number, failures: readonly Attempt[]): BrokenRule {
   const rule = "failing_since is the first failure since the last success";
   if (before.failing_since !== null) return [rule, `it was ${before.failing_since}`];
-  const isThen = failed.some(({ endedAt = 0 }) => endedAt <= since);
+  const isThen = failures.some(({ endedAt = 0 }) => endedAt <= since);
   return isThen && since <= clockOf(call) ? undefined : [rule, `nothing failed at ${since}`];
 }
 
 /** @param after the webhook as the Worker disabled it */
-function wrongDisabling(call: Call, outbox: OutboxModel, after: Row, failed: readonly Attempt[]): BrokenRule {
+function wrongDisabling(call: Call, outbox: OutboxModel, after: Row, failures: readonly Attempt[]): BrokenRule {
   const { status, disabled_reason, failing_since } = after;
   const now = clockOf(call);
-  const isGone = disabled_reason === "gone" && failed.some((each) => statusOf(each) === 410);
+  const isGone = disabled_reason === "gone" && failures.some((each) => statusOf(each) === 410);
   const isOver = failing_since != null && Number(failing_since) <= now - FAILING_SECONDS;
-  const isUsedUp = failed.some(({ number }) => number >= MOST_ATTEMPTS);
+  const isUsedUp = failures.some(({ number }) => number >= MOST_ATTEMPTS);
   const isHopeless = isOver && (isUsedUp || outbox.deliveriesOf(after).some((each) => isStuck(each, now)));
-  const isFailing = disabled_reason === "failing" && failed.length > 0 && isHopeless;
+  const isFailing = disabled_reason === "failing" && failures.length > 0 && isHopeless;
   if (status === "disabled" && (isGone || isFailing)) return undefined;
   const rule =
     "the Worker disables a webhook only after a 410, or after 5 days of failures and a delivery that fails or waits a day";
@@ -95,7 +95,7 @@ function wrongDisabling(call: Call, outbox: OutboxModel, after: Row, failed: rea
 const isStuck = ({ status, next_attempt_at }: Row, now: number): boolean =>
   status === "pending" && Number(next_attempt_at) > 0 && Number(next_attempt_at) <= now - STUCK_SECONDS;
 
-export const stuckIn = ({ deliveries }: OutboxModel, now: number): Set<string> =>
+export const stuckKeysIn = ({ deliveries }: OutboxModel, now: number): Set<string> =>
   new Set([...deliveries].filter(([, row]) => isStuck(row, now)).map(([key]) => key));
 
 /**
@@ -106,9 +106,9 @@ export function wrongLeft(outbox: OutboxModel, changes: readonly RowChange[]): B
   for (const { site_id = 0, id = "" } of disabledIn(changes)) {
     const ofWebhook = changes.filter(({ table, after }) => table === "deliveries" && after?.webhook_id === id);
     const isFull = ofWebhook.filter(({ after }) => after?.status === "failed").length >= MOST_AT_ONCE;
-    const left = outbox.deliveriesOf({ site_id, id }).find(({ status }) => status === "pending");
-    if (!isFull && left !== undefined)
-      return ["a pending delivery of a disabled webhook fails", `${JSON.stringify(left)} stays pending`];
+    const delivery = outbox.deliveriesOf({ site_id, id }).find(({ status }) => status === "pending");
+    if (!isFull && delivery !== undefined)
+      return ["a pending delivery of a disabled webhook fails", `${JSON.stringify(delivery)} stays pending`];
   }
   return undefined;
 }
@@ -117,16 +117,16 @@ export function wrongLeft(outbox: OutboxModel, changes: readonly RowChange[]): B
  * What a transaction should have recorded about a webhook, by the results that it recorded, and did not record.
  *
  * @param now the webhook after that transaction
- * @param written the attempts whose results it recorded
- * @param stuck the keys of the deliveries that had been due for a day before the transaction
+ * @param attempts those whose results it recorded
+ * @param stuckKeys the keys of the deliveries that had been due for a day before the transaction
  */
 export function missedHealth(
   call: Call,
   outbox: OutboxModel,
   now: Row,
-  { written, stuck }: { written: readonly Attempt[]; stuck: ReadonlySet<string> },
+  { attempts, stuckKeys }: { attempts: readonly Attempt[]; stuckKeys: ReadonlySet<string> },
 ): BrokenRule {
-  const counting = written.filter(countsForHealth(now));
+  const counting = attempts.filter(countsForHealth(now));
   if (counting.length === 0) return undefined;
   if (counting.some((each) => statusOf(each) === 410) && now.status === "enabled") {
     return ["a 410 disables the webhook", `${now.id} is enabled`];
@@ -146,7 +146,7 @@ export function missedHealth(
   const isUsedUp = counting.some(({ key }) => outbox.deliveries.get(key)?.status === "failed");
   const waits = outbox
     .deliveriesOf(now)
-    .some((each) => each.status === "pending" && stuck.has(keyOf("deliveries", each)));
+    .some((each) => each.status === "pending" && stuckKeys.has(keyOf("deliveries", each)));
   if (!isUsedUp && !waits) return undefined;
   return ["a webhook that fails for 5 days is disabled when a delivery has no attempt left or is due for a day", what];
 }
@@ -155,8 +155,8 @@ export function missedHealth(
 export function wrongOwnAudit(changes: readonly RowChange[]): BrokenRule {
   const rows = changes.flatMap(({ table, after }) => (table === "audit_log" && after !== null ? [after] : []));
   const rowTexts = rows.map(({ actor, action, site_id, subject }) => `${actor} ${action} ${site_id} ${subject}`);
-  const disabled = disabledIn(changes);
-  const expected = disabled.map(({ site_id, id }) => `worker webhook.disabled ${site_id} ${id}`);
+  const webhooks = disabledIn(changes);
+  const expected = webhooks.map(({ site_id, id }) => `worker webhook.disabled ${site_id} ${id}`);
   if (rowTexts.toSorted().join() === expected.toSorted().join()) return undefined;
   return ["each webhook that the Worker disables is in the audit log", `it says ${rowTexts}, expected ${expected}`];
 }

@@ -14,14 +14,14 @@ export function wrongPost(attempt: Attempt, post: Post, secrets: ReadonlyMap<str
   const timestamp = headers["webhook-timestamp"] ?? "";
   const expected = event === undefined ? undefined : bodyOf(event);
   if (body !== expected) return ["the body is the event, the same bytes each time", `${body}, expected ${expected}`];
-  const given = headers["webhook-signature"];
+  const signature = headers["webhook-signature"];
   const possible = attempt.webhooks.flatMap((webhook) =>
     [attempt.leasedAt, Number(timestamp)].map((at) =>
       signaturesOf(webhook, at, secrets, `${event?.id}.${timestamp}.${body}`),
     ),
   );
-  if (possible.some((each) => each === given)) return undefined;
-  const what = `${post.name} has ${given}, expected ${[...new Set(possible)].join(" or ")}`;
+  if (possible.some((each) => each === signature)) return undefined;
+  const what = `${post.name} has ${signature}, expected ${[...new Set(possible)].join(" or ")}`;
   return ["each post is signed with every secret that is valid then, and with no other", what];
 }
 

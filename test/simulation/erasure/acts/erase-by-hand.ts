@@ -14,7 +14,7 @@ export async function eraseByHand(world: World): Promise<void> {
   const chance = world.chance.fork();
   for (const home of world.cloud.homes.values()) {
     home.onSession = ({ site_id, id, customer_external_id }) => {
-      if (!world.cloud.rough || world.closing || !chance.happens(ERASED_SHARE)) return;
+      if (!world.cloud.isRough || world.closing || !chance.happens(ERASED_SHARE)) return;
       const delay = chance.one([chance.between(0, 40), chance.between(0, 4_000)]);
       world.scheduler.after(delay, () => erase(world, home, Number(site_id), Number(id), String(customer_external_id)));
     };
@@ -62,6 +62,6 @@ export async function deleteWebhookByHand(world: World): Promise<void> {
   const { id, site } = chance.one(webhooks);
   world.say(() => [id, "is deleted by hand"]);
   world.count("webhook deleted by hand");
-  const gone = run("DELETE FROM webhooks WHERE site_id = ? AND id = ?", site.siteId, id);
-  world.cloud.home(site.home).database.transaction([gone]);
+  const deletion = run("DELETE FROM webhooks WHERE site_id = ? AND id = ?", site.siteId, id);
+  world.cloud.home(site.home).database.transaction([deletion]);
 }

@@ -42,7 +42,7 @@ async function newCustomer(operator: Operator, site: KnownSite): Promise<string>
 
 /** Opens one more session for the customer, when nothing fails. */
 async function comeBack({ world, chance }: Operator, site: KnownSite, sbs: string): Promise<void> {
-  const app = site.apps.find(({ revoked, secrets }) => !revoked && secrets.length > 0);
+  const app = site.apps.find(({ isRevoked, secrets }) => !isRevoked && secrets.length > 0);
   if (app !== undefined) await waitBriefly(world, new Caller(world, `for-${chance.integer(1, 1e9)}`, app).open(sbs));
 }
 
@@ -67,7 +67,7 @@ export async function eraseHalf(operator: Operator, site: KnownSite): Promise<st
   if (chance.happens(0.3)) await waitBriefly(world, triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges)));
   if (chance.happens(0.4)) await new Operator(world).call("POST", pathOf(site), { sbs });
   keptCall.letGo();
-  await keptCall.sent;
+  await keptCall.end;
   return sbs;
 }
 
@@ -94,7 +94,7 @@ export async function crossErasures(operator: Operator, site: KnownSite): Promis
     each?.letGo();
     await world.sleep(chance.between(0, 60));
   }
-  await Promise.all([first.sent, second?.sent]);
+  await Promise.all([first.end, second?.end]);
   return sbs;
 }
 
@@ -104,14 +104,14 @@ export async function joinAtErasure(operator: Operator, site: KnownSite): Promis
   const sbs = await newCustomer(operator, site);
   const keptCall = await keepErasure(operator, site, sbs, isStep(site, []));
   const session = sessionsOf(world.checker.model.home(site.home), { siteId: site.siteId, sbs }).at(-1);
-  const app = site.apps.find(({ revoked, secrets }) => !revoked && secrets.length > 0);
+  const app = site.apps.find(({ isRevoked, secrets }) => !isRevoked && secrets.length > 0);
   if (keptCall !== undefined && session !== undefined && app !== undefined) {
     const join = new Caller(world, `join-${chance.integer(1, 1e9)}`, app).join(Number(session.row.id));
-    const counted = join.then((isDone) => isDone && world.count("moment: agents join a session at its erasure"));
-    await waitBriefly(world, counted);
+    const outcome = join.then((isDone) => isDone && world.count("moment: agents join a session at its erasure"));
+    await waitBriefly(world, outcome);
   }
   keptCall?.letGo();
-  await keptCall?.sent;
+  await keptCall?.end;
   return sbs;
 }
 

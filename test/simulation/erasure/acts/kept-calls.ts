@@ -10,7 +10,7 @@ export interface KeptCall {
   call: Call;
   letGo: () => void;
   /** Resolves when the call has ended. */
-  sent: Promise<unknown>;
+  end: Promise<unknown>;
 }
 
 type IsCallToKeep = (trip: OnItsWay) => boolean;
@@ -22,15 +22,15 @@ export async function keepCall(
   send: () => Promise<unknown>,
 ): Promise<KeptCall | undefined> {
   let call: Call | undefined;
-  const { caught, letGo } = world.moments.keep((trip) => {
+  const { onHold, letGo } = world.moments.keep((trip) => {
     if (call !== undefined || !fits(trip)) return false;
     call = trip.call;
     return true;
   });
-  const sent = send();
-  await Promise.race([caught, sent, world.sleep(PATIENCE_MS)]);
+  const end = send();
+  await Promise.race([onHold, end, world.sleep(PATIENCE_MS)]);
   if (call === undefined) letGo();
-  return call && { call, letGo, sent };
+  return call && { call, letGo, end };
 }
 
 /** Waits for work, but not longer than {@link PATIENCE_MS}, because a database may be silent. */

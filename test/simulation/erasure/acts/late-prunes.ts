@@ -5,11 +5,11 @@ import type { OnItsWay } from "../../world/moments.ts";
 import { type KeptCall, keepCall } from "./kept-calls.ts";
 
 /** Holds a run of the cron job that has found old sessions: before it deletes them, or before it learns that they are deleted. */
-function keepRun({ world, chance }: Operator, site: KnownSite, wanted: OnItsWay["way"]): Promise<KeptCall | undefined> {
+function keepRun({ world, chance }: Operator, site: KnownSite, end: OnItsWay["way"]): Promise<KeptCall | undefined> {
   const isRemoval = ({ way, home, method, call: { role, trips } }: OnItsWay) => {
     const [events, customers] = trips.slice(-3);
     const hasFound = events?.to === `${home} all` && customers?.to === `${home} raw`;
-    return role === "cron" && way === wanted && home === site.home && method === "batch" && hasFound;
+    return role === "cron" && way === end && home === site.home && method === "batch" && hasFound;
   };
   return keepCall(world, isRemoval, () => triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges)));
 }
@@ -22,7 +22,7 @@ export async function lengthenWhilePruned(operator: Operator, site: KnownSite): 
   const answer = await operator.call("PATCH", `/sites/${site.siteId}`, { retention_days: chance.one([null, 30, 30]) });
   if (answer?.status === 200) world.count("moment: a site keeps its sessions for longer while a run goes on");
   keptCall.letGo();
-  await keptCall.sent;
+  await keptCall.end;
 }
 
 /** Ends a run of the cron job after it has deleted some sessions. */

@@ -133,7 +133,7 @@ export class SiteKeeper {
     if (chance.happens(0.5)) await other.call("PATCH", path, change);
     if (chance.happens(0.3)) await Promise.all([end(), end()]);
     keptCall.letGo();
-    await keptCall.sent;
+    await keptCall.end;
     if (chance.happens(0.5)) await prune();
   }
 
@@ -151,6 +151,6 @@ export class SiteKeeper {
     if (answer?.status !== 202 || !company.sites.includes(site)) return;
     company.sites.splice(company.sites.indexOf(site), 1);
     company.endedSites.push(site);
-    for (const app of site.apps) app.revoked = true;
+    for (const app of site.apps) app.isRevoked = true;
   }
 }

@@ -8,7 +8,7 @@ import type { Row, RowChange } from "../../platform/database.ts";
 interface TakenSessions {
   siteId: number;
   /** The ids of the sessions that the transaction deletes. */
-  taken: ReadonlySet<number>;
+  ids: ReadonlySet<number>;
 }
 
 interface ErasingCall extends TakenSessions {
@@ -29,8 +29,8 @@ export const sessionsOf = (home: HomeModel, { siteId, sbs }: { siteId: number; s
     .sort((a, b) => Number(a.row.id) - Number(b.row.id));
 
 /** How many messages and participants of these sessions a transaction leaves. */
-export function partsLeft(home: HomeModel, changes: readonly RowChange[], { siteId, taken }: TakenSessions): number {
-  const sessions = [...taken].map((id) => home.sessions.get(`${siteId}/${id}`));
+export function partsLeft(home: HomeModel, changes: readonly RowChange[], { siteId, ids }: TakenSessions): number {
+  const sessions = [...ids].map((id) => home.sessions.get(`${siteId}/${id}`));
   const parts = sessions.reduce((sum, each) => sum + (each?.messages.length ?? 0) + (each?.participants.size ?? 0), 0);
   return parts - goneOf(changes, "messages").length - goneOf(changes, "participants").length;
 }
@@ -66,14 +66,14 @@ function wrongOne(
   erasing: ErasingCall,
 ): string | undefined {
   const { table, before, after } = change;
-  const { siteId, sbs, taken, eventChatIds } = erasing;
+  const { siteId, sbs, ids, eventChatIds } = erasing;
   const row = (after ?? before) as Row;
   if (row.site_id !== siteId) return "the row belongs to another site";
   // The cron job or SQL by hand may have deleted a session after the erasure found it. SQL by hand leaves its events.
   const isGone = (id: number) => !home.sessions.has(`${siteId}/${id}`);
   const isOfSession = (seq: unknown) => {
     const id = Number(home.outbox.events.get(`${siteId}/${seq}`)?.session_id);
-    return taken.has(id) || (eventChatIds.includes(id) && isGone(id));
+    return ids.has(id) || (eventChatIds.includes(id) && isGone(id));
   };
   switch (table) {
     case "audit_log":
@@ -82,13 +82,9 @@ function wrongOne(
       return after === null ? undefined : "an erasure only deletes sessions";
     case "messages":
     case "participants":
-      return after === null && taken.has(Number(row.session_id))
-        ? undefined
-        : "it does not belong to an erased session";
+      return after === null && ids.has(Number(row.session_id)) ? undefined : "it does not belong to an erased session";
     case "customers": {
-      const sessionsLeft = sessionsOf(home, { siteId, sbs: sbs ?? "" }).filter(
-        (each) => !taken.has(Number(each.row.id)),
-      );
+      const sessionsLeft = sessionsOf(home, { siteId, sbs: sbs ?? "" }).filter((each) => !ids.has(Number(each.row.id)));
       if (row.external_id !== sbs) return "it is another customer";
       return (after === null) === (sessionsLeft.length === 0)
         ? undefined
@@ -96,7 +92,7 @@ function wrongOne(
     }
     case "home_sites": {
       const floor = Number(after?.chat_id_floor);
-      return taken.has(floor) && floor > Number(before?.chat_id_floor)
+      return ids.has(floor) && floor > Number(before?.chat_id_floor)
         ? wrongRow(change, { chat_id_floor: floor })
         : "the floor is not the id of an erased session";
     }
@@ -104,7 +100,7 @@ function wrongOne(
       if (before !== null)
         return isOfSession(row.seq) ? wrongRow(change, { data: null }) : "it is the event of another session";
       const areNamed =
-        [...taken].every((id) => eventChatIds.includes(id)) && eventChatIds.every((id) => taken.has(id) || isGone(id));
+        [...ids].every((id) => eventChatIds.includes(id)) && eventChatIds.every((id) => ids.has(id) || isGone(id));
       return areNamed && row.type === "session.erased" ? undefined : "the event does not name these sessions";
     }
     case "deliveries": {
@@ -122,12 +118,11 @@ function wrongOne(
 }
 
 /** @returns what a transaction leaves of the sessions that it deletes */
-export function leftBehind(home: HomeModel, changes: WrittenRows, { siteId, taken }: ErasingCall): string | undefined {
-  if (taken.size === 0) return undefined;
-  const parts = partsLeft(home, changes, { siteId, taken });
+export function findLeftover(home: HomeModel, changes: WrittenRows, { siteId, ids }: ErasingCall): string | undefined {
+  if (ids.size === 0) return undefined;
+  const parts = partsLeft(home, changes, { siteId, ids });
   if (parts !== 0) return `${parts} messages and participants are left`;
-  const isOfSession = (event: Row | undefined) =>
-    event?.site_id === siteId && taken.has(Number(event?.session_id ?? -1));
+  const isOfSession = (event: Row | undefined) => event?.site_id === siteId && ids.has(Number(event?.session_id ?? -1));
   const deliveryChange = (table: string, { seq, webhook_id }: Row) =>
     changes.some((each) => each.table === table && each.after?.seq === seq && each.after?.webhook_id === webhook_id);
   const isLeft = (row: Row) => isOfSession(row) && row.data !== null && !deliveryChange("events", row);
@@ -140,10 +135,10 @@ export function leftBehind(home: HomeModel, changes: WrittenRows, { siteId, take
       !deliveryChange("deliveries", row),
   );
   if (delivery !== undefined) return `a delivery is left: ${JSON.stringify(delivery)}`;
-  const others = sessionsAt(home, siteId).filter(({ row }) => !taken.has(Number(row.id)));
-  const raised = changes.find((each) => each.table === "home_sites")?.after?.chat_id_floor;
-  const floor = Number(raised ?? home.sites.get(siteId)?.floor);
-  const highest = Math.max(...taken);
+  const others = sessionsAt(home, siteId).filter(({ row }) => !ids.has(Number(row.id)));
+  const newFloor = changes.find((each) => each.table === "home_sites")?.after?.chat_id_floor;
+  const floor = Number(newFloor ?? home.sites.get(siteId)?.floor);
+  const highest = Math.max(...ids);
   const isFree = Math.max(floor, ...others.map(({ row }) => Number(row.id))) < highest;
   return isFree ? `the id ${highest} may be given again` : undefined;
 }

@@ -35,7 +35,7 @@ export function backAgain(model: Model, home: string): string | undefined {
 }
 
 /** @returns which erased customer is found, and where */
-export function foundAgain(model: Model, { homes, kv, except }: TextPlaces): string | undefined {
+export function findErasedText(model: Model, { homes, kv, except }: TextPlaces): string | undefined {
   for (const home of model.homes.keys()) {
     const back = except.has(home) ? undefined : backAgain(model, home);
     if (back !== undefined) return back;
@@ -50,32 +50,32 @@ export function foundAgain(model: Model, { homes, kv, except }: TextPlaces): str
       for (const text of texts) if (String(data).includes(asJson(text))) texts.delete(text);
     }
   }
-  const search = (where: string, held: string) => {
-    for (const text of texts) if (held.includes(asJson(text))) return `${text} is in ${where}`;
+  const search = (where: string, content: string) => {
+    for (const text of texts) if (content.includes(asJson(text))) return `${text} is in ${where}`;
     return undefined;
   };
   for (const { name, database } of homes) {
     if (except.has(name)) continue;
-    const named = database.rows("erasures").find((row) => (row.done_at === null) === (row.external_id === null));
-    if (named !== undefined)
-      return `an erasure of ${name} names the customer only while it is under way: ${JSON.stringify(named)}`;
+    const erasure = database.rows("erasures").find((row) => (row.done_at === null) === (row.external_id === null));
+    if (erasure !== undefined)
+      return `an erasure of ${name} names the customer only while it is under way: ${JSON.stringify(erasure)}`;
     for (const table of database.tables()) {
-      const held = database.rows(table).map((row) => Object.values(row).join("\n"));
-      const found = search(`${table} of ${name}`, held.join("\n"));
-      if (found !== undefined) return found;
+      const rowTexts = database.rows(table).map((row) => Object.values(row).join("\n"));
+      const what = search(`${table} of ${name}`, rowTexts.join("\n"));
+      if (what !== undefined) return what;
     }
   }
   for (const truth of kv) {
     for (const [key, { value, metadata }] of truth) {
-      const found = search(`KV ${key}`, `${key}\n${value}\n${metadata}`);
-      if (found !== undefined) return found;
+      const what = search(`KV ${key}`, `${key}\n${value}\n${metadata}`);
+      if (what !== undefined) return what;
     }
   }
   return undefined;
 }
 
 /** @returns which ended site is found, and where */
-export function endedAgain(model: Model, { homes, except }: Omit<TextPlaces, "kv">): string | undefined {
+export function findEndedSite(model: Model, { homes, except }: Omit<TextPlaces, "kv">): string | undefined {
   const all = [...homes];
   for (const [name, { id, isAnswered }] of model.ends) {
     const [home = "", site] = name.split("/");
@@ -91,8 +91,8 @@ export function endedAgain(model: Model, { homes, except }: Omit<TextPlaces, "kv
     if (row?.done_at === null) continue;
     for (const { name: at, database } of all) {
       for (const table of database.tables().filter((each) => !KEPT_TABLES.includes(each))) {
-        const left = database.rows(table).find((each) => isOf(table, each, siteId) && !isKept(table, each));
-        if (left !== undefined) return `site ${siteId} is in ${table} of ${at}: ${JSON.stringify(left)}`;
+        const rowLeft = database.rows(table).find((each) => isOf(table, each, siteId) && !isKept(table, each));
+        if (rowLeft !== undefined) return `site ${siteId} is in ${table} of ${at}: ${JSON.stringify(rowLeft)}`;
       }
     }
   }

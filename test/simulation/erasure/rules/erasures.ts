@@ -1,7 +1,7 @@
 import type { Model } from "../../checker/model.ts";
 import type { Operation } from "../../operators/rules/intents.ts";
 import type { Row } from "../../platform/database.ts";
-import { eventBy, goneOf, leftBehind, sessionsAt, sessionsOf, type WrittenRows, wrongChange } from "./erased-rows.ts";
+import { eventBy, findLeftover, goneOf, sessionsAt, sessionsOf, type WrittenRows, wrongChange } from "./erased-rows.ts";
 
 /**
  * Erasing a customer: docs/operating.md, "One customer's data". An erasing transaction deletes sessions of a begun
@@ -20,7 +20,7 @@ export interface BegunErasure {
    */
   chatIds: Set<number>;
   /** How many sessions it has deleted. */
-  erased: number;
+  count: number;
   /** The sessions that its events for receivers have named. */
   inEvents: Set<number>;
   isDone: boolean;
@@ -52,34 +52,34 @@ function erasureOf(model: Model, { intent }: Operation, changes: WrittenRows): s
 /** @returns why a transaction of an erasure is wrong. The model has not applied it yet */
 export function wrongErasing(model: Model, operation: Operation, changes: WrittenRows): string | undefined {
   const [{ home: name = "" } = {}] = changes;
-  const audited = auditOf(changes);
-  const begins = audited.find(({ action }) => action === "customer.erasure_begun");
+  const auditRows = auditOf(changes);
+  const begins = auditRows.find(({ action }) => action === "customer.erasure_begun");
   if (begins !== undefined)
     return changes.length === 1
       ? wrongBegin(model, operation, name, begins)
       : "it begins and deletes in one transaction";
   const sessions = goneOf(changes, "sessions");
-  const siteId = Number((sessions[0] ?? audited[0] ?? changes[0]?.before ?? changes[0]?.after)?.site_id);
+  const siteId = Number((sessions[0] ?? auditRows[0] ?? changes[0]?.before ?? changes[0]?.after)?.site_id);
   const sbs = erasureOf(model, operation, changes);
-  const strange = audited.find(({ action, site_id }) => action !== "customer.erased" || site_id !== siteId);
-  if (strange !== undefined || audited.length > 1) return `the audit log says ${JSON.stringify(audited)}`;
+  const strangeRow = auditRows.find(({ action, site_id }) => action !== "customer.erased" || site_id !== siteId);
+  if (strangeRow !== undefined || auditRows.length > 1) return `the audit log says ${JSON.stringify(auditRows)}`;
   const all = [...model.erasures.values()].filter((each) => each.home === name && each.siteId === siteId);
-  const theirs = all.filter((each) => each.sbs === sbs || audited.some(({ subject }) => subject === each.id));
-  if (theirs.length === 0) return "no erasure of this customer was begun";
-  const until = Math.max(-1, ...theirs.map((each) => each.until));
+  const erasures = all.filter((each) => each.sbs === sbs || auditRows.some(({ subject }) => subject === each.id));
+  if (erasures.length === 0) return "no erasure of this customer was begun";
+  const until = Math.max(-1, ...erasures.map((each) => each.until));
   const isTheirs = (row: Row) =>
-    Number(row.id) <= until && theirs.some((each) => each.sbs === row.customer_external_id);
+    Number(row.id) <= until && erasures.some((each) => each.sbs === row.customer_external_id);
   const beyond = sessions.find((row) => !isTheirs(row));
   if (beyond !== undefined) return `session ${beyond.id} is not the erasure's`;
-  const taken = new Set(sessions.map(({ id }) => Number(id)));
+  const ids = new Set(sessions.map(({ id }) => Number(id)));
   const eventChatIds = eventBy(changes).chatIds;
-  const namedTwice = eventChatIds.find((id) => theirs.some((each) => each.inEvents.has(id) && !each.isRestored));
-  if (namedTwice !== undefined) return `receivers are told again of session ${namedTwice}`;
+  const repeatedId = eventChatIds.find((id) => erasures.some((each) => each.inEvents.has(id) && !each.isRestored));
+  if (repeatedId !== undefined) return `receivers are told again of session ${repeatedId}`;
   return (
-    unlistedChatId(model, name, siteId, taken) ??
-    wrongChange(model.home(name), changes, { siteId, sbs, taken, eventChatIds }) ??
-    leftBehind(model.home(name), changes, { siteId, sbs, taken, eventChatIds }) ??
-    wrongEnd(model, theirs, changes, audited[0])
+    unlistedChatId(model, name, siteId, ids) ??
+    wrongChange(model.home(name), changes, { siteId, sbs, ids, eventChatIds }) ??
+    findLeftover(model.home(name), changes, { siteId, sbs, ids, eventChatIds }) ??
+    wrongEnd(model, erasures, changes, auditRows[0])
   );
 }
 
@@ -94,16 +94,16 @@ function wrongBegin(model: Model, { intent }: Operation, home: string, row: Row)
     (each) => each.home === home && each.siteId === siteId && each.sbs === sbs && !each.isDone && !each.isLost,
   );
   if (open === undefined) return undefined;
-  if (open.id !== row.subject || open.erased > 0) return `erasure ${open.id} is under way`;
+  if (open.id !== row.subject || open.count > 0) return `erasure ${open.id} is under way`;
   const isNewer = sessionsOf(model.home(home), intent).some((session) => Number(session.row.id) > open.until);
   return isNewer ? undefined : `erasure ${open.id} begins anew without newer sessions`;
 }
 
 /** Which deleted session the receipts in KV or in the directory did not name before. */
-function unlistedChatId(model: Model, home: string, siteId: number, taken: ReadonlySet<number>): string | undefined {
+function unlistedChatId(model: Model, home: string, siteId: number, ids: ReadonlySet<number>): string | undefined {
   const keptReceipt = model.receipts?.(home, siteId);
   if (keptReceipt === undefined) return undefined;
-  for (const id of taken) {
+  for (const id of ids) {
     if (!keptReceipt.kv.has(id)) return `no receipt in KV names session ${id}`;
     if (!keptReceipt.directory.has(id)) return `no receipt in the directory names session ${id}`;
   }
@@ -115,23 +115,23 @@ function unlistedChatId(model: Model, home: string, siteId: number, taken: Reado
  */
 function wrongEnd(
   model: Model,
-  theirs: readonly BegunErasure[],
+  erasures: readonly BegunErasure[],
   changes: WrittenRows,
   row: Row | undefined,
 ): string | undefined {
   const isGone = changes.some((each) => each.table === "customers" && each.after === null);
   if (row === undefined) return isGone ? "the customer is deleted without a row in the audit log" : undefined;
-  const erasure = theirs.find(({ id }) => id === row.subject);
+  const erasure = erasures.find(({ id }) => id === row.subject);
   if (erasure === undefined) return `no erasure ${row.subject} was begun`;
   const home = model.home(erasure.home);
-  const gone = new Set(goneOf(changes, "sessions").map(({ id }) => id));
+  const ids = new Set(goneOf(changes, "sessions").map(({ id }) => id));
   // A restore may have undone the erasure or its later restart, and KV may have lost its receipt.
   const knownErasure = erasure.isRestored ? model.knownUntil(erasure.home, erasure.siteId, erasure.id) : erasure.until;
-  const isLeft = (each: Row) => Number(each.id) <= Math.min(knownErasure, erasure.until) && !gone.has(each.id ?? null);
+  const isLeft = (each: Row) => Number(each.id) <= Math.min(knownErasure, erasure.until) && !ids.has(each.id ?? null);
   const sessionsLeft = sessionsOf(home, erasure).find((each) => isLeft(each.row));
   if (sessionsLeft !== undefined) return `session ${sessionsLeft.row.id} is left`;
   const { sessions } = JSON.parse(String(row.details)) as { sessions: number };
-  const erasedSoFar = erasure.erased + gone.size;
+  const erasedSoFar = erasure.count + ids.size;
   return erasedSoFar === sessions || erasure.isRestored
     ? undefined
     : `it says ${sessions} sessions, and ${erasedSoFar} went`;
@@ -147,9 +147,9 @@ export function noteErasing(model: Model, operation: Operation, changes: Written
     const { highest_chat_id: until } = JSON.parse(String(row.details)) as { highest_chat_id: number };
     const { siteId, sbs } = intent;
     const chatIds = new Set(sessionsOf(model.home(home), intent).map((session) => Number(session.row.id)));
-    const { isRestored = false, ends = 0, erased = 0, inEvents = new Set<number>() } = model.erasures.get(id) ?? {};
-    const begun = { id, home, siteId, sbs, until, chatIds, erased, inEvents };
-    model.erasures.set(id, { ...begun, isDone: false, isLost: false, isRestored, ends });
+    const { isRestored = false, ends = 0, count = 0, inEvents = new Set<number>() } = model.erasures.get(id) ?? {};
+    const fields = { id, home, siteId, sbs, until, chatIds, count, inEvents };
+    model.erasures.set(id, { ...fields, isDone: false, isLost: false, isRestored, ends });
   }
   const sessions = goneOf(changes, "sessions");
   model.noteGone(home, changes);
@@ -157,7 +157,7 @@ export function noteErasing(model: Model, operation: Operation, changes: Written
   for (const erasure of model.erasures.values()) {
     const isOfCustomer = erasure.home === home && erasure.sbs === sbs && !erasure.isDone;
     if (!isOfCustomer || sessions.some(({ site_id }) => site_id !== erasure.siteId)) continue;
-    erasure.erased += sessions.length;
+    erasure.count += sessions.length;
     for (const id of eventBy(changes).chatIds) erasure.inEvents.add(id);
   }
   for (const row of auditOf(changes)) {

@@ -25,18 +25,18 @@ export const isEnding = (home: HomeModel, siteId: number): boolean => {
 
 /** Checks the deletion of a site's oldest sessions. */
 export function wrongSessions(home: HomeModel, siteId: number, call: Call, changes: readonly RowChange[]): BrokenRule {
-  const gone = goneOf(changes, "sessions");
-  const ids = new Set(gone.map(({ id }) => Number(id)));
+  const rows = goneOf(changes, "sessions");
+  const ids = new Set(rows.map(({ id }) => Number(id)));
   const sessionsLeft = sessionsAt(home, siteId).filter(({ row }) => !ids.has(Number(row.id)));
   if (!isEnding(home, siteId)) {
     const days = home.sites.get(siteId)?.row.retention_days ?? null;
     if (days === null) return ["a site that keeps its sessions for ever loses none", `site ${siteId}: ${[...ids]}`];
-    const young = gone.find((row) => !isOld(home, row, call.clock));
+    const young = rows.find((row) => !isOld(home, row, call.clock));
     if (young !== undefined) return ["no session is deleted while its site keeps it", JSON.stringify(young)];
   }
   return (
     wrongParts(home, siteId, ids, changes) ??
-    wrongCustomers(sessionsLeft, gone, changes) ??
+    wrongCustomers(sessionsLeft, rows, changes) ??
     wrongFloors(home, siteId, sessionsLeft, ids, changes)
   );
 }
@@ -68,10 +68,10 @@ function wrongParts(
 ): BrokenRule {
   const rule = "a session is deleted with all that belongs to it, and nothing else is deleted";
   const parts = [...goneOf(changes, "messages"), ...goneOf(changes, "participants")];
-  const strange = parts.find(({ session_id }) => !ids.has(Number(session_id)));
-  if (strange !== undefined) return [rule, `a part of another session goes: ${JSON.stringify(strange)}`];
-  const missing = partsLeft(home, changes, { siteId, taken: ids });
-  if (missing !== 0) return [rule, `${missing} messages and participants stay`];
+  const strangeRow = parts.find(({ session_id }) => !ids.has(Number(session_id)));
+  if (strangeRow !== undefined) return [rule, `a part of another session goes: ${JSON.stringify(strangeRow)}`];
+  const restCount = partsLeft(home, changes, { siteId, ids });
+  if (restCount !== 0) return [rule, `${restCount} messages and participants stay`];
   const { outbox } = home;
   const isOfSession = ({ site_id, session_id }: Row) => site_id === siteId && ids.has(Number(session_id));
   const seqs = new Set([...outbox.events.values()].filter(isOfSession).map(({ seq }) => seq));
@@ -81,10 +81,10 @@ function wrongParts(
   if (events.length !== seqs.size || !events.every(({ seq }) => seqs.has(seq))) {
     return [rule, `the events ${events.map(({ seq }) => seq)} go, its are ${[...seqs]}`];
   }
-  const due = [...outbox.deliveries.values()].filter(({ site_id, seq }) => site_id === siteId && seqs.has(seq));
+  const dueRows = [...outbox.deliveries.values()].filter(({ site_id, seq }) => site_id === siteId && seqs.has(seq));
   const deliveries = goneOf(changes, "deliveries");
-  if (deliveries.length !== due.length || !deliveries.every(({ seq }) => seqs.has(seq))) {
-    return [rule, `${deliveries.length} of ${due.length} deliveries go`];
+  if (deliveries.length !== dueRows.length || !deliveries.every(({ seq }) => seqs.has(seq))) {
+    return [rule, `${deliveries.length} of ${dueRows.length} deliveries go`];
   }
   const places = ["sessions", "messages", "participants", "events", "deliveries", "customers"];
   const isOther = ({ table, after }: RowChange) => !places.includes(table) || after !== null;
@@ -92,21 +92,21 @@ function wrongParts(
   return other && [rule, JSON.stringify(other)];
 }
 
-function wrongCustomers(left: readonly Session[], gone: readonly Row[], changes: readonly RowChange[]): BrokenRule {
+function wrongCustomers(rest: readonly Session[], rows: readonly Row[], changes: readonly RowChange[]): BrokenRule {
   const rule = "a customer is deleted with the customer's last session";
-  const back = new Set(left.map(({ row }) => row.customer_external_id));
+  const back = new Set(rest.map(({ row }) => row.customer_external_id));
   const customers = goneOf(changes, "customers").map(({ external_id }) => external_id);
   const early = customers.find((each) => back.has(each));
   if (early !== undefined) return [rule, `${early} has more sessions`];
   const isMissed = (each: Row[string] = null) => !back.has(each) && !customers.includes(each);
-  const without = gone.find((row) => isMissed(row.customer_external_id));
+  const without = rows.find((row) => isMissed(row.customer_external_id));
   return without && [rule, `${without.customer_external_id} has none and stays`];
 }
 
 function wrongFloors(
   home: HomeModel,
   siteId: number,
-  left: readonly Session[],
+  rest: readonly Session[],
   ids: ReadonlySet<number>,
   changes: readonly RowChange[],
 ): BrokenRule {
@@ -123,7 +123,7 @@ function wrongFloors(
     row = change.after;
   }
   const highest = Math.max(...ids);
-  const isNewest = left.every((each) => Number(each.row.id) < highest);
+  const isNewest = rest.every((each) => Number(each.row.id) < highest);
   if (isNewest && Number(row?.chat_id_floor) < highest) return [rule, `${highest} is above ${row?.chat_id_floor}`];
   const seq = Math.max(0, ...goneOf(changes, "events").map((each) => Number(each.seq)));
   const isLast = seq > 0 && seq === home.outbox.newestSeq(siteId);

@@ -45,7 +45,7 @@ export class Pruning {
   isPruned({ settings, clock }: Call, underRestore: ReadonlySet<string>): void {
     for (const home of this.#model.homes.values()) {
       if (settings.closedHomes.includes(home.name) || underRestore.has(home.name)) continue;
-      const rowsLeft = leftIn(home, { settings, clock: clock - APART_SECONDS });
+      const rowsLeft = findLeft(home, { settings, clock: clock - APART_SECONDS });
       if (rowsLeft !== undefined)
         this.#violate("no expired row stays", `${home.name}: ${JSON.stringify(rowsLeft)}`, []);
     }
@@ -53,7 +53,7 @@ export class Pruning {
 }
 
 /** A row that should have been pruned. */
-function leftIn({ nonces, keys, outbox }: HomeModel, { settings, clock }: Pick<Call, "settings" | "clock">): unknown {
+function findLeft({ nonces, keys, outbox }: HomeModel, { settings, clock }: Pick<Call, "settings" | "clock">): unknown {
   return (
     [...nonces].find(([, expiresAt]) => expiresAt <= clock) ??
     [...keys].find(([, { expiresAt }]) => expiresAt <= clock) ??

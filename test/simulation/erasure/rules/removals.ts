@@ -5,7 +5,7 @@ import type { Row, RowChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { goneOf } from "./erased-rows.ts";
 import { isEnding, isLeftOfErased, isOld, wrongLeftOfErased, wrongSessions } from "./old-sessions.ts";
-import { isStopped, notKept } from "./site-ends.ts";
+import { isStopped, whyUnkept } from "./site-ends.ts";
 
 /**
  * The cron job deletes sessions that are too old, and sites that end: docs/operating.md, "Retention" and
@@ -44,8 +44,8 @@ function leftOf({ outbox, ...home }: HomeModel, siteId: number): string | undefi
     apps: new Map([...home.apps].map(([name, { row }]) => [name, row])),
   };
   for (const [table, all] of Object.entries(rows)) {
-    const left = [...all.values()].find(({ site_id }) => site_id === siteId);
-    if (left !== undefined) return `a row of ${table} is left: ${JSON.stringify(left)}`;
+    const rowLeft = [...all.values()].find(({ site_id }) => site_id === siteId);
+    if (rowLeft !== undefined) return `a row of ${table} is left: ${JSON.stringify(rowLeft)}`;
   }
   return undefined;
 }
@@ -83,8 +83,8 @@ export class Removals {
       change.after === null && rowOf(change).site_id === siteId && isEnding(home, Number(siteId));
     const isOurs = changes.some(({ table }) => PRUNED_TABLES.includes(table)) || changes.every(isOfEnd);
     if (!isOurs && !isLeftOfErased(home, call, changes)) return false;
-    const broken = this.#wrong(home, call, changes);
-    if (broken !== undefined) this.#violate(broken[0], `${call.name} at ${name}: ${broken[1]}`, [call.name]);
+    const wrong = this.#wrong(home, call, changes);
+    if (wrong !== undefined) this.#violate(wrong[0], `${call.name} at ${name}: ${wrong[1]}`, [call.name]);
     this.#model.noteGone(name, changes);
     const [first] = goneOf(changes, "sessions");
     if (first !== undefined) {
@@ -115,12 +115,12 @@ export class Removals {
   /** Checks a transaction that notes the end of a site, or frees its appids. */
   #wrongDirectory(home: HomeModel, call: Call, changes: readonly RowChange[]): BrokenRule {
     const rule = "a site has ended when nothing is left of it, and then the directory knows";
-    const freed = changes.find(({ table, after }) => after === null && (table === "sites" || table === "app_routes"));
-    if (freed !== undefined) {
-      const siteId = Number(freed.table === "sites" ? freed.before?.id : freed.before?.site_id);
+    const removal = changes.find(({ table, after }) => after === null && (table === "sites" || table === "app_routes"));
+    if (removal !== undefined) {
+      const siteId = Number(removal.table === "sites" ? removal.before?.id : removal.before?.site_id);
       const doneAt = home.deletions.get(siteId)?.done_at ?? null;
       if (doneAt !== null && Number(doneAt) + APPIDS_KEPT_SECONDS <= call.clock) return undefined;
-      return ["an appid stays taken for 31 days after its site has ended", JSON.stringify(freed.before)];
+      return ["an appid stays taken for 31 days after its site has ended", JSON.stringify(removal.before)];
     }
     if (changes.some(isKeeping)) return wrongStop(this.#model, home, changes);
     for (const change of changes) {
@@ -163,8 +163,8 @@ const isKeeping = ({ table, before, after }: RowChange): boolean =>
 /** Checks a transaction that continues an interrupted end of a site: it deletes apps and webhooks. */
 function wrongStop(model: Model, home: HomeModel, changes: readonly RowChange[]): BrokenRule {
   const siteId = Number(rowOf(changes[0] as RowChange).site_id);
-  const unkept = notKept(model, home.name, siteId, String(home.deletions.get(siteId)?.id));
-  if (unkept !== undefined) return [ONLY_ENDED, `${unkept}: site ${siteId} of ${home.name}`];
+  const reason = whyUnkept(model, home.name, siteId, String(home.deletions.get(siteId)?.id));
+  if (reason !== undefined) return [ONLY_ENDED, `${reason}: site ${siteId} of ${home.name}`];
   const other = changes.find(
     (change) => !["site_deletions", "home_sites"].includes(change.table) && !isStopped(change),
   );

@@ -9,7 +9,7 @@ import type { Row, RowChange } from "../../platform/database.ts";
  */
 
 /** Which place outside of its home lacks the end of a site; undefined when the directory and KV have it. */
-export function notKept(model: Model, home: string, siteId: number, id: string): string | undefined {
+export function whyUnkept(model: Model, home: string, siteId: number, id: string): string | undefined {
   if (!hasEnded(model.directory.get(siteId))) return "the directory does not say that the site ends";
   if (model.home("main").deletions.get(siteId)?.id !== id) return "the directory does not have its end";
   return model.isEndInKv?.(home, siteId, id) === false ? "KV does not have its end" : undefined;
@@ -28,30 +28,30 @@ export function wrongSiteEnd(
   const { table, before, after } = change;
   const row = (after ?? before) as Row;
   if ((table === "sites" ? row.id : row.site_id) !== siteId) return "the row belongs to another site";
-  const listed = model.directory.get(siteId);
-  const home = model.home(listed?.home ?? "");
-  const begun = home.deletions.get(siteId);
-  const isOfHome = change.home === listed?.home;
+  const entry = model.directory.get(siteId);
+  const home = model.home(entry?.home ?? "");
+  const end = home.deletions.get(siteId);
+  const isOfHome = change.home === entry?.home;
   if (table === "site_deletions" && before === null && isOfHome) {
-    const stored = home.sites.get(siteId);
-    if (stored?.status !== "closed") return "the site is not closed";
-    if (stored.name !== name) return `its name is ${stored.name}`;
+    const site = home.sites.get(siteId);
+    if (site?.status !== "closed") return "the site is not closed";
+    if (site.name !== name) return `its name is ${site.name}`;
     return inserts(change, { home: home.name, begun_at: call.clock, kept_at: null, done_at: null });
   }
   if (table === "home_sites" && isOfHome && after !== null) {
     const ends = wrongRow(change, { revision: Number(before?.revision) + 1 });
     return ends === undefined ? undefined : wrongRow(change, { status: "closed" });
   }
-  if (begun === undefined) return "its home has not begun its end";
-  const id = String(begun.id);
+  if (end === undefined) return "its home has not begun its end";
+  const id = String(end.id);
   if (table === "site_deletions" && before === null) {
-    const expectedRow = { id, home: home.name, begun_at: begun.begun_at ?? 0, kept_at: call.clock, done_at: null };
+    const expectedRow = { id, home: home.name, begun_at: end.begun_at ?? 0, kept_at: call.clock, done_at: null };
     return change.home === "main" ? inserts(change, expectedRow) : "the end belongs in the directory or the home";
   }
   if (table === "sites") return wrongRow(change, { status: "deleting" });
   if (!isOfHome) return "the end belongs in the directory or the home";
-  const unkept = notKept(model, home.name, siteId, id);
-  if (unkept !== undefined) return unkept;
+  const reason = whyUnkept(model, home.name, siteId, id);
+  if (reason !== undefined) return reason;
   if (table === "site_deletions") return wrongRow(change, { kept_at: before?.kept_at ?? call.clock, done_at: null });
   return isStopped(change) ? undefined : "the cron job does the rest";
 }
@@ -64,9 +64,9 @@ export function wrongSiteEndAnswer(
 ): string | undefined {
   const name = model.directory.get(siteId)?.home ?? "";
   const home = model.home(name);
-  const begun = home.deletions.get(siteId);
-  if (begun === undefined || begun.id !== body.deletion_id) return "its home has no such end";
-  if (begun.kept_at === null) return "the end is stored only in its home";
+  const end = home.deletions.get(siteId);
+  if (end === undefined || end.id !== body.deletion_id) return "its home has no such end";
+  if (end.kept_at === null) return "the end is stored only in its home";
   if (!hasEnded(model.directory.get(siteId))) return "the directory does not say that the site ends";
   if ([...home.apps.values()].some((app) => app.siteId === siteId)) return "an app is left";
   return home.outbox.webhooksOf(siteId).length > 0 ? "a webhook is left" : undefined;

@@ -28,7 +28,7 @@ export async function closeInCalls(world: World): Promise<void> {
     if (!cloud.settings.closedHomes.includes(name)) closeHomes(cloud, [name]);
     const isolate = operator.latest?.isolate;
     if (isolate !== undefined && chance.happens(0.5)) cloud.kill(isolate);
-    for (const each of cloud.isolates) if (chance.happens(0.5)) each.retired = true;
+    for (const each of cloud.isolates) if (chance.happens(0.5)) each.isRetired = true;
     world.count("moment: home closed in the middle of a call");
     await world.sleep(chance.between(500, 15_000));
     if (!world.company.underRestore.has(name)) openHomes(cloud, [name]);

@@ -69,13 +69,13 @@ async function closeForAWhile({ world, chance, operator }: Team): Promise<void> 
   const { cloud } = world;
   const name = chance.one([...cloud.homes.keys()]);
   const others = [...cloud.homes.keys()].filter((each) => each !== name);
-  const closed = [...chance.some(others, 0.2), name];
+  const closedHomes = [...chance.some(others, 0.2), name];
   const isInTheMiddle = await loseNextCommit(world, name);
   if (isInTheMiddle) world.count("moment: home closed in the middle of a call");
-  closeHomes(cloud, closed);
+  closeHomes(cloud, closedHomes);
   if (chance.happens(0.5)) await keepAndRelease({ world, chance, operator }, name);
   await world.sleep(chance.between(1_000, 60_000));
-  openHomes(cloud, closed);
+  openHomes(cloud, closedHomes);
 }
 
 /** Issues an app in a closed home, so that its appid stays reserved, and releases the appid before the home is open. */
@@ -92,9 +92,9 @@ async function keepAndRelease({ world, chance, operator }: Team, home: string): 
 async function changeMasterKey({ world, chance, operator }: Team): Promise<void> {
   const { masterKey: masterKeyPrevious } = world.cloud.settings;
   const masterKey = newMasterKey(chance);
-  const inUse = () => world.company.sitesAtWork.flatMap(({ apps }) => apps.filter(({ revoked }) => !revoked));
-  const overlapping = chance.some(inUse(), 0.6);
-  for (const each of overlapping) await operator.rotate(each, 86_400);
+  const inUse = () => world.company.sitesAtWork.flatMap(({ apps }) => apps.filter(({ isRevoked }) => !isRevoked));
+  const rotatedApps = chance.some(inUse(), 0.6);
+  for (const each of rotatedApps) await operator.rotate(each, 86_400);
   world.cloud.deploy({ masterKey, masterKeyPrevious });
   await rest(world, REACHED_EVERYWHERE_MS * chance.number());
   // Isolates of the old deployment may still seal with the old key. So the last call comes when all of them have ended.
@@ -102,23 +102,23 @@ async function changeMasterKey({ world, chance, operator }: Team): Promise<void>
   await world.sleep(REACHED_EVERYWHERE_MS);
   await resealAtAChange(
     world,
-    overlapping.filter((each) => inUse().includes(each)),
+    rotatedApps.filter((each) => inUse().includes(each)),
   );
   if (chance.happens(0.3)) await resealWithClosedHome({ world, chance, operator });
-  const apps = world.company.apps.filter(({ revoked }) => !revoked);
+  const apps = world.company.apps.filter(({ isRevoked }) => !isRevoked);
   const app = apps.length > 0 && chance.happens(0.5) ? chance.one(apps) : undefined;
-  const rotated = app !== undefined ? operator.rotate(app, 600) : undefined;
-  const [done] = await Promise.all([resealAll(operator), rotated]);
+  const rotation = app !== undefined ? operator.rotate(app, 600) : undefined;
+  const [isDone] = await Promise.all([resealAll(operator), rotation]);
   // The rotation that ran at the same time has sealed with the new key too.
-  if (done) world.cloud.deploy({ masterKeyPrevious: undefined });
+  if (isDone) world.cloud.deploy({ masterKeyPrevious: undefined });
 }
 
 async function resealWithClosedHome({ world, chance, operator }: Team): Promise<void> {
-  const closed = [chance.one([...world.cloud.homes.keys()])];
-  closeHomes(world.cloud, closed);
+  const closedHomes = [chance.one([...world.cloud.homes.keys()])];
+  closeHomes(world.cloud, closedHomes);
   await rest(world, REACHED_EVERYWHERE_MS);
   await operator.call("POST", "/reseal");
-  openHomes(world.cloud, closed);
+  openHomes(world.cloud, closedHomes);
   await rest(world, REACHED_EVERYWHERE_MS);
 }
 
@@ -127,8 +127,8 @@ async function resealAll(operator: Operator): Promise<boolean> {
   for (let i = 0; i < RESEALS; i++) {
     const answer = await operator.insist("POST", "/reseal");
     if (answer?.status !== 200) continue;
-    const left = JSON.parse(answer.body) as { remaining: number; homes_down: string[]; unopened: number };
-    if (left.remaining === 0 && left.homes_down.length === 0 && left.unopened === 0) return true;
+    const body = JSON.parse(answer.body) as { remaining: number; homes_down: string[]; unopened: number };
+    if (body.remaining === 0 && body.homes_down.length === 0 && body.unopened === 0) return true;
   }
   return false;
 }

@@ -62,8 +62,8 @@ async function makeUnknownSite(operator: Operator, home: string): Promise<void> 
   const moment = world.moments.when((at) =>
     at.kind === "commits" && at.call === operator.latest && at.changes.some(isOpen) ? at.call : undefined,
   );
-  const sent = operator.call("POST", "/sites", { name: operator.newName("Unheard"), home });
-  const call = await Promise.race([moment, sent.then(() => undefined)]);
+  const answer = operator.call("POST", "/sites", { name: operator.newName("Unheard"), home });
+  const call = await Promise.race([moment, answer.then(() => undefined)]);
   if (call?.isolate === undefined) return;
   world.cloud.kill(call.isolate);
   world.count("moment: site made of which KV does not hear");
@@ -83,7 +83,7 @@ export async function makeUndoneChanges(operator: Operator, chance: Chance, home
     const first = firsts.shift();
     const others = sites.filter((site) => site.home !== home);
     const site = chance.one(first === "issue" && others.length > 0 ? others : sites);
-    const app = site.apps.find(({ revoked }) => !revoked);
+    const app = site.apps.find(({ isRevoked }) => !isRevoked);
     const withoutApp = app === undefined ? { rotate: 0, revoke: 0, forget: 0 } : {};
     const withoutEvents = world.weather.events > 0 ? {} : { told: 0 };
     const act = first ?? chance.weighted({ ...DAY_BEFORE, ...withoutApp, ...withoutEvents });
@@ -150,9 +150,9 @@ export async function breakOff(world: World, chance: Chance, name: string): Prom
   const homes = [...cloud.homes.keys()].filter((each) => name !== "main" || each !== "main");
   const home = chance.one(homes.length > 0 ? homes : ["main"]);
   const from = name === "main" ? chance.one([0, 1, 1, 1, 2]) : chance.integer(1, 6);
-  const { caught, letGo } = moments.keep((trip) => trip.call === call && trip.home === home && trip.nth > from, true);
+  const { onHold, letGo } = moments.keep((trip) => trip.call === call && trip.home === home && trip.nth > from, true);
   const over = moments.when((at) => (at.kind === "answers" && at.call === call ? call : undefined)).then(() => false);
-  const isBroken = await Promise.race([caught.then(() => true), over, world.sleep(60_000).then(() => false)]);
+  const isBroken = await Promise.race([onHold.then(() => true), over, world.sleep(60_000).then(() => false)]);
   if (isBroken) world.count("moment: settling broken off");
   if (isBroken && call?.isolate !== undefined && chance.happens(0.6)) cloud.kill(call.isolate);
   await Promise.race([over, world.sleep(20_000)]);

@@ -37,7 +37,7 @@ export async function restoreDrill(operator: Operator, chance: Chance, home: Hom
   const sitesOfHome = () => world.company.sitesAtWork.filter((site) => site.home === home.name);
   const toErase = sitesOfHome().length > 0 && chance.happens(0.7) ? [chance.one(sitesOfHome())] : [];
   const endErasures = await inQuiet(world, () =>
-    eraseAroundPoint(operator, toErase, (...erased) => eraseWhole(operator, ...erased)),
+    eraseAroundPoint(operator, toErase, (...args) => eraseWhole(operator, ...args)),
   );
   const points = [keep()];
   for (let timesLeft = isKeptElsewhere(world, home) ? chance.integer(1, 3) : 1; timesLeft > 0; timesLeft--) {
@@ -91,14 +91,14 @@ async function restore(operator: Operator, chance: Chance, home: Home, point: Ui
   const reconciling = reconcile(operator, chance, name);
   // Another operator changes the same sites meanwhile.
   if (chance.happens(0.5)) await changeTooEarly(new Operator(world), chance, name);
-  const reconciled = await reconciling;
-  if (reconciled === undefined) return false;
+  const body = await reconciling;
+  if (body === undefined) return false;
   const divergent = await listDivergent(operator, name);
 
   if (name === "main") await forgetLostSites(company.sites, operator);
   const sites = company.sites.filter((site) => site.home === name);
   for (const site of sites) await endWhatWasEnded(operator, chance, site);
-  await rest(world, Math.max(0, (reconciled.reopen_after + 1) * 1000 - EPOCH - world.scheduler.now));
+  await rest(world, Math.max(0, (body.reopen_after + 1) * 1000 - EPOCH - world.scheduler.now));
   openHomes(cloud, [name]);
   await rest(world, REACHED_EVERYWHERE_MS);
   for (const site of sites) await makeAnew(operator, site, divergent);
@@ -117,8 +117,8 @@ async function reconcile(operator: Operator, chance: Chance, home: string): Prom
   const receipts = [...world.company.receipts].map((json) => JSON.parse(json) as object);
   for (let i = 0, from = 0; i < RECONCILE_TRIES && !world.closing; i++) {
     const pastedReceipts = receipts.length > 0 ? { receipts: receipts.slice(from, from + MOST_RECEIPTS) } : {};
-    const ended = [...world.company.deletions].slice(0, MOST_DELETIONS).map((json) => JSON.parse(json) as object);
-    const deletions = ended.length > 0 ? { deletions: ended } : {};
+    const siteEnds = [...world.company.deletions].slice(0, MOST_DELETIONS).map((json) => JSON.parse(json) as object);
+    const deletions = siteEnds.length > 0 ? { deletions: siteEnds } : {};
     const reconciliation = { settling_id, ...pastedReceipts, ...deletions };
     const first = i === 0 ? await operator.call("POST", `/homes/${home}/restored`, reconciliation) : undefined;
     // No site is made while the directory is under restore.
@@ -130,10 +130,10 @@ async function reconcile(operator: Operator, chance: Chance, home: string): Prom
     }
     const answer = first ?? (await operator.insist("POST", `/homes/${home}/restored`, reconciliation));
     if (answer?.status !== 200) continue;
-    const reconciled = JSON.parse(answer.body) as RestoredAnswer;
-    if (reconciled.homes_down.length > 0 || reconciled.erasures_left > 0) continue;
+    const body = JSON.parse(answer.body) as RestoredAnswer;
+    if (body.homes_down.length > 0 || body.erasures_left > 0) continue;
     from += MOST_RECEIPTS;
-    if (from >= receipts.length) return reconciled;
+    if (from >= receipts.length) return body;
   }
   return undefined;
 }
@@ -152,18 +152,18 @@ async function forgetLostSites(sites: KnownSite[], operator: Operator): Promise<
   const { items } = JSON.parse(answer.body) as { items: { id: number; home: string }[] };
   for (const site of [...sites]) {
     if (items.some(({ id, home }) => id === site.siteId && home === site.home)) continue;
-    for (const app of site.apps) app.revoked = true;
+    for (const app of site.apps) app.isRevoked = true;
     sites.splice(sites.indexOf(site), 1);
   }
 }
 
 /** Repeats revocations and rotations that the restore has undone, as far as the operator remembers them. */
 async function endWhatWasEnded(operator: Operator, chance: Chance, site: KnownSite): Promise<void> {
-  const listed = (await operator.listApps(site)) ?? [];
-  for (const { appid, version, revoked_at } of listed) {
+  const apps = (await operator.listApps(site)) ?? [];
+  for (const { appid, version, revoked_at } of apps) {
     const app = site.apps.find((each) => each.appid === appid);
     if (app === undefined || revoked_at !== null) continue;
-    if (app.revoked) await operator.revoke(app);
+    if (app.isRevoked) await operator.revoke(app);
     else if (app.secrets.at(-1)?.version !== version) await rotateAgain(operator, chance, app, version);
   }
 }
@@ -176,17 +176,17 @@ async function rotateAgain(operator: Operator, chance: Chance, app: KnownApp, ve
 
 /** Issues the missing apps again, and adds the missing agents. */
 async function makeAnew(operator: Operator, site: KnownSite, divergent: Divergent[]): Promise<void> {
-  const listed = await operator.listApps(site);
-  if (listed === undefined) return;
+  const apps = await operator.listApps(site);
+  if (apps === undefined) return;
   for (const app of [...site.apps]) {
-    if (app.revoked || listed.some(({ appid }) => appid === app.appid)) continue;
+    if (app.isRevoked || apps.some(({ appid }) => appid === app.appid)) continue;
     if (divergent.some(({ appid, why }) => appid === app.appid && why !== "missing")) continue;
     site.apps.splice(site.apps.indexOf(app), 1);
-    const issuedAgain = await operator.issueApp(site, { appid: app.appid, secret: app.secrets.at(-1)?.secret ?? "" });
-    app.revoked = issuedAgain === undefined;
-    if (issuedAgain !== undefined) {
-      site.apps.splice(site.apps.indexOf(issuedAgain), 1, app);
-      app.secrets.push(...issuedAgain.secrets);
+    const newApp = await operator.issueApp(site, { appid: app.appid, secret: app.secrets.at(-1)?.secret ?? "" });
+    app.isRevoked = newApp === undefined;
+    if (newApp !== undefined) {
+      site.apps.splice(site.apps.indexOf(newApp), 1, app);
+      app.secrets.push(...newApp.secrets);
     }
   }
   for (const id of site.agentIds) {

@@ -28,7 +28,7 @@ function straySite(world: World, chance: Chance): void {
 }
 
 function deleteRoute(world: World, chance: Chance): void {
-  const apps = world.company.sitesAtWork.flatMap((site) => site.apps.filter(({ revoked }) => !revoked));
+  const apps = world.company.sitesAtWork.flatMap((site) => site.apps.filter(({ isRevoked }) => !isRevoked));
   if (apps.length === 0) return;
   const { appid } = chance.one(apps);
   world.cloud.home("main").database.transaction([{ sql: "DELETE FROM app_routes WHERE appid = ?", values: [appid] }]);

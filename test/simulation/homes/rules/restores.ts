@@ -87,8 +87,8 @@ function wrongRestoredSite(model: Model, operation: RestoreOperation, change: Wr
   const isEnd =
     before !== null && model.ends.has(`${home}/${siteId}`) && wrongRow(change, { status: "closed" }) === undefined;
   if (isEnd) return undefined;
-  const listed = model.directory.get(siteId);
-  const isMine = home !== "main" && listed?.home === home && listed.status !== "creating" && !hasEnded(listed);
+  const entry = model.directory.get(siteId);
+  const isMine = home !== "main" && entry?.home === home && entry.status !== "creating" && !hasEnded(entry);
   if (before === null && !isMine) return "the site is not of this home";
   const { chat_id_floor = 0, event_seq_floor = 0 } = after ?? {};
   if (hasSkipped(operation)) {
@@ -96,7 +96,7 @@ function wrongRestoredSite(model: Model, operation: RestoreOperation, change: Wr
     if (Number(event_seq_floor) < nextSeq(model.home(home), siteId) - 1 + lift) return "it skips too few seqs";
   } else {
     const knownFloors = model.floors.get(`${home}/${siteId}`) ?? { chatId: 0, eventSeq: 0 };
-    const first = isMine ? listed.firstChatId - 1 : 0;
+    const first = isMine ? entry.firstChatId - 1 : 0;
     if (Number(chat_id_floor) > Math.max(knownFloors.chatId, first))
       return "it skips ids without a reconciliation, or a second time";
     if (Number(event_seq_floor) > knownFloors.eventSeq)
@@ -108,8 +108,8 @@ function wrongRestoredSite(model: Model, operation: RestoreOperation, change: Wr
   if (before !== null && model.changedSinceRestore.has(`${home}/${siteId}`)) {
     return "it undoes what an operator has changed since the restore";
   }
-  if (!isMine || listed.revision < Number(before?.revision ?? 0)) return misses(after, { ...before, ...floors });
-  const { name, status, retentionDays: retention_days, revision } = listed;
+  if (!isMine || entry.revision < Number(before?.revision ?? 0)) return misses(after, { ...before, ...floors });
+  const { name, status, retentionDays: retention_days, revision } = entry;
   return misses(after, { ...before, name, status, retention_days, revision, ...floors });
 }
 
@@ -123,14 +123,14 @@ export function wrongRestoredAnswer(model: Model, operation: RestoreOperation, b
     answer.erasures_left === 0 && !model.mayKvLose && "CREDENTIALS" in (operation.call.isolate?.env ?? {});
   const back = isSettled ? backAgain(model, intent.home) : undefined;
   if (back !== undefined) return back;
-  const skippedNow = hasSkipped(operation);
+  const isSkipping = hasSkipped(operation);
   if (answer.settling_id !== (intent.reconciliationId ?? answer.settling_id)) return "settling_id is wrong";
-  if (home.sites.size > 0 && answer.lifted_by !== (skippedNow ? intent.lift : 0)) return "lifted_by is wrong";
+  if (home.sites.size > 0 && answer.lifted_by !== (isSkipping ? intent.lift : 0)) return "lifted_by is wrong";
   if (answer.sites !== home.sites.size) return "the number of sites is wrong";
   const restoredAt = model.restoredAt.get(intent.home) ?? 0;
   if (answer.reopen_after < restoredAt - SKEW_SECONDS + NONCE_SECONDS) return "reopen_after is too early";
   for (const [siteId, { floor }] of home.sites) {
-    const least = (highest.get(siteId) ?? 0) + (skippedNow ? intent.lift : 0);
+    const least = (highest.get(siteId) ?? 0) + (isSkipping ? intent.lift : 0);
     if (floor < least) return `site ${siteId} skips too few ids`;
   }
   for (const [siteId, { home: name, status }] of model.directory) {

@@ -69,11 +69,11 @@ export interface OperationModel<Asked extends object = object> {
   /** In the order in which the rules are checked. */
   refusals: Record<string, Refusal>;
   /** The result of a call by the stored state: the name of a refusal, or the effect. */
-  decide(moment: Omit<RequestMoment, "clock">, asked: Asked): string | AcceptedCall;
+  decide(moment: Omit<RequestMoment, "clock">, input: Asked): string | AcceptedCall;
   /** The rows of an accepted call, without its ranstr, its key and its event. */
-  rows(moment: RequestMoment, asked: Asked, accepted: AcceptedCall): ExpectedRow[];
-  /** The event of an accepted call. `data` lacks `seq` and `appid`; `written` are the rows that the call has stored. */
-  event: { type: string; data(moment: RequestMoment, asked: Asked, written: WrittenRow[]): object };
+  rows(moment: RequestMoment, input: Asked, call: AcceptedCall): ExpectedRow[];
+  /** The event of an accepted call. `data` lacks `seq` and `appid`; `rows` are those that the call has stored. */
+  event: { type: string; data(moment: RequestMoment, input: Asked, rows: WrittenRow[]): object };
   /** `data` of the answer. */
   answer(sessionId: number): unknown;
   /** Tells the caller what the answer of an accepted call contains. */

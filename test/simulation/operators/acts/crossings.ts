@@ -65,20 +65,20 @@ async function crossCalls(a: Operator, b: Operator, chance: Chance, crossing: Cr
   const way = crossing.way ?? (crossing.isAfter || chance.happens(0.5) ? "there" : "back");
   // Often holds the transaction that changes the home, and sometimes a step between home and directory.
   const nth = crossing.way === undefined && chance.happens(0.3) ? chance.integer(1, 5) : undefined;
-  let seen = 0;
-  const { caught, letGo } = world.moments.keep((trip) => {
+  let tripCount = 0;
+  const { onHold, letGo } = world.moments.keep((trip) => {
     if (trip.call !== a.latest || trip.way !== way) return false;
-    return nth === undefined ? trip.method === "batch" : ++seen === nth;
+    return nth === undefined ? trip.method === "batch" : ++tripCount === nth;
   });
   const firstCall = a.call(...crossing.first);
-  const isCaught = await Promise.race([caught.then(() => true), firstCall.then(() => false)]);
+  const isCaught = await Promise.race([onHold.then(() => true), firstCall.then(() => false)]);
   let isCrossed = false;
   if (isCaught) {
     if (crossing.isAfter) await firstCall;
     else if (chance.happens(0.3)) await Promise.race([firstCall, world.sleep(chance.between(0, 10_000))]);
-    const done = crossing.second(b, crossing.isAfter ? await firstCall : undefined);
+    const secondCall = crossing.second(b, crossing.isAfter ? await firstCall : undefined);
     // The hold ends after 20 s, so that nothing is still held at a restore of its home.
-    const answer = await Promise.race([done, world.sleep(20_000).then(() => undefined)]);
+    const answer = await Promise.race([secondCall, world.sleep(20_000).then(() => undefined)]);
     isCrossed = answer !== undefined && answer.status < 300;
     // The first call's next try comes within 3 s.
     if (way === "back") await Promise.race([firstCall, world.sleep(chance.between(3_000, 12_000))]);
@@ -94,13 +94,13 @@ async function siteCrossing({ chance }: Operator, knownSite: KnownSite): Promise
   const path = `/sites/${siteId}`;
   const first_chat_id = Math.max(0, ...chatIds) + chance.integer(10, 60);
   const changes = [{ status: "closed" }, { status: "closed", first_chat_id }, { name: `Site ${siteId}, late` }];
-  const others = [
+  const otherChanges = [
     { status: "open", name: `Site ${siteId}` },
     { status: "open", retention_days: 30, name: "Kept" },
   ];
   return {
     first: ["PATCH", path, chance.one(changes)],
-    second: (operator) => operator.insist("PATCH", path, chance.one(others)),
+    second: (operator) => operator.insist("PATCH", path, chance.one(otherChanges)),
     tidy: (operator) => operator.setSite(knownSite, { status: "open" }),
   };
 }
@@ -144,7 +144,7 @@ async function remove(operator: Operator, path: string, answer: Answer | undefin
 /** Each rotation shows its secret only once. Another rotation at the end gives the callers a secret again. */
 async function secretCrossing(operator: Operator, { apps, webhooks }: KnownSite): Promise<Crossing | undefined> {
   const { chance } = operator;
-  const app = apps.find(({ revoked }) => !revoked);
+  const app = apps.find(({ isRevoked }) => !isRevoked);
   const [hook] = webhooks;
   const isOfWebhook = hook !== undefined && (app === undefined || chance.happens(0.5));
   const path = isOfWebhook ? pathOf(hook) : `/apps/${app?.appid}`;

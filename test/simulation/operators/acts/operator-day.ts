@@ -32,7 +32,7 @@ export class OperatorDay {
     const { world, chance } = operator;
     world.count(`operator: ${act}`);
     const app = site.apps.length > 0 ? chance.one(site.apps) : undefined;
-    const isInUse = app !== undefined && !app.revoked;
+    const isInUse = app !== undefined && !app.isRevoked;
     const id = chance.one(site.agentIds);
     const overlap = chance.one([0, 0, 1, 5, 30, 600, 86_400, 604_800]);
     switch (act) {
@@ -87,13 +87,13 @@ export class OperatorDay {
     const operator = this.#operator;
     const { world, chance } = operator;
     const sites = world.company.sitesAtWork;
-    const reserved = operator.reservedAppids.shift();
-    if (reserved !== undefined) return operator.release(reserved, sites);
+    const route = operator.reservedAppids.shift();
+    if (route !== undefined) return operator.release(route, sites);
     for (let i = 0; i < 3; i++) {
-      const reserved = { siteId: site.siteId, appid: `kept-${chance.uuid()}` };
+      const route = { siteId: site.siteId, appid: `kept-${chance.uuid()}` };
       await Promise.all([
-        operator.call("POST", `/sites/${site.siteId}/apps`, { name: "Shop", appid: reserved.appid }),
-        operator.releaseSoon(reserved, sites),
+        operator.call("POST", `/sites/${site.siteId}/apps`, { name: "Shop", appid: route.appid }),
+        operator.releaseSoon(route, sites),
       ]);
     }
   }

@@ -32,12 +32,12 @@ export class Operator {
   /** The last call of this operator. */
   latest: Call | undefined;
   /** Sites whose creation got no answer. Repeating the call finishes them. */
-  readonly #unfinished: NewSite[] = [];
+  readonly #unfinishedSites: NewSite[] = [];
   /** The gate of its calls: what each of their queries to D1 waits for. See moments.ts. */
   gate: Call["gate"];
   /** Appids that stayed reserved for a site, because its home or the directory gave no answer. */
   readonly reservedAppids: { siteId: number; appid: string }[] = [];
-  #named = 0;
+  #nameCount = 0;
 
   constructor(world: World) {
     this.world = world;
@@ -94,17 +94,17 @@ export class Operator {
   async found(home: string): Promise<KnownSite | undefined> {
     const name = this.newName("Site");
     const first_chat_id = this.chance.one([1, 1, 900_220]);
-    return this.createSite(this.#unfinished.pop() ?? { name, home, first_chat_id });
+    return this.createSite(this.#unfinishedSites.pop() ?? { name, home, first_chat_id });
   }
 
   /** A name that this operator has not used yet. */
   newName(kind: string): string {
-    return `${kind} ${++this.#named}`;
+    return `${kind} ${++this.#nameCount}`;
   }
 
   async createSite(newSite: NewSite): Promise<KnownSite | undefined> {
     const createdSite = await this.insist("POST", "/sites", newSite);
-    if (createdSite === undefined) this.#unfinished.push(newSite);
+    if (createdSite === undefined) this.#unfinishedSites.push(newSite);
     if (createdSite?.status !== 201) return undefined;
     const { id: siteId } = JSON.parse(createdSite.body) as { id: number };
     const site: KnownSite = {
@@ -135,10 +135,10 @@ export class Operator {
   }
 
   /** Issues an app, or imports an app whose appid or secret the company already has. */
-  async issueApp(site: KnownSite, imported = this.#drawImported()): Promise<KnownApp | undefined> {
-    const answer = await this.insist("POST", `/sites/${site.siteId}/apps`, { name: "Shop", ...imported });
-    const app: KnownApp = { appid: imported.appid ?? "", site, secrets: [], revoked: false };
-    if (answer?.status === 409 && imported.appid !== undefined) await this.#learn(app, imported.secret);
+  async issueApp(site: KnownSite, credentials = this.#drawImported()): Promise<KnownApp | undefined> {
+    const answer = await this.insist("POST", `/sites/${site.siteId}/apps`, { name: "Shop", ...credentials });
+    const app: KnownApp = { appid: credentials.appid ?? "", site, secrets: [], isRevoked: false };
+    if (answer?.status === 409 && credentials.appid !== undefined) await this.#learn(app, credentials.secret);
     if (answer?.status === 201) {
       const { appid, secret, version } = JSON.parse(answer.body) as { appid: string; secret: string; version: string };
       app.appid = appid;
@@ -174,9 +174,9 @@ export class Operator {
 
   /** Reads the stored version after a lost answer, because the next rotation must name it. */
   async #learn(app: KnownApp, secret = LOST_SECRET): Promise<void> {
-    const found = (await this.listApps(app.site))?.find(({ appid }) => appid === app.appid);
-    const isKnownSecret = app.secrets.some(({ version }) => version === found?.version);
-    if (found !== undefined && !isKnownSecret) app.secrets.push({ version: found.version, secret });
+    const item = (await this.listApps(app.site))?.find(({ appid }) => appid === app.appid);
+    const isKnownSecret = app.secrets.some(({ version }) => version === item?.version);
+    if (item !== undefined && !isKnownSecret) app.secrets.push({ version: item.version, secret });
   }
 
   async listApps(site: KnownSite): Promise<ListedApp[] | undefined> {
@@ -186,7 +186,7 @@ export class Operator {
 
   async revoke(app: KnownApp): Promise<void> {
     const answer = await this.insist("DELETE", `/apps/${app.appid}`);
-    if (answer?.status === 204) app.revoked = true;
+    if (answer?.status === 204) app.isRevoked = true;
   }
 
   /**
@@ -205,18 +205,18 @@ export class Operator {
     if (answer?.status !== 204) return;
     world.count("appid released or revoked");
     // An earlier call may have made the app although its answer was lost.
-    for (const app of sites.flatMap(({ apps }) => apps)) if (app.appid === appid) app.revoked = true;
+    for (const app of sites.flatMap(({ apps }) => apps)) if (app.appid === appid) app.isRevoked = true;
   }
 
   /** Releases an appid as soon as it is reserved, by several quick calls while another operator issues it. */
-  async releaseSoon(reserved: { siteId: number; appid: string }, sites: KnownSite[]): Promise<void> {
+  async releaseSoon(route: { siteId: number; appid: string }, sites: KnownSite[]): Promise<void> {
     const { chance, world } = this;
     for (let i = 0; i < 5; i++) {
       await world.sleep(chance.between(5, 40));
-      const answer = await this.call("DELETE", `/apps/${reserved.appid}`);
+      const answer = await this.call("DELETE", `/apps/${route.appid}`);
       if (answer?.status === 204) return world.count("appid released or revoked");
     }
-    return this.release(reserved, sites);
+    return this.release(route, sites);
   }
 
   async setSite(site: KnownSite, change: Body) {

@@ -18,10 +18,10 @@ export async function rotateAt(
   operator: Operator,
   path: string,
   command: RotationBody,
-  given?: string,
+  wantedEnds?: string,
 ): Promise<Answer | undefined> {
   const { chance, world } = operator;
-  const ends = given ?? chance.one([undefined, undefined, "previous", "current"]);
+  const ends = wantedEnds ?? chance.one([undefined, undefined, "previous", "current"]);
   const answer = await operator.insist("POST", `${path}/rotate`, { ...command, ...(ends && { ends }) });
   if (answer?.status !== 409 || chance.happens(0.3)) return answer;
   if (answer.body.includes("An overlap runs")) {

@@ -29,18 +29,18 @@ const differs = (before: WrittenInHome["before"], after: object): boolean =>
   Object.entries(after).some(([column, value]) => !SILENT.test(column) && before?.[column] !== value);
 
 /** @returns how the audit rows of one transaction differ from its changes */
-export function wrongAudit({ call, intent, changes: earlier, audited }: Operation, changes: readonly WrittenInHome[]) {
+export function wrongAudit({ call, intent, changes: earlier, audits }: Operation, changes: readonly WrittenInHome[]) {
   const rows = changes.flatMap(({ table, after }) => (table === "audit_log" && after !== null ? [after] : []));
-  const strange = rows.find(({ actor, at }) => actor !== "admin-api" || at !== call.clock);
-  if (strange !== undefined) return `it says ${JSON.stringify(strange)}`;
+  const strangeRow = rows.find(({ actor, at }) => actor !== "admin-api" || at !== call.clock);
+  if (strangeRow !== undefined) return `it says ${JSON.stringify(strangeRow)}`;
   if (WHOLE.includes(intent.kind)) return undefined;
   const isMany = intent.kind === "send" && intent.what === "many";
   const isSent = (all: readonly WrittenInHome[]) => all.some(({ table }) => table === "deliveries");
   // The end of a site needs one row. The deletion of its apps and webhooks needs none.
-  const itsOwn = intent.kind === "deleteSite" ? changes.filter(({ table }) => table === "site_deletions") : changes;
+  const ownChanges = intent.kind === "deleteSite" ? changes.filter(({ table }) => table === "site_deletions") : changes;
   // A second try of sending many events continues with its own row. A second try of sending one event adds no row.
   const isSentAnew = isSent(changes) && (isMany || !isSent(earlier));
-  const isWritten = intent.kind === "send" ? isSentAnew : itsOwn.some(needsAuditRow);
+  const isWritten = intent.kind === "send" ? isSentAnew : ownChanges.some(needsAuditRow);
   if (isWritten && rows.length === 0) return "the audit log says nothing";
   if (!isWritten && rows.length > 0) return `the audit log says ${rows.map(({ action }) => action)}`;
   for (const { action, subject } of rows) {
@@ -48,8 +48,8 @@ export function wrongAudit({ call, intent, changes: earlier, audited }: Operatio
     // A call rotates again when another rotation came first, and reserves an appid again when another call has released
     // it.
     const mayRecur = isMany || intent.kind === "rotate" || action === "app.routed";
-    if (audited.has(name) && !mayRecur) return `it says ${name} twice`;
-    audited.add(name);
+    if (audits.has(name) && !mayRecur) return `it says ${name} twice`;
+    audits.add(name);
   }
   return undefined;
 }

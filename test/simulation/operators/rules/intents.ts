@@ -38,7 +38,7 @@ export interface Operation<Kind extends Intent = Intent> {
   /** Every state of the row that it changes, since its arrival. */
   rows: Row[];
   /** The actions and subjects of its audit rows so far. */
-  audited: Set<string>;
+  audits: Set<string>;
   /** The highest chat id of each site of its home when it arrived. */
   highest: Map<number, number>;
   /** The versions of secrets that other calls have stored since its arrival. */
@@ -46,7 +46,7 @@ export interface Operation<Kind extends Intent = Intent> {
   /** Whether another call has issued or released the same appid meanwhile. */
   isTouched: boolean;
   /** Whether a home was restored since its arrival. */
-  disturbed: boolean;
+  isDisturbed: boolean;
 }
 
 export type OperationOf<Kind extends Intent["kind"]> = Operation<Extract<Intent, { kind: Kind }>>;

@@ -37,14 +37,14 @@ const decisionsOf = (home: string, change: RowChange): string[] =>
 export class NoUndo {
   /** The last change of each decision, and the last one before it by another author. */
   readonly #last = new Map<string, Author & { before: Author | undefined }>();
-  readonly #deleted = new Set<string>();
+  readonly #deletedNames = new Set<string>();
 
   /** Notes a changed row. `call` is undefined for SQL by hand. @param at the turn of its home */
   changed(home: string, call: Call | undefined, change: RowChange, at: number): void {
     const { table, before, after } = change;
     const name = nameOf(home, change);
     if ((table === "webhooks" && after === null) || (table === "admin_tokens" && after?.deleted_at != null)) {
-      this.#deleted.add(name);
+      this.#deletedNames.add(name);
     }
     if (before === null || after === null) return;
     for (const decision of decisionsOf(home, change)) {
@@ -56,14 +56,14 @@ export class NoUndo {
   /** Forgets the changes in a home that was restored. */
   forget(home: string): void {
     for (const name of this.#last.keys()) if (name.startsWith(`${home} `)) this.#last.delete(name);
-    for (const name of this.#deleted) if (name.startsWith(`${home} `)) this.#deleted.delete(name);
+    for (const name of this.#deletedNames) if (name.startsWith(`${home} `)) this.#deletedNames.delete(name);
   }
 
   /** @returns how a call's change undoes a newer change */
-  undone({ call, intent, changes }: Operation, change: WrittenInHome): string | undefined {
+  undoes({ call, intent, changes }: Operation, change: WrittenInHome): string | undefined {
     const { home, table, before, after } = change;
     const name = nameOf(home, change);
-    if (before === null) return this.#deleted.has(name) ? "it was deleted" : undefined;
+    if (before === null) return this.#deletedNames.has(name) ? "it was deleted" : undefined;
     if (table === "admin_tokens" && before.deleted_at !== null && after?.deleted_at === null) return "it was deleted";
     if (after === null || !["change", "rotate", "endOverlap"].includes(intent.kind)) return undefined;
     for (const decision of decisionsOf(home, change)) {

@@ -8,7 +8,7 @@ import { wrongAudit } from "./audit.ts";
 import { type Intent, intentOf, type Operation } from "./intents.ts";
 import { NoUndo } from "./no-undo.ts";
 import { undoneBy } from "./undone-changes.ts";
-import { leftUndone } from "./whole-changes.ts";
+import { findUndone } from "./whole-changes.ts";
 import { wrongWrite } from "./writes.ts";
 
 /** Checks that operators' calls write what they ask for, and that what their answers say is done. */
@@ -35,11 +35,11 @@ export class Operators {
       intent,
       changes: [],
       rows: [],
-      audited: new Set(),
+      audits: new Set(),
       highest: new Map(),
       meanwhile: new Set(),
       isTouched: false,
-      disturbed: false,
+      isDisturbed: false,
     };
     if (intent.kind === "restored") {
       const home = this.#model.home(intent.home);
@@ -62,7 +62,7 @@ export class Operators {
 
   /** Notes that a home was restored. */
   disturb(home: string): void {
-    for (const operation of this.#open) operation.disturbed = true;
+    for (const operation of this.#open) operation.isDisturbed = true;
     this.#noUndo.forget(home);
   }
 
@@ -82,34 +82,34 @@ export class Operators {
 
   checkWritten(home: string, call: Call, changes: RowChange[]): void {
     const operation = this.#operations.get(call);
-    const located = changes.map((change) => ({ ...change, home }));
+    const writes = changes.map((change) => ({ ...change, home }));
     const breaks = (rule: string, what: string) => this.#violate(rule, `${call.name} at ${home}: ${what}`, [call.name]);
     if (operation === undefined) {
       breaks("only operators write through the admin API", JSON.stringify(changes));
       return;
     }
-    const unaudited = wrongAudit(operation, located);
-    if (unaudited !== undefined)
-      breaks("the audit log has each change of an operator once, in the same transaction", unaudited);
+    const auditError = wrongAudit(operation, writes);
+    if (auditError !== undefined)
+      breaks("the audit log has each change of an operator once, in the same transaction", auditError);
     const { intent } = operation;
-    if (intent.kind === "eraseCustomer" || (intent.kind === "restored" && isErasing(located))) {
-      const wrong = wrongErasing(this.#model, operation, located);
+    if (intent.kind === "eraseCustomer" || (intent.kind === "restored" && isErasing(writes))) {
+      const wrong = wrongErasing(this.#model, operation, writes);
       if (wrong !== undefined)
         breaks("an erasure deletes the sessions that the customer had when it began, whole, and nothing else", wrong);
-      noteErasing(this.#model, operation, located);
-      operation.changes.push(...located.filter(({ table }) => table !== "audit_log"));
+      noteErasing(this.#model, operation, writes);
+      operation.changes.push(...writes.filter(({ table }) => table !== "audit_log"));
       return;
     }
-    const left = leftUndone(this.#model, operation, located);
-    if (left !== undefined) breaks("a change of a webhook changes all of its deliveries too", left);
-    for (const written of located) {
-      if (written.table === "audit_log") continue;
-      const newer = this.#noUndo.undone(operation, written);
-      if (newer !== undefined) breaks("no newer change is undone", `${newer}: ${JSON.stringify(written)}`);
-      const broken = wrongWrite(this.#model, operation, written);
-      if (broken !== undefined) breaks(broken[0], `${broken[1]}: ${JSON.stringify(written)}`);
-      operation.changes.push(written);
-      if (intent.kind === "change" && written.table === "home_sites") {
+    const leftover = findUndone(this.#model, operation, writes);
+    if (leftover !== undefined) breaks("a change of a webhook changes all of its deliveries too", leftover);
+    for (const write of writes) {
+      if (write.table === "audit_log") continue;
+      const newer = this.#noUndo.undoes(operation, write);
+      if (newer !== undefined) breaks("no newer change is undone", `${newer}: ${JSON.stringify(write)}`);
+      const wrong = wrongWrite(this.#model, operation, write);
+      if (wrong !== undefined) breaks(wrong[0], `${wrong[1]}: ${JSON.stringify(write)}`);
+      operation.changes.push(write);
+      if (intent.kind === "change" && write.table === "home_sites") {
         this.#model.changedSinceRestore.add(`${home}/${intent.siteId}`);
       }
     }
@@ -119,28 +119,28 @@ export class Operators {
     const operation = this.#operations.get(call);
     if (operation === undefined || call.answer === undefined) return;
     this.#open.delete(operation);
-    const { intent, changes, disturbed } = operation;
+    const { intent, changes, isDisturbed } = operation;
     const { status, body } = call.answer;
     const description = `${call.name} ${call.wire.method} ${call.wire.path} ${call.wire.body} was answered ${status} ${body}`;
     const breaks = (rule: string, what = "") => this.#violate(rule, description + what, [call.name]);
-    const hadFaults = call.faults.length > 0 || disturbed;
+    const hadFaults = call.faults.length > 0 || isDisturbed;
     if (status >= 400 && status < 500 && !hadFaults && !this.#mayHaveChanged(operation, status)) {
       breaks("a refused call of an operator changes nothing");
     }
-    const rotated = changes.findLast(({ table }) => table === "apps")?.after;
-    if (intent.kind === "rotate" && status === 409 && !disturbed && rotated != null) {
+    const appRow = changes.findLast(({ table }) => table === "apps")?.after;
+    if (intent.kind === "rotate" && status === 409 && !isDisturbed && appRow != null) {
       const app = this.#model.listedApp(intent.id);
       // Without the answer, nobody would ever know the valid secret.
-      if (app !== undefined && !app.revoked && app.version === rotated.version)
+      if (app !== undefined && !app.isRevoked && app.version === appRow.version)
         breaks("a secret is never lost, and becomes invalid only by an operator's call");
     }
     if (status === 202 && intent.kind === "deleteSite") this.#ends(intent.siteId);
-    if (status >= 300 || disturbed) return;
+    if (status >= 300 || isDisturbed) return;
     const wrong = undoneBy(this.#model, operation);
     if (wrong !== undefined) breaks("what an answer tells an operator is done", `: ${wrong}`);
     // The record in KV follows each change of an app.
-    if (rotated != null && intent.kind !== "reseal" && intent.kind !== "deleteSite" && intent.kind !== "restored") {
-      this.records.expect(call, rotated);
+    if (appRow != null && intent.kind !== "reseal" && intent.kind !== "deleteSite" && intent.kind !== "restored") {
+      this.records.expect(call, appRow);
     }
     if (intent.kind === "createSite" && !hadFaults) {
       const { id } = JSON.parse(body) as { id: number };
@@ -161,8 +161,8 @@ export class Operators {
   #mayHaveChanged({ intent, changes }: Operation, status: number): boolean {
     const siteId = "siteId" in intent ? intent.siteId : undefined;
     const appid = intent.kind === "revoke" ? intent.appid : "id" in intent ? intent.id : "";
-    const listed = this.#model.directory.get(siteId ?? this.#model.routes.get(appid) ?? 0);
-    if (status === 404 && (listed === undefined || hasEnded(listed))) return true;
+    const entry = this.#model.directory.get(siteId ?? this.#model.routes.get(appid) ?? 0);
+    if (status === 404 && (entry === undefined || hasEnded(entry))) return true;
     return changes.every(({ table }) => table === "app_routes" || (table === "home_sites" && intent.kind === "revoke"));
   }
 

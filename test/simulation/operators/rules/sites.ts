@@ -1,7 +1,7 @@
 import type { Model } from "../../checker/model.ts";
 import { wrongRow } from "../../checker/row-changes.ts";
 import type { OperationOf, WrittenInHome } from "./intents.ts";
-import { notAsked } from "./writes.ts";
+import { findUnasked } from "./writes.ts";
 
 /** Changes that are made in the directory and in a home, one after the other: docs/decisions.md, "Sites and homes". */
 
@@ -18,8 +18,8 @@ export function wrongCreateSite(
     return site?.name === name && site.home === home && site.firstChatId === firstChatId;
   };
   if (table === "sites" && before === null) {
-    const begun = [...model.directory].some(([each, { status }]) => status === "creating" && isSame(each));
-    if (begun) return "a site that was begun before must be finished instead";
+    const isBegun = [...model.directory].some(([each, { status }]) => status === "creating" && isSame(each));
+    if (isBegun) return "a site that was begun before must be finished instead";
     if (model.givenSites.has(id)) return "its id was given before";
     model.givenSites.add(id);
     return after?.status === "creating" ? undefined : "its status is not creating";
@@ -27,8 +27,8 @@ export function wrongCreateSite(
   if (!isSame(id) || model.directory.get(id)?.status !== "creating") return "the directory has not begun it";
   if (table === "home_sites") return change.home === home ? undefined : "the row is in another home";
   if (!model.home(home).sites.has(id)) return "its home does not have the site";
-  const opened = operation.changes.some((each) => each.table === "sites" && each.before !== null);
-  return opened ? "the call has already opened a site" : wrongRow(change, { status: "open" });
+  const isOpened = operation.changes.some((each) => each.table === "sites" && each.before !== null);
+  return isOpened ? "the call has already opened a site" : wrongRow(change, { status: "open" });
 }
 
 /**
@@ -39,12 +39,12 @@ export function wrongChangeSite(
   operation: OperationOf<"change">,
   change: WrittenInHome,
 ): string | undefined {
-  const { intent, changes, rows, disturbed } = operation;
+  const { intent, changes, rows, isDisturbed } = operation;
   const siteId = Number(intent.siteId);
   const { before, after } = change;
-  const listed = model.directory.get(siteId);
+  const entry = model.directory.get(siteId);
   // After a restore the directory may have lost its row, so nothing can be compared.
-  if (before === null || after === null || listed === undefined || disturbed) return undefined;
+  if (before === null || after === null || entry === undefined || isDisturbed) return undefined;
   if (change.table === "home_sites") {
     const home = model.home(change.home);
     if (home.deletions.has(siteId)) return "the deletion of the site has begun";
@@ -52,14 +52,14 @@ export function wrongChangeSite(
     const wantedFloor = intent.wantedColumns.chat_id_floor;
     if (wantedFloor !== undefined && floor !== before.chat_id_floor && floor < home.highestId(siteId))
       return "ids were given above first_chat_id";
-    if (wantedFloor === undefined && floor !== Math.max(Number(before.chat_id_floor), listed.firstChatId - 1))
+    if (wantedFloor === undefined && floor !== Math.max(Number(before.chat_id_floor), entry.firstChatId - 1))
       return "nobody asked for a first_chat_id";
-    if (floor < listed.firstChatId - 1) return "the directory knows of more ids";
-    const { name, status, retentionDays } = listed;
+    if (floor < entry.firstChatId - 1) return "the directory knows of more ids";
+    const { name, status, retentionDays } = entry;
     // Fields that the call does not name come from the newer copy, which is the home's or the directory's.
-    const newer = listed.revision > Number(before.revision) ? { name, status, retention_days: retentionDays } : {};
-    if (Number(after.revision) <= Math.max(Number(before.revision), listed.revision)) return "it has no newer revision";
-    return notAsked(intent.wantedColumns, change, { ...before, ...newer });
+    const newer = entry.revision > Number(before.revision) ? { name, status, retention_days: retentionDays } : {};
+    if (Number(after.revision) <= Math.max(Number(before.revision), entry.revision)) return "it has no newer revision";
+    return findUnasked(intent.wantedColumns, change, { ...before, ...newer });
   }
   const writtenSites = changes.filter(({ table }) => table === "home_sites").map((each) => each.after);
   const original = [...rows, ...writtenSites].find((row) => row?.revision === after.revision);

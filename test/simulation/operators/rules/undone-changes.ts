@@ -40,7 +40,7 @@ export function undoneBy(model: Model, operation: Operation): string | undefined
       return isThere ? "the previous secret is still valid" : undefined;
     }
     case "revoke":
-      return model.listedApp(intent.appid)?.revoked === false && !operation.isTouched
+      return model.listedApp(intent.appid)?.isRevoked === false && !operation.isTouched
         ? "the app is not revoked"
         : undefined;
     case "send":
@@ -79,15 +79,14 @@ function wrongChange(model: Model, { intent, rows, changes }: OperationOf<"chang
   const isOld = (row: Row) => row.revision === rows[0]?.revision;
   const stopsNothing = writtenRows.length === 0 ? rows.length === 1 : writtenRows.every(isOld);
   if (stopsNothing) return "it has no new revision, so it does not stop an earlier change";
-  const listed = model.directory.get(Number(intent.siteId));
+  const entry = model.directory.get(Number(intent.siteId));
   // A site whose end came between the two writes gets no copy in the directory.
-  if (table !== "home_sites" || listed === undefined || hasEnded(listed)) return undefined;
-  if (fitting.every((each) => listed.revision < Number(each.revision))) return "the directory has an older copy";
-  const { row } = model.home(listed.home).sites.get(Number(intent.siteId)) ?? {};
-  const agree =
-    row?.name === listed.name && row.status === listed.status && row.retention_days === listed.retentionDays;
-  if (row?.revision === listed.revision && !agree) return "home and directory do not agree";
-  return listed.firstChatId <= Number(wantedColumns.chat_id_floor ?? 0)
+  if (table !== "home_sites" || entry === undefined || hasEnded(entry)) return undefined;
+  if (fitting.every((each) => entry.revision < Number(each.revision))) return "the directory has an older copy";
+  const { row } = model.home(entry.home).sites.get(Number(intent.siteId)) ?? {};
+  const agree = row?.name === entry.name && row.status === entry.status && row.retention_days === entry.retentionDays;
+  if (row?.revision === entry.revision && !agree) return "home and directory do not agree";
+  return entry.firstChatId <= Number(wantedColumns.chat_id_floor ?? 0)
     ? "the directory lacks first_chat_id"
     : undefined;
 }
@@ -100,8 +99,8 @@ function wrongIssueApp(model: Model, { intent, changes }: OperationOf<"add">, bo
   // The site's end may have deleted the app since.
   const isGone = hasEnded(model.directory.get(intent.siteId ?? 0));
   if (!isGone && model.listedApp(appid) === undefined) return "its home does not have it";
-  const stored = model.secrets.get(String(row.version));
-  return body.secret === stored && stored === (intent.secret ?? stored) ? undefined : "another secret is stored";
+  const secret = model.secrets.get(String(row.version));
+  return body.secret === secret && secret === (intent.secret ?? secret) ? undefined : "another secret is stored";
 }
 
 function wrongReseal(model: Model, { call, meanwhile }: Operation, body: JsonBody): string | undefined {
@@ -115,14 +114,14 @@ function wrongReseal(model: Model, { call, meanwhile }: Operation, body: JsonBod
   // A rotation or the end of an overlap may have removed the seal since it was read.
   if (unopened > 0 && !owners.some(({ row }) => isShut(row)) && meanwhile.size === 0) return "every seal can be opened";
   if (remaining > 0 || unopened > 0) return undefined;
-  const closed = [...model.homes.keys()].find((name) => settings.closedHomes.includes(name));
-  if (closed !== undefined && !homes_down.includes(closed)) return `${closed} is closed and not named`;
+  const closedHome = [...model.homes.keys()].find((name) => settings.closedHomes.includes(name));
+  if (closedHome !== undefined && !homes_down.includes(closedHome)) return `${closedHome} is closed and not named`;
   // Other calls may have stored secrets (`meanwhile`) after this call counted the home, under another master key.
-  const old = owners.find(
+  const owner = owners.find(
     ({ home, row }) =>
       !homes_down.includes(home.name) &&
       !meanwhile.has(row.version) &&
       sealsOf(row).some((seal) => sealedWith(seal) !== keyId(settings.masterKey)),
   );
-  return old && `${old.row.appid ?? old.row.id} is sealed with another key`;
+  return owner && `${owner.row.appid ?? owner.row.id} is sealed with another key`;
 }

@@ -35,10 +35,10 @@ export function wrongSend(model: Model, operation: OperationOf<"send">, change: 
   const isFirst = event.type === "ping";
   if (isFirst ? next !== FIRST_IN_LINE : next < call.clock || next > last)
     return `it is due at ${next}, now is ${call.clock}`;
-  const fresh = { ...deliveryRow(event, intent.webhookId, call.clock), next_attempt_at: next };
+  const newRow = { ...deliveryRow(event, intent.webhookId, call.clock), next_attempt_at: next };
   // A delivery is kept as long as its event, so it has the event's created_at.
-  if (before === null) return inserts(change, { ...fresh, created_at: event.created_at ?? 0 });
+  if (before === null) return inserts(change, { ...newRow, created_at: event.created_at ?? 0 });
   // last_attempt_at stays, because the receiver may already have the event.
   const { created_at = 0, last_attempt_at = null } = before;
-  return wrongRow(change, { ...fresh, created_at, last_attempt_at });
+  return wrongRow(change, { ...newRow, created_at, last_attempt_at });
 }

@@ -11,7 +11,7 @@ export const MOST_AT_ONCE = 6;
 const LONGEST_LEASE_SECONDS = 120;
 
 /** Which deliveries a transaction of a call fails to change. The model has not applied it yet. */
-export function leftUndone(
+export function findUndone(
   model: Model,
   { call, intent }: Operation,
   changes: readonly WrittenInHome[],
@@ -22,25 +22,25 @@ export function leftUndone(
   const { before, after } = change;
   const all = model.home(change.home).outbox.deliveriesOf(before);
   const pending = all.filter(({ status }) => status === "pending");
-  const done = changes.filter(({ table }) => table === "deliveries");
+  const deliveries = changes.filter(({ table }) => table === "deliveries");
   if (after === null)
-    return isEnough(done.length, all.length) ? undefined : `it deletes ${done.length} of ${all.length}`;
+    return isEnough(deliveries.length, all.length) ? undefined : `it deletes ${deliveries.length} of ${all.length}`;
   if (before.status === "enabled" && after.status === "disabled") {
-    const ended = done.filter((each) => each.after?.status === "failed").length;
-    return isEnough(ended, pending.length) ? undefined : `it ends ${ended} of ${pending.length}`;
+    const endCount = deliveries.filter((each) => each.after?.status === "failed").length;
+    return isEnough(endCount, pending.length) ? undefined : `it ends ${endCount} of ${pending.length}`;
   }
   if (before.status === "disabled" && after.status === "enabled" && pending.length > 0) {
     return `it enables a webhook with ${pending.length} pending`;
   }
   if (before.url === after.url || after.status !== "enabled") return undefined;
-  const held = pending.filter(
+  const inFlight = pending.filter(
     (row) => isInFlight(row, call.clock) && Number(row.next_attempt_at) <= call.clock + LONGEST_LEASE_SECONDS,
   );
-  const anew = done.filter((each) => each.after?.claim !== null).length;
-  if (anew < held.length) return `it renews ${anew} of ${held.length} in flight`;
+  const renewals = deliveries.filter((each) => each.after?.claim !== null).length;
+  if (renewals < inFlight.length) return `it renews ${renewals} of ${inFlight.length} in flight`;
   const later = pending.filter((row) => row.claim === null && Number(row.next_attempt_at) > call.clock);
-  const moved = done.filter((each) => each.before?.claim === null).length;
-  return isEnough(moved, later.length) ? undefined : `it makes ${moved} of ${later.length} due`;
+  const dueCount = deliveries.filter((each) => each.before?.claim === null).length;
+  return isEnough(dueCount, later.length) ? undefined : `it makes ${dueCount} of ${later.length} due`;
 }
 
-const isEnough = (done: number, all: number): boolean => done >= Math.min(all, MOST_AT_ONCE);
+const isEnough = (count: number, all: number): boolean => count >= Math.min(all, MOST_AT_ONCE);

@@ -71,25 +71,25 @@ export function wrongWrite(model: Model, operation: Operation, change: WrittenIn
 }
 
 /** Why a row does not belong to the subject of the call. */
-function wrongPlace(model: Model, { intent, disturbed }: Operation, { home, table, before, after }: WrittenInHome) {
+function wrongPlace(model: Model, { intent, isDisturbed }: Operation, { home, table, before, after }: WrittenInHome) {
   const row = (after ?? before) as Row;
   const isOfDirectory = OF_DIRECTORY.includes(table);
   if (isOfDirectory && home !== "main") return "a home does not have this table";
   // After a restore the directory may have lost its row, so nothing can be compared.
-  if (disturbed) return undefined;
+  if (isDisturbed) return undefined;
   const id = "id" in intent ? intent.id : undefined;
   const wantedTable = "table" in intent ? intent.table : intent.kind === "deleteToken" ? "admin_tokens" : undefined;
   const appid = intent.kind === "revoke" ? intent.appid : wantedTable === "apps" ? id : undefined;
   const webhook_id = "webhookId" in intent ? intent.webhookId : wantedTable === "webhooks" ? id : undefined;
   const site_id =
     ("siteId" in intent ? intent.siteId : undefined) ?? (appid === undefined ? undefined : model.siteOf(appid));
-  const own = {
+  const ownColumns = {
     site_id,
     appid,
     webhook_id,
     id: table === "webhooks" ? webhook_id : table === wantedTable ? id : undefined,
   };
-  const ids = Object.entries(table === "sites" ? { id: site_id } : own);
+  const ids = Object.entries(table === "sites" ? { id: site_id } : ownColumns);
   const wrong = ids.find(
     ([name, value]) => value !== undefined && row[name] != null && String(row[name]) !== String(value),
   );
@@ -117,7 +117,7 @@ function wrongValues(model: Model, operation: Operation, change: WrittenInHome):
       return wrongCreateSite(model, { ...operation, intent }, change);
     case "change":
       if (intent.table === "home_sites") return wrongChangeSite(model, { ...operation, intent }, change);
-      return table === intent.table ? notAsked(intent.wantedColumns, change) : undefined;
+      return table === intent.table ? findUnasked(intent.wantedColumns, change) : undefined;
     case "add":
       if (table === "app_routes") return after?.claim === before?.claim ? "it has no new reservation" : undefined;
       if (table === "apps" && model.routes.get(String(after?.appid)) !== intent.siteId) return "no route leads to it";
@@ -136,12 +136,12 @@ function wrongValues(model: Model, operation: Operation, change: WrittenInHome):
 const NAMED = ["name", "status", "url", "events", "retention_days"];
 
 /** Which column has neither the requested value nor, when none was requested, its earlier value. */
-export function notAsked(
+export function findUnasked(
   wantedColumns: Row,
   { before, after }: WrittenInHome,
   base: Row = before ?? {},
 ): string | undefined {
-  const wanted = { ...base, ...wantedColumns };
-  const column = NAMED.find((name) => name in base && after?.[name] !== wanted[name]);
-  return column && `${column} is ${after?.[column]}, expected ${wanted[column]}`;
+  const wantedRow = { ...base, ...wantedColumns };
+  const column = NAMED.find((name) => name in base && after?.[name] !== wantedRow[name]);
+  return column && `${column} is ${after?.[column]}, expected ${wantedRow[column]}`;
 }

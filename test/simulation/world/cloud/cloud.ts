@@ -23,7 +23,7 @@ export class Cloud {
   readonly events: QueueTruth;
   readonly journal: QueueTruth;
   /** While false, no fault happens. */
-  rough = false;
+  isRough = false;
   settings: Settings;
   isolates: Isolate[] = [];
   readonly #image: ProgramImage;
@@ -31,14 +31,14 @@ export class Cloud {
   readonly #air: NetworkState;
   readonly #edges = new Map<string, Edge>();
   readonly #lives: Lives;
-  #started = 0;
+  #isolateCount = 0;
 
   constructor(image: ProgramImage, weather: Weather, settings: Settings, air: Omit<NetworkState, "isRough">) {
     this.#image = image;
     this.#weather = weather;
     this.settings = settings;
     this.homes = new Map(weather.homes.map((name) => [name, new Home(name, air.scheduler, air.witness)]));
-    this.#air = { ...air, isRough: () => this.rough };
+    this.#air = { ...air, isRough: () => this.isRough };
     this.internet = new Internet(this.#air, weather);
     this.#lives = new Lives(this.#air, weather.cutOff, this.internet);
     this.events = eventsQueue(this, this.#air, weather.queue);
@@ -93,11 +93,11 @@ export class Cloud {
   deploy(change: Partial<Settings>): void {
     const { scheduler, chance, witness } = this.#air;
     this.settings = { ...this.settings, ...change };
-    const shown = { ...this.settings, masterKey: undefined, masterKeyPrevious: undefined };
-    witness.note(undefined, `deployed: ${JSON.stringify(shown)}`, "deployment");
+    const settings = { ...this.settings, masterKey: undefined, masterKeyPrevious: undefined };
+    witness.note(undefined, `deployed: ${JSON.stringify(settings)}`, "deployment");
     for (const isolate of this.isolates) {
       scheduler.after(chance.between(0, 20_000), () => {
-        isolate.retired = true;
+        isolate.isRetired = true;
       });
     }
   }
@@ -113,10 +113,10 @@ export class Cloud {
 
   kill(isolate: Isolate): void {
     this.isolates = this.isolates.filter((each) => each !== isolate);
-    const ended = isolate.kill();
-    const waiting = ended.filter(({ answer }) => answer === undefined).length;
+    const calls = isolate.kill();
+    const waiting = calls.filter(({ answer }) => answer === undefined).length;
     this.#air.witness.note(undefined, `isolate ${isolate.name} dies with ${waiting} calls`, "isolate dies");
-    for (const call of ended) this.#lives.end(call);
+    for (const call of calls) this.#lives.end(call);
   }
 
   /** @returns undefined when the call was ended */
@@ -140,9 +140,9 @@ export class Cloud {
   /** Chooses the isolate for a call: a cold one when there is none, or at random. */
   #accept(call: Call): Isolate {
     const { scheduler, chance } = this.#air;
-    const serving = this.isolates.filter(({ edge, retired }) => edge === call.edge && !retired);
-    const cold = serving.length === 0 || (serving.length < this.#weather.isolates && chance.happens(0.2));
-    const isolate = cold ? this.#startIsolate(call.edge) : chance.one(serving);
+    const isolates = this.isolates.filter(({ edge, isRetired }) => edge === call.edge && !isRetired);
+    const cold = isolates.length === 0 || (isolates.length < this.#weather.isolates && chance.happens(0.2));
+    const isolate = cold ? this.#startIsolate(call.edge) : chance.one(isolates);
     isolate.calls.add(call);
     call.isolate = isolate;
     call.arrivedAt = scheduler.now;
@@ -154,7 +154,7 @@ export class Cloud {
     const { scheduler, witness } = this.#air;
     const chance = this.#air.chance.fork();
     const skew = chance.between(-1, 1) * this.#weather.isolateSkew;
-    const name = `${edge}${++this.#started}`;
+    const name = `${edge}${++this.#isolateCount}`;
     const log = (record: object) => witness.logs(name, callNow(), record);
     const { settings } = this;
     const env = { ...this.#edges.get(edge)?.bindings, ...varsOf(settings) };

@@ -86,9 +86,9 @@ export function databaseLink(air: NetworkState, home: Home, weather: Weather): C
       call?.faults.push(isTransient ? TRANSIENT_FAULT : `${home.name}: ${what}`);
       witness.note(call, `D1 ${home.name} ${name}: ${what}${detail}`, `D1: ${what}`);
     };
-    const heldMs = call?.held?.to === trip.to ? call.held.milliseconds : 0;
-    const drawn = drawFaults(air, home, weather, heldMs);
-    const { slow, out, back, failsAtOnce, disconnects } = drawn;
+    const heldMs = call?.hold?.to === trip.to ? call.hold.milliseconds : 0;
+    const faults = drawFaults(air, home, weather, heldMs);
+    const { slow, out, back, failsAtOnce, disconnects } = faults;
     if (slow > 0) fault("slow", { detail: ` by ${Math.round(slow)} ms` });
     const travelTime = () => chance.between(0.3, 12);
     const pass = (way: "there" | "back", go: () => void) => {
@@ -121,7 +121,7 @@ export function databaseLink(air: NetworkState, home: Home, weather: Weather): C
       const comeBack = (result: T) => {
         if (disconnects === "after") return disconnect();
         const isLost = call?.losesAnswer === true;
-        if (!drawn.lostAfter && !isLost) return pass("back", () => deliver(() => resolve(result), back));
+        if (!faults.lostAfter && !isLost) return pass("back", () => deliver(() => resolve(result), back));
         if (call !== undefined) call.losesAnswer = false;
         const words = failsAtOnce && !isLost ? chance.one([TRANSIENT, TRANSIENT, ...REFUSALS]) : undefined;
         const what = words === undefined ? "answer lost in silence" : "answer lost";
@@ -142,7 +142,7 @@ export function databaseLink(air: NetworkState, home: Home, weather: Weather): C
         // The work may be done although the call fails at the reset.
         if (chance.happens(0.5)) home.take(call, doWork, ignore, ignore);
       };
-      if (drawn.lostBefore) {
+      if (faults.lostBefore) {
         fault(failsAtOnce ? "request lost" : "request lost in silence", { isTransient: failsAtOnce });
         if (failsAtOnce) fail(TRANSIENT);
         return;
@@ -150,9 +150,9 @@ export function databaseLink(air: NetworkState, home: Home, weather: Weather): C
       scheduler.after(travelTime() + out, () => {
         const { state } = home;
         if (state === "refusing" || state === "silent") fault(`down, ${state}`);
-        else if (drawn.refused) fault("refused");
+        else if (faults.refused) fault("refused");
         if (state === "silent") return;
-        if (state === "refusing" || drawn.refused) return fail(chance.one(REFUSALS));
+        if (state === "refusing" || faults.refused) return fail(chance.one(REFUSALS));
         if (state === "stalled") return wait();
         // A restart closes the connection. Otherwise a call that is held for long could be done after a restore.
         if (heldMs > 0 && since < home.restartedAt) return fail(RESTARTED);

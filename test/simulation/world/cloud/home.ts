@@ -54,23 +54,23 @@ export class Home {
   }
 
   /**
-   * Runs a call's work when its turn comes. `failed` gets the error of the work, or the error of a restart before its
+   * Runs a call's work when its turn comes. `fail` gets the error of the work, or the error of a restart before its
    * turn.
    */
-  take<T>(call: Call | undefined, work: () => T, done: (result: T) => void, failed: (error: unknown) => void): void {
+  take<T>(call: Call | undefined, work: () => T, finish: (result: T) => void, fail: (error: unknown) => void): void {
     const restarts = this.#restarts;
     this.#freeAt = Math.max(this.#scheduler.now, this.#freeAt) + SERVICE_MS;
     this.#scheduler.after(this.#freeAt - this.#scheduler.now, () => {
       if (restarts !== this.#restarts) {
-        failed(new Error(RESTARTED));
+        fail(new Error(RESTARTED));
         return;
       }
       this.turn++;
       this.#working = call;
       try {
-        done(work());
+        finish(work());
       } catch (error) {
-        failed(error);
+        fail(error);
       } finally {
         this.#working = undefined;
       }

@@ -16,7 +16,7 @@ export class Isolate {
   readonly env: object;
   readonly worker: Worker;
   /** True once a later deployment has replaced it: it serves no new calls. */
-  retired = false;
+  isRetired = false;
   /** Every call that began here, including those that were cut off. */
   readonly calls = new Set<Call>();
   readonly #now: () => number;
@@ -25,12 +25,12 @@ export class Isolate {
     image: ProgramImage,
     scheduler: Scheduler,
     chance: Chance,
-    { skew, log, fetch, ...given }: Deployed & { skew: number; log: (record: object) => void; fetch: Fetch },
+    { skew, log, fetch, ...deployment }: Deployed & { skew: number; log: (record: object) => void; fetch: Fetch },
   ) {
-    this.name = given.name;
-    this.edge = given.edge;
-    this.settings = given.settings;
-    this.env = given.env;
+    this.name = deployment.name;
+    this.edge = deployment.edge;
+    this.settings = deployment.settings;
+    this.env = deployment.env;
     this.#now = () => Math.floor(EPOCH + scheduler.now + skew);
     const runtime = {
       now: this.#now,
@@ -52,8 +52,8 @@ export class Isolate {
 
   /** Ends the isolate and all of its work; no answer reaches or leaves it any more. */
   kill(): Call[] {
-    const ended = [...this.calls].filter((call) => call.alive);
-    for (const call of ended) call.alive = false;
-    return ended;
+    const calls = [...this.calls].filter((call) => call.alive);
+    for (const call of calls) call.alive = false;
+    return calls;
   }
 }

@@ -11,7 +11,7 @@ export class Lives {
   readonly #cutOff: number;
   readonly #internet: Internet;
   /** Resolves the wait for a call when the call is ended early. */
-  readonly #ended = new Map<Call, () => void>();
+  readonly #ends = new Map<Call, () => void>();
   /** Cancels the timer that ends a call's work after its answer. */
   readonly #timeUp = new Map<Call, () => void>();
 
@@ -25,14 +25,14 @@ export class Lives {
   /** Runs a call's work. Resolves when it has ended, by itself or by force. */
   during(call: Call, work: () => Promise<void>): Promise<void> {
     return new Promise((resolve) => {
-      const ended = () => {
-        this.#ended.delete(call);
+      const finish = () => {
+        this.#ends.delete(call);
         resolve();
       };
-      this.#ended.set(call, ended);
-      void runAs(call, work).then(ended, (error: unknown) => {
+      this.#ends.set(call, finish);
+      void runAs(call, work).then(finish, (error: unknown) => {
         this.#air.witness.fails(call, error);
-        ended();
+        finish();
       });
     });
   }
@@ -41,7 +41,7 @@ export class Lives {
   end(call: Call): void {
     call.alive = false;
     this.#forget(call);
-    this.#ended.get(call)?.();
+    this.#ends.get(call)?.();
     call.faults.push("ended");
     this.#internet.end(call);
     this.#air.witness.ends(call);
@@ -78,11 +78,11 @@ export class Lives {
   contextOf(call: Call): object {
     return {
       waitUntil: (work: Promise<unknown>) => {
-        call.leftOver++;
+        call.leftOverCount++;
         work
           .catch((error: unknown) => this.#air.witness.fails(call, error))
           .finally(() => {
-            call.leftOver--;
+            call.leftOverCount--;
             if (this.#timeUp.has(call)) this.#endWhenOver(call);
           });
       },
@@ -95,9 +95,9 @@ export class Lives {
    * Ends a call when it has no more waitUntil work. Work that has just ended may register more work in the same turn.
    */
   #endWhenOver(call: Call): void {
-    if (call.leftOver > 0) return;
+    if (call.leftOverCount > 0) return;
     this.#air.scheduler.atRest(() => {
-      if (!call.alive || call.leftOver > 0) return;
+      if (!call.alive || call.leftOverCount > 0) return;
       call.alive = false;
       call.isOver = true;
       this.#forget(call);
