@@ -279,16 +279,16 @@ function targetsOf(importer: string, specifier: string): string[] {
 
 /** The names in a file's imports. */
 const specifiersOf = (text: string): string[] =>
-  [...text.matchAll(IMPORT)].map(([, ...named]) => named.find((name) => name !== undefined) ?? "");
+  [...text.matchAll(IMPORT)].map(([, ...names]) => names.find((name) => name !== undefined) ?? "");
 
 /** Every import that no rule allows, as `importer → imported`. */
 function forbidden(sources: Record<string, string>): string[] {
   return Object.entries(sources).flatMap(([importer, text]) => {
     const part = partOf(importer);
-    const allowed = MAY_IMPORT[part];
-    if (allowed === undefined) return [`${importer} is in no part`];
+    const allowedParts = MAY_IMPORT[part];
+    if (allowedParts === undefined) return [`${importer} is in no part`];
     return specifiersOf(text)
-      .filter((specifier) => !targetsOf(importer, specifier).some((target) => [part, ...allowed].includes(target)))
+      .filter((specifier) => !targetsOf(importer, specifier).some((target) => [part, ...allowedParts].includes(target)))
       .map((specifier) => `${importer} → ${specifier}`);
   });
 }
@@ -301,13 +301,13 @@ function circles(sources: Record<string, string>): string[] {
       .map((specifier) => new URL(specifier, `src:/${file}`).pathname.slice(1))
       .filter((imported) => imported in sources);
   const findings: string[] = [];
-  const done = new Set<string>();
+  const walkedFiles = new Set<string>();
   const walk = (file: string, path: string[]) => {
     const start = path.indexOf(file);
     if (start >= 0) findings.push([...path.slice(start), file].join(" → "));
-    if (start >= 0 || done.has(file)) return;
+    if (start >= 0 || walkedFiles.has(file)) return;
     for (const imported of importsOf(file)) walk(imported, [...path, file]);
-    done.add(file);
+    walkedFiles.add(file);
   };
   for (const file of Object.keys(sources)) walk(file, []);
   return findings;

@@ -284,11 +284,11 @@ describe("warnings", () => {
     ["3650", 3_650, []],
   ])(
     "EVENT_RETENTION_DAYS %s is taken as %i, with one warning when it is shorter than a delivery takes",
-    (value, days, given) => {
+    (value, days, texts) => {
       const settings = bindings({ EVENT_RETENTION_DAYS: value });
       expect(readConfig(settings, consoleTelemetry).eventRetentionDays).toBe(days);
       readConfig(settings, consoleTelemetry);
-      expect(warnings()).toEqual(given);
+      expect(warnings()).toEqual(texts);
     },
   );
 

@@ -95,9 +95,9 @@ describe("the alerts", () => {
   it("the alerts use only metrics and reasons that the code has", async () => {
     const names = (await familiesOf()).map(shownName);
     const rules = fileOf("alerts.yml");
-    const asked = [...new Set(rules.match(/\bagent_session_\w+/g))];
-    expect(asked.length).toBeGreaterThan(6);
-    expect(asked.filter((name) => !names.includes(name))).toEqual([]);
+    const ruleNames = [...new Set(rules.match(/\bagent_session_\w+/g))];
+    expect(ruleNames.length).toBeGreaterThan(6);
+    expect(ruleNames.filter((name) => !names.includes(name))).toEqual([]);
     const reasons = [...rules.matchAll(/\breason=~?"([^"]+)"/g)].flatMap(([, all = ""]) => all.split("|"));
     expect(reasons.length).toBeGreaterThan(3);
     expect(reasons.filter((reason) => !REFUSAL_REASONS.includes(reason))).toEqual([]);

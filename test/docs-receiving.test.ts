@@ -108,15 +108,15 @@ describe.each([
 describe("the client's types of events", () => {
   it("the client has types of all events of signed calls and of the service, and of no unknown event", () => {
     // A type error here names an event that WebhookEvent lacks.
-    const known: Exclude<WebhookEvent, UnknownEvent>["type"][] = [
+    const knownTypes: Exclude<WebhookEvent, UnknownEvent>["type"][] = [
       "session.created",
       "session.agents_added",
       ...OWN_EVENT_TYPES,
       PING,
     ];
-    expect(TYPES).toEqual(expect.arrayContaining(known));
-    const existing = [...OPERATIONS.map(({ eventType }) => eventType), ...OWN_EVENT_TYPES, PING];
-    expect(existing).toEqual(expect.arrayContaining(TYPES));
+    expect(TYPES).toEqual(expect.arrayContaining(knownTypes));
+    const existingTypes = [...OPERATIONS.map(({ eventType }) => eventType), ...OWN_EVENT_TYPES, PING];
+    expect(existingTypes).toEqual(expect.arrayContaining(TYPES));
   });
 
   // In openapi.json auto_title may be null. In an event it never is.
@@ -125,16 +125,16 @@ describe("the client's types of events", () => {
   it.each(TYPES)(
     "the client's type of the event %s has exactly the fields of openapi.json, with their types",
     (type) => {
-      const { seq: _, ...documented } = fieldsOf(type);
+      const { seq: _, ...documentedFields } = fieldsOf(type);
       const own = ownFields(type);
-      const lacking = Object.entries(documented).flatMap(([field, schema]) => {
-        const wanted = NARROWER_TYPES[field] ?? typeOf(schema);
+      const faults = Object.entries(documentedFields).flatMap(([field, schema]) => {
+        const schemaType = NARROWER_TYPES[field] ?? typeOf(schema);
         // A set of words may grow, so the client may use the type string for it.
-        const said = [wanted, wanted.replace(/"\w+"(?: \| "\w+")*/, "string")].includes(own[field] ?? "");
-        return said ? [] : [`src/client/event.ts: ${type} lacks ${field}: ${wanted}`];
+        const isSaid = [schemaType, schemaType.replace(/"\w+"(?: \| "\w+")*/, "string")].includes(own[field] ?? "");
+        return isSaid ? [] : [`src/client/event.ts: ${type} lacks ${field}: ${schemaType}`];
       });
-      const unknown = Object.keys(own).filter((field) => documented[field] === undefined);
-      expect([...lacking, ...unknown.map((field) => `src/client/event.ts: ${type} has no ${field}`)]).toEqual([]);
+      const unknownFields = Object.keys(own).filter((field) => documentedFields[field] === undefined);
+      expect([...faults, ...unknownFields.map((field) => `src/client/event.ts: ${type} has no ${field}`)]).toEqual([]);
     },
   );
 
@@ -166,14 +166,14 @@ describe("the other pages on events", () => {
     const [, table = ""] = pageOf("operating.md").split("| `last_error` |");
     const reasons = rowsOf(table.split("\n\n")[0] ?? "").flatMap(([names = ""]) => names.match(/`[^`]+`/g) ?? []);
     expect(reasons.length).toBeGreaterThan(5);
-    const given = (reason: string) => {
+    const isGiven = (reason: string) => {
       const start = reason
         .replaceAll("`", "")
         .replace(/[:.…\d].*$/, "")
         .trim();
       return [`"${start}`, `'${start}'`, `\`${start} \${`].some((text) => SOURCES.includes(text));
     };
-    expect(reasons.filter((reason) => !given(reason))).toEqual([]);
+    expect(reasons.filter((reason) => !isGiven(reason))).toEqual([]);
   });
 
   it("operating.md forbids WEBHOOK_LOOPBACK in a deployment, and wrangler.toml does not set it", () => {

@@ -37,7 +37,7 @@ function outlineOf(page: string): string[] {
     .replaceAll(MADE, "<!-- made: $1 -->")
     .replaceAll(/^```(\w*)\n.*?^```$/gms, "```$1")
     .matchAll(/^(#{1,6}) .+$|^(```\w*)$|^(<!-- made: .+ -->)$/gm);
-  return [...marks].map(([, heading, block, made]) => heading ?? block ?? made ?? "");
+  return [...marks].map(([, heading, block, marker]) => heading ?? block ?? marker ?? "");
 }
 
 /** Words that no page may use, because another word has this meaning here, or because no native writer uses them. A comment names
@@ -127,14 +127,14 @@ it("the Chinese table on retrying gives the same advice for each answer as the E
       .map(([, row = ""]) => row.split(" | "))
       .filter((row) => row.length === 4);
   const [, ...original] = rows(english.get("docs/retrying.md") ?? "");
-  const [, ...translated] = rows(pageOf("docs/zh/retrying.md"));
+  const [, ...translation] = rows(pageOf("docs/zh/retrying.md"));
   expect(original.length).toBeGreaterThan(7);
   const codeOf = (text = "") => (text.match(/\b\d\d\d\b|`[^`]+`/g) ?? []).sort();
   expect(
-    translated.map(([answer, , ...cells]) => [codeOf(answer), ...cells.map((cell) => !/^不要|^无需/.test(cell))]),
+    translation.map(([answer, , ...cells]) => [codeOf(answer), ...cells.map((cell) => !/^不要|^无需/.test(cell))]),
   ).toEqual(original.map(([answer, , ...cells]) => [codeOf(answer), ...cells.map((cell) => cell.startsWith("retry"))]));
-  expect(translated.map(([, done = ""]) => done.startsWith("是否已执行不确定"))).toEqual(
-    original.map(([, done = ""]) => done.startsWith("unknown")),
+  expect(translation.map(([, outcome = ""]) => outcome.startsWith("是否已执行不确定"))).toEqual(
+    original.map(([, outcome = ""]) => outcome.startsWith("unknown")),
   );
 });
 

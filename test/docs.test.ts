@@ -112,7 +112,7 @@ function madeOf(page: string, name: string): string {
 const inOneLine = (text: string) => text.replaceAll(/\n(?:> ?)?/g, " ");
 
 /** A number as pages write it in a sentence: 1860 is 1,860. */
-const grouped = (number: number) => number.toLocaleString("en");
+const groupDigits = (number: number) => number.toLocaleString("en");
 
 describe("links of the pages", () => {
   it("every link of the pages leads to a file, folder or heading that exists", () => {
@@ -121,11 +121,11 @@ describe("links of the pages", () => {
   });
 
   it("every page can be reached by links from the README", () => {
-    const reached = new Set(["README.md"]);
-    for (const path of reached) {
-      for (const { target } of linksOf(path, PAGES[path] ?? "")) if (target in PAGES) reached.add(target);
+    const reachedPages = new Set(["README.md"]);
+    for (const path of reachedPages) {
+      for (const { target } of linksOf(path, PAGES[path] ?? "")) if (target in PAGES) reachedPages.add(target);
     }
-    expect(Object.keys(PAGES).filter((path) => !reached.has(path))).toEqual([]);
+    expect(Object.keys(PAGES).filter((path) => !reachedPages.has(path))).toEqual([]);
   });
 
   it("brokenLinks() reports each broken link", () => {
@@ -153,14 +153,14 @@ describe("links of the pages", () => {
   it("every section of the contract and every page that a comment names exists", () => {
     const sections = [...CONTRACT.matchAll(/^###? (\d(?:\.\d)?)\.? /gm)].map(([, section]) => section);
     expect(sections).toEqual(["1", "2", "3", "4", "4.1", "4.2", "5", "6", "7", "8", "9"]);
-    const named = Object.entries(SOURCES).flatMap(([path, text]) => [
+    const references = Object.entries(SOURCES).flatMap(([path, text]) => [
       ...[...text.matchAll(/contract sections? ((?:\d(?:\.\d)?(?:, | and )?)+)/gi)]
         .flatMap(([, list = ""]) => list.match(/\d(?:\.\d)?/g) ?? [])
         .map((section) => ({ path, names: section, there: sections.includes(section) })),
       ...[...text.matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([name]) => ({ path, names: name, there: name in PAGES })),
     ]);
-    expect(named.length).toBeGreaterThan(5);
-    expect(named.filter(({ there }) => !there)).toEqual([]);
+    expect(references.length).toBeGreaterThan(5);
+    expect(references.filter(({ there }) => !there)).toEqual([]);
   });
 });
 
@@ -190,11 +190,11 @@ describe("the page on architecture", () => {
     const [, rest = ""] = textOf("docs/architecture.md").split(/^ {4}src\/$/m);
     const [layout = ""] = rest.split(/^ {4}migrations\/ /m);
     let folder = "";
-    const named = [...layout.matchAll(/^ {6}( {2})?([\w.-]+(?:\/|\.ts)) /gm)].map(([, inside, part = ""]) => {
+    const namedFiles = [...layout.matchAll(/^ {6}( {2})?([\w.-]+(?:\/|\.ts)) /gm)].map(([, inside, part = ""]) => {
       if (inside === undefined) folder = part;
       return inside === undefined ? part : folder + part;
     });
-    expect(named.sort()).toEqual([...parts].sort());
+    expect(namedFiles.sort()).toEqual([...parts].sort());
   });
 
   it("the core in an hour has at most 20 files of core with at most 2,500 lines, and architecture.md counts both", () => {
@@ -205,25 +205,25 @@ describe("the page on architecture", () => {
     const lines = files.flatMap((file) => (SOURCES[file] ?? "").split("\n").slice(1)).length;
     expect(files.filter((file) => SOURCES[file] === undefined)).toEqual([]);
     expect([files.length <= 20, lines <= 2_500]).toEqual([true, true]);
-    const [, said, about = ""] = /These (\d+) files .*?about ([\d,]+) lines/.exec(section) ?? [];
-    expect(Number(said)).toBe(files.length);
+    const [, count, about = ""] = /These (\d+) files .*?about ([\d,]+) lines/.exec(section) ?? [];
+    expect(Number(count)).toBe(files.length);
     expect(Math.abs(lines - Number(about.replace(",", "")))).toBeLessThan(100);
   });
 });
 
 describe("commands of the pages", () => {
   it("every npm script that a page names is in package.json", () => {
-    const named = Object.entries(PAGES).flatMap(([path, text]) =>
+    const namedScripts = Object.entries(PAGES).flatMap(([path, text]) =>
       [...text.matchAll(/\bnpm run (?:--?[a-z]+ )*([a-z][\w:-]*)/g)].map(([, name = ""]) => ({ path, name })),
     );
-    expect(named.length).toBeGreaterThan(20);
-    expect(named.filter(({ name }) => !(name in scripts))).toEqual([]);
+    expect(namedScripts.length).toBeGreaterThan(20);
+    expect(namedScripts.filter(({ name }) => !(name in scripts))).toEqual([]);
   });
 
   it("every test file that a page names exists", () => {
-    const named = Object.values(PAGES).flatMap((text) => text.match(/\btest\/[\w/.-]+\.ts\b/g) ?? []);
-    expect(named.length).toBeGreaterThan(3);
-    expect(named.filter((file) => !FILES.includes(file))).toEqual([]);
+    const namedFiles = Object.values(PAGES).flatMap((text) => text.match(/\btest\/[\w/.-]+\.ts\b/g) ?? []);
+    expect(namedFiles.length).toBeGreaterThan(3);
+    expect(namedFiles.filter((file) => !FILES.includes(file))).toEqual([]);
   });
 });
 
@@ -257,8 +257,8 @@ describe("the page on integrating", () => {
       for (const [field, rule] of Object.entries(properties)) {
         const row = rows.find(([names = ""]) => names.split(", ").includes(`\`${field}\``));
         expect([field, row?.[2]]).toEqual([field, required.includes(field) ? "required" : "optional"]);
-        const said = row?.at(-1)?.replaceAll(/(\d),(?=\d{3})/g, "$1");
-        for (const limit of limitsOf(rule)) expect([field, said]).toEqual([field, expect.stringContaining(limit)]);
+        const cell = row?.at(-1)?.replaceAll(/(\d),(?=\d{3})/g, "$1");
+        for (const limit of limitsOf(rule)) expect([field, cell]).toEqual([field, expect.stringContaining(limit)]);
       }
     },
   );
@@ -271,7 +271,7 @@ describe("the page on integrating", () => {
     };
     const [, letters, shortest, longest] = rule.propertyNames.pattern.match(/^\^\[(.+)\]\{(\d+),(\d+)\}\$$/) ?? [];
     const [, section = ""] = INTEGRATING.split("\n### metadata\n");
-    const rules = rowsOf(section.split("\n## ")[0] ?? "").map(([, said]) => said);
+    const rules = rowsOf(section.split("\n## ")[0] ?? "").map(([, cell]) => cell);
     expect(rules.slice(1)).toEqual([
       `a JSON object of at most ${rule.maxProperties} pairs`,
       `${shortest} to ${longest} characters of \`${letters}\``,
@@ -283,8 +283,8 @@ describe("the page on integrating", () => {
     const rows = rowsOf(madeOf(INTEGRATING, "refusals"));
     skip(rows.length === 0, "npm run tables has not run");
     for (const { status, message } of Object.values(WIRE_ERRORS)) {
-      const named = rows.some(([cell = ""]) => cell.includes(String(status)) && cell.includes(message));
-      expect([status, message, named]).toEqual([status, message, true]);
+      const isNamed = rows.some(([cell = ""]) => cell.includes(String(status)) && cell.includes(message));
+      expect([status, message, isNamed]).toEqual([status, message, true]);
     }
   });
 
@@ -347,17 +347,17 @@ describe("what may be retried", () => {
   });
 
   it("the client retries as each row of the table in retrying.md says, with a key and without one", async () => {
-    const rows = rowsOf(RETRYING).filter(([, done]) => done !== "was it done?");
+    const rows = rowsOf(RETRYING).filter(([, outcome]) => outcome !== "was it done?");
     expect(rows.map(([answer]) => answer)).toEqual(expect.arrayContaining(Object.keys(ANSWERS)));
     expect(rows).toHaveLength(Object.keys(ANSWERS).length);
     // As the page says, without a key the client does not retry the 503 of a closed site.
     const careful = "503 with `x-error-detail: the site is closed for now`";
     expect(inOneLine(RETRYING)).toContain("it does not retry the 503 of a closed site");
-    const said = rows.flatMap(([answer = "", , withKey = "", without = ""]) => [
+    const rules = rows.flatMap(([answer = "", , withKey = "", without = ""]) => [
       [answer, "with a key", withKey.startsWith("retry")],
       [answer, "without", without.startsWith("retry") && answer !== careful],
     ]);
-    const does = await Promise.all(
+    const retries = await Promise.all(
       rows.flatMap(([row = ""]) =>
         (["key", false] as const).map(async (key) => {
           const each = await Promise.all((ANSWERS[row] ?? []).map((answer) => retriesAfter(answer, key)));
@@ -366,13 +366,13 @@ describe("what may be retried", () => {
         }),
       ),
     );
-    expect(does).toEqual(said);
+    expect(retries).toEqual(rules);
   });
 });
 
 describe("how long events are tried", () => {
-  const pauses = Array.from({ length: MOST_ATTEMPTS - 1 }, (_, tried) =>
-    Number(nextAttemptAt({ random: () => 0.5 }, tried + 1, 0)),
+  const pauses = Array.from({ length: MOST_ATTEMPTS - 1 }, (_, index) =>
+    Number(nextAttemptAt({ random: () => 0.5 }, index + 1, 0)),
   );
   const hours = Math.round(pauses.reduce((sum, seconds) => sum + seconds, 0) / 3600);
   const inWords = (seconds: number) => {
@@ -386,8 +386,8 @@ describe("how long events are tried", () => {
       const page = inOneLine(textOf(path)).replaceAll(/ +/g, " ");
       expect(page).toContain(`about ${hours} hours`);
       expect(page.replaceAll(`about ${hours} hours`, "")).not.toContain(`${hours} hours`);
-      for (const [said, count] of page.matchAll(/\b(\w+) attempts (?:take|failed|have failed|are used up)/gi)) {
-        expect([said, count?.toLowerCase()]).toEqual([said, "eight"]);
+      for (const [phrase, count] of page.matchAll(/\b(\w+) attempts (?:take|failed|have failed|are used up)/gi)) {
+        expect([phrase, count?.toLowerCase()]).toEqual([phrase, "eight"]);
       }
     },
   );
@@ -410,21 +410,21 @@ describe("the pages on the deployment", () => {
     expect(values.length).toBeGreaterThan(2);
     expect(rowsOf(DEPLOYING).map((cells) => cells.slice(0, 2))).toEqual(expect.arrayContaining(values));
     const bindings = [...WRANGLER.matchAll(/^(?:binding|name) = "(?!HOME_)([A-Z_]+)"$/gm)].map(([, name]) => name);
-    const known = rowsOf(DEPLOYING).flatMap(([names = ""]) =>
+    const knownNames = rowsOf(DEPLOYING).flatMap(([names = ""]) =>
       [...names.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name),
     );
     expect(bindings).toContain("DB");
-    expect(bindings.filter((name) => name !== "ASSETS" && !known.includes(name))).toEqual([]);
+    expect(bindings.filter((name) => name !== "ASSETS" && !knownNames.includes(name))).toEqual([]);
   });
 
   it("the pages give each limit of wrangler.toml, and how often the crons run", () => {
     const limits = [...WRANGLER.matchAll(/^name = "(\w+)"\n.+\nsimple = \{ limit = (\d+), period = (\d+) \}$/gm)];
     expect(limits.length).toBeGreaterThan(1);
     for (const [, name = "", limit, period] of limits) {
-      const said = new RegExp(`\\b${grouped(Number(limit))} (requests|failures|changes|reads) in ${period} s\\b`);
-      expect(OPERATING).toMatch(said);
-      expect(DEPLOYING).toMatch(said);
-      if (!name.startsWith("TOKEN_")) expect(INTEGRATING).toContain(`| ${grouped(Number(limit))} in ${period} s |`);
+      const rule = new RegExp(`\\b${groupDigits(Number(limit))} (requests|failures|changes|reads) in ${period} s\\b`);
+      expect(OPERATING).toMatch(rule);
+      expect(DEPLOYING).toMatch(rule);
+      if (!name.startsWith("TOKEN_")) expect(INTEGRATING).toContain(`| ${groupDigits(Number(limit))} in ${period} s |`);
     }
     expect(WRANGLER).toContain('crons = ["* * * * *", "*/5 * * * *"]');
     expect(OPERATING).toContain("Every five minutes what has expired is removed");
@@ -432,8 +432,8 @@ describe("the pages on the deployment", () => {
   });
 
   it("the pages give the times for which the service remembers requests and waits for D1", () => {
-    const remembered = new RegExp(`remembered (for )?${grouped(NONCE_SECONDS)} s\\b`);
-    for (const text of [CONTRACT, OPERATING, textOf("docs/decisions.md")]) expect(text).toMatch(remembered);
+    const pattern = new RegExp(`remembered (for )?${groupDigits(NONCE_SECONDS)} s\\b`);
+    for (const text of [CONTRACT, OPERATING, textOf("docs/decisions.md")]) expect(text).toMatch(pattern);
     expect(DEPLOYING).toContain(`at most ${MAX_TOLERANCE_SECONDS}`);
     expect(INTEGRATING).toContain(`For ${NONCE_SECONDS / 60} minutes it knows`);
     expect(RETRYING).toContain(`remembered for ${IDEMPOTENCY_SECONDS / 3600} hours`);
@@ -449,18 +449,18 @@ describe("the pages on the deployment", () => {
   );
 
   it("operating.md describes each role in the same words as the console", () => {
-    const described = rowsOf(OPERATING.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")).filter(([role]) =>
+    const roleRows = rowsOf(OPERATING.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")).filter(([role]) =>
       /^`\w+`$/.test(role ?? ""),
     );
     const view = { t: (english: string, ...values: unknown[]) => english.replace("{0}", String(values[0])) };
     const rows = ROLES.map((role) => [`\`${role}\``, roleMeans(view, role)]);
-    expect(described.filter(([role]) => rows.some(([ours]) => ours === role))).toEqual(rows);
+    expect(roleRows.filter(([role]) => rows.some(([name]) => name === role))).toEqual(rows);
   });
 
   it("operating.md says of each action of the audit log what its row holds", () => {
     const [, rows = ""] = OPERATING.split("\n#### What the rows say\n");
-    const said = rows.split("\n### ")[0] ?? "";
-    expect(AUDIT_ACTIONS.filter((action) => !said.includes(`\`${action}\``))).toEqual([]);
+    const table = rows.split("\n### ")[0] ?? "";
+    expect(AUDIT_ACTIONS.filter((action) => !table.includes(`\`${action}\``))).toEqual([]);
   });
 
   it("each reason in operating.md's table of the log exists in the code", () => {
@@ -472,7 +472,7 @@ describe("the pages on the deployment", () => {
       .map(([, text]) => text)
       .join("\n");
     // A reason is in quotes in the code, or is the name of an operation's own refusal.
-    const given = (reason: string) => new RegExp(`"${reason}"|^ {4}${reason}: \\{$`, "m").test(code);
-    expect(reasons.filter((reason) => !given(reason.replaceAll("`", "")))).toEqual([]);
+    const isGiven = (reason: string) => new RegExp(`"${reason}"|^ {4}${reason}: \\{$`, "m").test(code);
+    expect(reasons.filter((reason) => !isGiven(reason.replaceAll("`", "")))).toEqual([]);
   });
 });

@@ -11,10 +11,10 @@ const TESTS = import.meta.glob(["./**/*.ts", "!./generated-clients/**"], {
 
 /** The rows of the tables: what an attacker can do, and which test shows it. */
 const ROWS = [...page.matchAll(/^\| (can|stopped|open) \| (.+) \| (.+) \|$/gm)].map(
-  ([, kind, what = "", shown = ""]) => ({
+  ([, kind, what = "", proof = ""]) => ({
     kind,
     what,
-    shown,
+    proof,
   }),
 );
 
@@ -38,10 +38,10 @@ describe("the threat model", () => {
   it("each row of the threat model names a test, or says why there is none", () => {
     expect(ROWS.length).toBeGreaterThan(50);
     expect(page.match(/^\| (?!\||-)\S/gm)?.length).toBe(ROWS.length);
-    for (const { what, shown } of ROWS) {
-      const rest = shown.replaceAll(/`test\/[^`]+` › "[^"]+"/g, "").replaceAll("<br>", "");
-      if (shown.startsWith("No test: ")) expect(namedIn(shown), what).toEqual([]);
-      else expect([namedIn(shown).length > 0, rest], what).toEqual([true, ""]);
+    for (const { what, proof } of ROWS) {
+      const rest = proof.replaceAll(/`test\/[^`]+` › "[^"]+"/g, "").replaceAll("<br>", "");
+      if (proof.startsWith("No test: ")) expect(namedIn(proof), what).toEqual([]);
+      else expect([namedIn(proof).length > 0, rest], what).toEqual([true, ""]);
     }
   });
 

@@ -73,23 +73,23 @@ describe.each([
 ] as const)("on %s", (_, options) => {
   it.for(PAGES)(
     "the check page names the cause first, in %s, and sends nothing",
-    async ([language, path, verdict, cause, text, also], { openDocs }) => {
-      const { page, complaints, asked, headers } = await openDocs(path, options);
-      const drawn = asked.length;
+    async ([language, path, verdict, cause, text, secondText], { openDocs }) => {
+      const { page, complaints, urls, headers } = await openDocs(path, options);
+      const drawnCount = urls.length;
       expect(headers["content-security-policy"]?.match(/connect-src/g)).toHaveLength(1);
       expect(headers["content-security-policy"]).toMatch(
         /^default-src 'none';.* connect-src 'none';.* form-action 'none';[^,]*$/,
       );
       const body = bodyOf({ kefu_id: "10411" });
-      const shown = await check(page, language, { body, signature: sign(`${body}\n`) });
-      expect(shown.split("\n").filter(Boolean).slice(0, 2)).toEqual([verdict, cause]);
-      expect(shown).toMatch(text);
-      expect(shown).toMatch(also);
-      expect(shown).not.toContain(SECRET);
+      const shownText = await check(page, language, { body, signature: sign(`${body}\n`) });
+      expect(shownText.split("\n").filter(Boolean).slice(0, 2)).toEqual([verdict, cause]);
+      expect(shownText).toMatch(text);
+      expect(shownText).toMatch(secondText);
+      expect(shownText).not.toContain(SECRET);
       expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
       await unfoldAll(page);
       expect(await violations(page)).toEqual([]);
-      expect([complaints, asked.slice(drawn), new URL(page.url()).search]).toEqual([[], [], ""]);
+      expect([complaints, urls.slice(drawnCount), new URL(page.url()).search]).toEqual([[], [], ""]);
     },
   );
 });
@@ -102,17 +102,17 @@ it.for([
   async ([language, path, text], { openDocs }) => {
     const { page } = await openDocs(path, { viewport: PHONE });
     const body = bodyOf();
-    const shown = await check(page, language, { body, signature: sign("another body") });
+    const shownText = await check(page, language, { body, signature: sign("another body") });
     const digest = createHash("sha256").update(body).digest("hex");
-    expect(shown).toContain(` ${Buffer.byteLength(body)} ${text} ${digest}`);
-    expect(shown).toContain("sha256sum body.json");
+    expect(shownText).toContain(` ${Buffer.byteLength(body)} ${text} ${digest}`);
+    expect(shownText).toContain("sha256sum body.json");
     expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
   },
 );
 
 it("the check page accepts a right request, and checks the exact bytes of a chosen file", async ({ openDocs }) => {
-  const { page, asked } = await openDocs("/docs/check/");
-  const drawn = asked.length;
+  const { page, urls } = await openDocs("/docs/check/");
+  const drawnCount = urls.length;
   const body = bodyOf();
   expect(await check(page, "en", { body, signature: sign(body) })).toContain("The server accepts this request");
   const buffer = Buffer.from(`${body}\r\n`);
@@ -121,7 +121,7 @@ it("the check page accepts a right request, and checks the exact bytes of a chos
     .setInputFiles({ name: "body.json", mimeType: "application/json", buffer });
   await page.getByRole("button", { name: "Check", exact: true }).click();
   await page.getByText("What was sent ends with a line end, CRLF (\\r\\n)").waitFor();
-  expect(asked.slice(drawn)).toEqual([]);
+  expect(urls.slice(drawnCount)).toEqual([]);
 });
 
 it("the check page works by keyboard alone, and shows the secret when its reader asks", async ({ openDocs }) => {

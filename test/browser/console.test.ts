@@ -72,7 +72,7 @@ describe.each(SCRIPT_MODES)("the console, %s", (_, javaScriptEnabled) => {
     await page.getByRole("link", { name: "Agents", exact: true }).click();
     await openMenu(page, "Jonas Lindqvist");
     await press(page, "Disable Jonas Lindqvist");
-    const refused = await client.send("create_gd", {
+    const refusal = await client.send("create_gd", {
       sbs: "1",
       sbs_mc: "A",
       ip: "127.0.0.1",
@@ -80,7 +80,7 @@ describe.each(SCRIPT_MODES)("the console, %s", (_, javaScriptEnabled) => {
       kefu_id: [10411, 10427],
       fzr_uid: 10411,
     });
-    expect([refused.status, refused.envelope.msg]).toEqual([400, "参数错误"]);
+    expect([refusal.status, refusal.envelope.msg]).toEqual([400, "参数错误"]);
 
     await page.getByRole("link", { name: "Apps", exact: true }).click();
     await page.getByRole("link", { name: "Shop back end" }).click();
@@ -145,15 +145,15 @@ describe("the signature check in a browser", () => {
       [unknown.body, unknown.signature, "There is no app nobody here"],
     ];
     await page.getByLabel("Which call is it?").selectOption("create_gd");
-    for (const [sent, signed, said] of cases) {
-      await page.getByLabel("Body, as it was sent").fill(sent);
-      await page.getByLabel("Signature (x-chat-signature)").fill(signed);
+    for (const [pastedBody, hash, text] of cases) {
+      await page.getByLabel("Body, as it was sent").fill(pastedBody);
+      await page.getByLabel("Signature (x-chat-signature)").fill(hash);
       await Promise.all([page.waitForNavigation(), press(page, "Check")]);
-      expect((await page.locator("main").innerText()).replaceAll(/\s+/g, " ")).toContain(said);
-      expect(await page.getByLabel("Body, as it was sent").inputValue()).toBe(sent);
+      expect((await page.locator("main").innerText()).replaceAll(/\s+/g, " ")).toContain(text);
+      expect(await page.getByLabel("Body, as it was sent").inputValue()).toBe(pastedBody);
     }
-    const used = new AgentSessionClient({ baseUrl: worker.url, ...app });
-    expect((await used.send("create_gd", JSON.parse(body))).status).toBe(200);
+    const client = new AgentSessionClient({ baseUrl: worker.url, ...app });
+    expect((await client.send("create_gd", JSON.parse(body))).status).toBe(200);
     expect(worker.logs().join("\n")).not.toContain(signature);
   });
 
@@ -165,7 +165,7 @@ describe("the signature check in a browser", () => {
       await page.goto("/console/signature-check");
       const { body } = await prepare(app, { sbs: "1", content: "multiple\nlines" });
       const pretty = JSON.stringify(JSON.parse(body), null, 2);
-      const filled = async () => [
+      const readFields = async () => [
         await page.locator("#operation").inputValue(),
         await page.locator("#body").inputValue(),
         await page.locator("#signature").inputValue(),
@@ -178,10 +178,10 @@ describe("the signature check in a browser", () => {
       await Promise.all([page.waitForNavigation(), page.locator("#signature").press("Enter")]);
       const verdict = await page.locator(".notice").innerText();
       expect(verdict).toContain("现在发送，服务器会返回 400 参数错误");
-      const before = await filled();
+      const before = await readFields();
       await Promise.all([page.waitForNavigation(), press(page, "English")]);
       expect(await page.locator(".notice").innerText()).toContain("Sent now, the server answers 400 参数错误");
-      expect([await filled(), new URL(page.url()).search]).toEqual([before, "?draft=1"]);
+      expect([await readFields(), new URL(page.url()).search]).toEqual([before, "?draft=1"]);
     },
   );
 });
@@ -234,7 +234,7 @@ describe("safety in a browser", () => {
     worker,
     open,
   }) => {
-    const began = Math.floor(Date.now() / 1000);
+    const startTime = Math.floor(Date.now() / 1000);
     const page = await open(worker);
     await signIn(page, worker.adminToken);
     // A script sees only the cookie of the time zone.
@@ -242,7 +242,7 @@ describe("safety in a browser", () => {
     const [cookie] = (await page.context().cookies()).filter(({ name }) => name === "__Host-console");
     expect(cookie).toMatchObject({ httpOnly: true, secure: true, sameSite: "Lax", path: "/" });
     const lasts = (cookie?.expires ?? 0) - 43_200;
-    expect([lasts >= began, lasts <= Date.now() / 1000 + 1]).toEqual([true, true]);
+    expect([lasts >= startTime, lasts <= Date.now() / 1000 + 1]).toEqual([true, true]);
     const copy = await open(worker);
     await copy.context().addCookies([cookie as never]);
     await copy.goto("/console/audit");
@@ -394,8 +394,8 @@ describe.each(SCRIPT_MODES)("input and secrets, %s", (_, javaScriptEnabled) => {
     const id = page.getByLabel("ID", { exact: true });
     await page.getByRole("alert").waitFor();
     expect([await id.getAttribute("aria-invalid"), await id.inputValue()]).toEqual(["true", "100"]);
-    const described = (await id.getAttribute("aria-describedby")) ?? "";
-    expect(await page.locator(`#${described.split(" ").at(-1)}`).innerText()).toBe("The site has an agent of this id.");
+    const ids = (await id.getAttribute("aria-describedby")) ?? "";
+    expect(await page.locator(`#${ids.split(" ").at(-1)}`).innerText()).toBe("The site has an agent of this id.");
     expect(await page.evaluate("document.activeElement.id")).toBe("id");
     expect(await page.evaluate("document.activeElement.getBoundingClientRect().bottom < innerHeight")).toBe(true);
     await page.getByRole("alert").getByRole("link", { name: "ID" }).click();
@@ -412,9 +412,9 @@ describe.each(SCRIPT_MODES)("input and secrets, %s", (_, javaScriptEnabled) => {
     expect(await status(page)).toBe("The agent was disabled.");
     expect(await page.locator("tr", { hasText: "Person 59" }).innerText()).toContain("Disabled");
     // The changed row is marked and in view, and the next Tab goes on from there.
-    const changed = page.locator("tr:target");
-    expect(await changed.innerText()).toContain("Person 59");
-    const { y = -1 } = (await changed.boundingBox()) ?? {};
+    const changedRow = page.locator("tr:target");
+    expect(await changedRow.innerText()).toContain("Person 59");
+    const { y = -1 } = (await changedRow.boundingBox()) ?? {};
     expect(y >= 0 && y < (page.viewportSize()?.height ?? 0)).toBe(true);
     await page.keyboard.press("Tab");
     expect(await page.locator("tr:focus-within").innerText()).toContain("Person 59");
@@ -450,12 +450,12 @@ describe("second submits", () => {
       press(page, "Issue app"),
     ]);
     await page.locator("#secret").waitFor();
-    const shown = page.url();
+    const shownUrl = page.url();
     const answer = await page.request.post(request.url(), {
       data: request.postData() ?? "",
       headers: { "content-type": "application/x-www-form-urlencoded", origin: worker.url },
     });
-    expect(answer.url()).toBe(shown);
+    expect(answer.url()).toBe(shownUrl);
     const { items } = await worker.admin<{ items: { name: string }[] }>("GET", `/admin/sites/${siteId}/apps`);
     expect(items.filter(({ name }) => name === "Once")).toHaveLength(1);
   });
@@ -467,12 +467,12 @@ describe("scripts", () => {
     const page = await signedIn(worker);
     let posts = 0;
     let clickedAgain = () => {};
-    const held = new Promise<void>((resolve) => {
+    const secondClick = new Promise<void>((resolve) => {
       clickedAgain = resolve;
     });
     await page.route("**/rotate", async (route) => {
       posts++;
-      await held;
+      await secondClick;
       await route.continue().catch(() => {});
     });
     await page.goto(`${site}/apps/${app.appid}`);
@@ -509,11 +509,11 @@ describe("scripts", () => {
     await press(page, "Rotate");
     await page.locator("button[data-copy=secret]").click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
-    const copied = await page.evaluate<string>("navigator.clipboard.readText()");
-    expect(copied).toBe(await secretOn(page));
+    const copiedText = await page.evaluate<string>("navigator.clipboard.readText()");
+    expect(copiedText).toBe(await secretOn(page));
     const until = page.locator("[data-until]").last();
-    const left = await until.innerText();
-    await eventually(async () => expect(await until.innerText()).not.toBe(left));
+    const timeLeft = await until.innerText();
+    await eventually(async () => expect(await until.innerText()).not.toBe(timeLeft));
   });
 
   it("a page without scripts shows no copy button", async ({ worker, signedIn }) => {

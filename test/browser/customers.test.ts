@@ -54,10 +54,10 @@ describe.each(SCRIPT_MODES)("customers, %s", (_, javaScriptEnabled) => {
     await page.getByRole("heading", { name: "A customer's data was erased" }).waitFor();
     expect(await status(page)).toContain("It is done");
     expect(await customers()).toEqual(["other"]);
-    const done = page.url();
+    const doneUrl = page.url();
     await page.reload();
     expect(await heading(page)).toBe("A customer's data was erased");
-    expect(page.url()).toBe(done);
+    expect(page.url()).toBe(doneUrl);
     expect(addresses.join("\n")).not.toMatch(/mei/);
     expect(await customers()).toEqual(["other"]);
   });

@@ -68,8 +68,8 @@ describe("with scripts", () => {
       await page.waitForURL(`**${folder}`);
       const commands = (await page.locator("main pre code").first().textContent()) ?? "";
       expect(commands).toContain(`BASE_URL=${worker.url} APPID=${appid} `);
-      const said = await run("sh", [], { input: commands.replace("SECRET=YOUR_SECRET", `SECRET=${secret}`) });
-      expect(said.stdout).toBe('{"code":1,"msg":"ok","data":{"chat_id":1}}');
+      const result = await run("sh", [], { input: commands.replace("SECRET=YOUR_SECRET", `SECRET=${secret}`) });
+      expect(result.stdout).toBe('{"code":1,"msg":"ok","data":{"chat_id":1}}');
       const { items } = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/sessions`);
       expect(items).toHaveLength(1);
 
@@ -108,7 +108,7 @@ describe("with scripts", () => {
     "the search in %s for the error %s leads to its cure, and sends nothing of the text",
     async ([language, error, title, target], { openDocs }) => {
       const path = language === "en" ? "/docs/integrating/" : "/docs/zh/integrating/";
-      const { page, complaints, asked } = await openDocs(path);
+      const { page, complaints, urls } = await openDocs(path);
       await page.keyboard.press("/");
       await page.keyboard.type(error);
       await page.keyboard.press("Enter");
@@ -117,7 +117,7 @@ describe("with scripts", () => {
       expect(await first.textContent()).toContain(title);
       await first.click();
       await page.waitForURL(`**${target}`);
-      expect(asked.filter((address) => new URL(address).search !== "" || /90001|799999999/.test(address))).toEqual([]);
+      expect(urls.filter((address) => new URL(address).search !== "" || /90001|799999999/.test(address))).toEqual([]);
       expect(complaints).toEqual([]);
     },
   );
@@ -140,10 +140,10 @@ describe("with scripts", () => {
 
     const byHand = await openDocs("/docs/search/#q=100%");
     await byHand.page.locator("#count:not(:empty)").waitFor();
-    const asked = await openDocs("/docs/search/?q=kefu_id");
-    await asked.page.locator("#results li").first().waitFor();
-    expect(addressOf(asked.page)).toBe("/docs/search/#q=kefu_id");
-    expect([...byHand.complaints, ...asked.complaints]).toEqual([]);
+    const searchDocs = await openDocs("/docs/search/?q=kefu_id");
+    await searchDocs.page.locator("#results li").first().waitFor();
+    expect(addressOf(searchDocs.page)).toBe("/docs/search/#q=kefu_id");
+    expect([...byHand.complaints, ...searchDocs.complaints]).toEqual([]);
   });
 
   it("a search without results says so, and offers the other language", async ({ openDocs }) => {
@@ -178,18 +178,18 @@ describe("with scripts", () => {
     await page.locator(".frame").first().hover();
     await page.getByRole("button", { name: "Copy" }).first().click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
-    const copied = String(await page.evaluate("navigator.clipboard.readText()"));
-    expect(copied.split("\n").slice(0, 1)).toEqual([
+    const copiedText = String(await page.evaluate("navigator.clipboard.readText()"));
+    expect(copiedText.split("\n").slice(0, 1)).toEqual([
       `export BASE_URL=${worker.url} APPID=YOUR_APPID SECRET=YOUR_SECRET`,
     ]);
-    expect(copied).toContain("openssl dgst -sha256 -hmac");
+    expect(copiedText).toContain("openssl dgst -sha256 -hmac");
   });
 });
 
 it("commands show the app of a link, but no value that a shell would run", async ({ openDocs }) => {
-  const known = await openDocs("/docs/?appid=another-shop&agent=7");
-  expect(await known.page.locator("main pre").first().textContent()).toContain("APPID=another-shop SECRET=YOUR_SECRET");
-  expect(await known.page.locator("[data-own]").textContent()).toContain("another-shop");
+  const docs = await openDocs("/docs/?appid=another-shop&agent=7");
+  expect(await docs.page.locator("main pre").first().textContent()).toContain("APPID=another-shop SECRET=YOUR_SECRET");
+  expect(await docs.page.locator("[data-own]").textContent()).toContain("another-shop");
   const bad = encodeURIComponent("$(touch pwned)");
   const { page } = await openDocs(`/docs/?appid=${bad}&agent=${encodeURIComponent("1; ls")}`);
   expect(await page.locator("main").textContent()).not.toContain("pwned");
@@ -222,12 +222,12 @@ describe("without scripts", () => {
       ["/docs/receiving/", "receives events", RECEIVERS],
     ] as const) {
       const { page } = await openDocs(path, { javaScriptEnabled: false });
-      const shown = () => page.locator(".panels section:visible").getAttribute("aria-label");
+      const shownPanel = () => page.locator(".panels section:visible").getAttribute("aria-label");
       const [first, ...others] = programs.map(({ language }) => language);
-      expect(await shown()).toBe(`${first}, ${kind}`);
+      expect(await shownPanel()).toBe(`${first}, ${kind}`);
       for (const language of others) {
         await page.locator(".labels").getByText(language, { exact: true }).click();
-        expect(await shown()).toBe(`${language}, ${kind}`);
+        expect(await shownPanel()).toBe(`${language}, ${kind}`);
       }
     }
   });

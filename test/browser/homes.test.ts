@@ -10,7 +10,7 @@ describe.each(SCRIPT_MODES)("homes, %s", (_, javaScriptEnabled) => {
     worker,
     signedIn,
   }) => {
-    const begun = await (worker.env.DB as D1Database)
+    const siteId = await (worker.env.DB as D1Database)
       .prepare(
         `INSERT INTO sites (name, home, first_chat_id, status, revision, created_at)
          VALUES ('Kyoto', 'apac', 1, 'creating', 0, 1) RETURNING id`,
@@ -62,7 +62,7 @@ describe.each(SCRIPT_MODES)("homes, %s", (_, javaScriptEnabled) => {
     await press(page, "Open this site");
     expect((await create()).status).toBe(200);
 
-    await page.goto(`/console/sites/${begun}`);
+    await page.goto(`/console/sites/${siteId}`);
     await press(page, "Finish this site");
     expect(await status(page)).toBe("The site was created.");
 

@@ -43,9 +43,9 @@ export const it = plain
   }))
   // biome-ignore-end lint/correctness/noEmptyPattern: as above
   .extend("open", async ({ browser, profiles }, { onCleanup }) => {
-    const lent: [idle: BrowserContext[], context: BrowserContext][] = [];
+    const lentContexts: [idle: BrowserContext[], context: BrowserContext][] = [];
     onCleanup(async () => {
-      for (const [idle, context] of lent) {
+      for (const [idle, context] of lentContexts) {
         for (const page of context.pages()) await page.close();
         await context.clearCookies();
         idle.push(context);
@@ -56,7 +56,7 @@ export const it = plain
       const idle = profiles.idle.get(key) ?? [];
       profiles.idle.set(key, idle);
       const page = (await idle.pop()?.newPage()) ?? (await newPage(browser, by, options));
-      lent.push([idle, page.context()]);
+      lentContexts.push([idle, page.context()]);
       return page;
     };
   })

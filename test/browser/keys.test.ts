@@ -5,7 +5,7 @@ import { PAGES } from "./pages.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
 
 /** The focused element, and whether it has a visible ring. */
-const focused = (page: Page) =>
+const focusOf = (page: Page) =>
   page.evaluate<{ tag: string; id: string; inRow: number; hasRing: boolean }>(`(() => {
     const element = document.activeElement;
     const { outlineStyle, outlineWidth } = getComputedStyle(element);
@@ -32,9 +32,9 @@ describe.each(SCRIPT_MODES)("by keyboard alone, %s", (_, javaScriptEnabled) => {
     for (const { name, at } of LISTS) {
       await page.goto(at(world));
       await press(page, "Tab");
-      expect([name, await focused(page)]).toEqual([name, expect.objectContaining({ tag: "a", hasRing: true })]);
+      expect([name, await focusOf(page)]).toEqual([name, expect.objectContaining({ tag: "a", hasRing: true })]);
       await press(page, "Enter");
-      expect([name, await focused(page)]).toEqual([name, expect.objectContaining({ tag: "h1", id: "top" })]);
+      expect([name, await focusOf(page)]).toEqual([name, expect.objectContaining({ tag: "h1", id: "top" })]);
     }
   });
 
@@ -43,9 +43,9 @@ describe.each(SCRIPT_MODES)("by keyboard alone, %s", (_, javaScriptEnabled) => {
     for (const { name, at } of LISTS) {
       await page.goto(at(world));
       await press(page, "Tab", "Tab", "Enter");
-      expect([name, await focused(page)]).toEqual([name, expect.objectContaining({ id: "list" })]);
+      expect([name, await focusOf(page)]).toEqual([name, expect.objectContaining({ id: "list" })]);
       await press(page, "Tab");
-      expect([name, await focused(page)]).toEqual([name, expect.objectContaining({ inRow: 0, hasRing: true })]);
+      expect([name, await focusOf(page)]).toEqual([name, expect.objectContaining({ inRow: 0, hasRing: true })]);
     }
   });
 
@@ -57,11 +57,11 @@ describe.each(SCRIPT_MODES)("by keyboard alone, %s", (_, javaScriptEnabled) => {
     await press(page, "Enter");
     expect(await menu.locator("button, a").first().isVisible()).toBe(true);
     await press(page, "Tab");
-    expect(await focused(page)).toMatchObject({ inRow: 0, hasRing: true });
+    expect(await focusOf(page)).toMatchObject({ inRow: 0, hasRing: true });
     if (javaScriptEnabled) {
       await press(page, "Escape");
       expect(await menu.getAttribute("open")).toBeNull();
-      expect(await focused(page)).toMatchObject({ tag: "summary", inRow: 0 });
+      expect(await focusOf(page)).toMatchObject({ tag: "summary", inRow: 0 });
     }
   });
 });
@@ -72,7 +72,7 @@ describe("the key /", () => {
     for (const { name, at } of LISTS) {
       await page.goto(at(world), { waitUntil: "load" });
       await press(page, "/");
-      expect([name, await focused(page)]).toEqual([name, expect.objectContaining({ id: "find", hasRing: true })]);
+      expect([name, await focusOf(page)]).toEqual([name, expect.objectContaining({ id: "find", hasRing: true })]);
       expect(await page.locator("#find").inputValue()).toBe("");
     }
     await press(page, "a", "/", "b");

@@ -8,7 +8,7 @@ import { it } from "./it.ts";
 import { press, unfoldAll } from "./steps.ts";
 
 /** A word whose last letter has this many marks above and below it. */
-const piled = (word: string, marks: number) => {
+const pileMarks = (word: string, marks: number) => {
   // Equal marks are drawn in one place, and different ones pile up.
   const each = Array.from({ length: marks }, (_, at) => String.fromCharCode(0x300 + (at % 0x30)));
   return `${word}${each.join("")} end`;
@@ -19,19 +19,19 @@ async function provision(worker: BuiltWorker) {
   const { siteId } = await worker.provision([]);
   const site = `/console/sites/${siteId}`;
   const ofSite = `/admin/sites/${siteId}`;
-  await worker.admin("PATCH", ofSite, { name: piled("Site", 90) });
-  await worker.admin("POST", `${ofSite}/agents`, { id: 5, name: piled("Agent", 90) });
+  await worker.admin("PATCH", ofSite, { name: pileMarks("Site", 90) });
+  await worker.admin("POST", `${ofSite}/agents`, { id: 5, name: pileMarks("Agent", 90) });
   const app = await worker.admin<{ appid: string; secret: string }>("POST", `${ofSite}/apps`, {
-    name: piled("App", 90),
+    name: pileMarks("App", 90),
   });
   const client = new AgentSessionClient({ baseUrl: worker.url, ...app });
   const { chatId } = await client.createSession({
-    customer: { id: piled("id", 50), name: piled("Mei", 20), ip: "127.0.0.1" },
-    content: piled("Hello", 1_980),
-    title: piled("Title", 110),
+    customer: { id: pileMarks("id", 50), name: pileMarks("Mei", 20), ip: "127.0.0.1" },
+    content: pileMarks("Hello", 1_980),
+    title: pileMarks("Title", 110),
     agentIds: [5],
     responsibleAgentId: 5,
-    metadata: { plan: piled("gold", 100) },
+    metadata: { plan: pileMarks("gold", 100) },
   });
   return { site, chatId, app: `${site}/apps/${app.appid}` };
 }
@@ -55,7 +55,7 @@ const TAKE_OFF = `(() => {
 })()`;
 
 /** The number of pixels outside the boxes in which two pictures differ, and the place of the first one. */
-const compared = (one: Buffer, other: Buffer, boxes: number[][]) => `(async () => {
+const comparison = (one: Buffer, other: Buffer, boxes: number[][]) => `(async () => {
   const pixels = async (png) => {
     const picture = await createImageBitmap(await (await fetch("data:image/png;base64," + png)).blob());
     const canvas = new OffscreenCanvas(picture.width, picture.height).getContext("2d");
@@ -85,8 +85,8 @@ async function changedBy(page: Page, blank: Page) {
   await page.evaluate("document.activeElement?.blur()");
   const withMarks = await page.screenshot({ fullPage: true });
   const boxes = await page.evaluate<number[][]>(TAKE_OFF);
-  const without = await page.screenshot({ fullPage: true });
-  return blank.evaluate<{ inside: number; outside: number; first: string }>(compared(withMarks, without, boxes));
+  const withoutMarks = await page.screenshot({ fullPage: true });
+  return blank.evaluate<{ inside: number; outside: number; first: string }>(comparison(withMarks, withoutMarks, boxes));
 }
 
 describe.each([DESKTOP, PHONE])("texts with thousands of marks, in a window of $width", (viewport) => {
@@ -100,8 +100,8 @@ describe.each([DESKTOP, PHONE])("texts with thousands of marks, in a window of $
     const blank = await open({ url: "about:blank" });
     const paths = ["", "/sessions", `/sessions/${chatId}`, "/customers", `/customers?chat_id=${chatId}`, "/agents"];
     paths.push("/agents/5", "/apps", "/audit", "/settings", "/close", "/sessions?agent=5");
-    const looked: [string, string | { inside: number; outside: number; first: string }][] = [];
-    const look = async (name: string) => looked.push([name, await changedBy(page, blank)]);
+    const looks: [string, string | { inside: number; outside: number; first: string }][] = [];
+    const look = async (name: string) => looks.push([name, await changedBy(page, blank)]);
     for (const path of [...paths.map((each) => site + each), app, `${app}/revoke`]) {
       await page.goto(path);
       await look(path);
@@ -114,7 +114,7 @@ describe.each([DESKTOP, PHONE])("texts with thousands of marks, in a window of $
     await press(page, "Erase this customer…");
     await page.getByLabel("Nobody can undo this").waitFor();
     await look("erase");
-    const wrong = looked.filter(([, said]) => typeof said === "string" || said.outside > 0 || said.inside === 0);
+    const wrong = looks.filter(([, result]) => typeof result === "string" || result.outside > 0 || result.inside === 0);
     expect(wrong).toEqual([]);
   });
 });

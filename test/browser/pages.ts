@@ -138,6 +138,6 @@ const plain = (path: string): KnownPage => {
 export const PAGES: readonly KnownPage[] = [
   ...PLAIN.filter((path) => !OTHERS.includes(path))
     .map(plain)
-    .filter(({ name }) => !STATES.some((known) => known.name === name)),
+    .filter(({ name }) => !STATES.some((state) => state.name === name)),
   ...STATES,
 ];

@@ -12,7 +12,7 @@ export interface PostedPage {
 }
 
 /** Opens a page, fills in and sends its form, and waits for the result. */
-function sent(
+function postedPage(
   name: string,
   path: (world: BigWorld) => string,
   { form, fields = {}, until }: { form: string; fields?: Record<string, string>; until: string },
@@ -34,8 +34,8 @@ const busy = (path: string) => (world: BigWorld) => world.sites.busy + path;
 const FAULT = ".notice.bad";
 
 /** The result of a search from a page of the busy site. */
-const searched = (name: string, q: string): PostedPage =>
-  sent(name, busy("/apps"), { form: "header search form", fields: { q }, until: "details.far" });
+const searchResult = (name: string, q: string): PostedPage =>
+  postedPage(name, busy("/apps"), { form: "header search form", fields: { q }, until: "details.far" });
 
 /** Refused forms, questions, and pages that are shown once. */
 export const POSTED_PAGES: readonly PostedPage[] = [
@@ -53,26 +53,26 @@ export const POSTED_PAGES: readonly PostedPage[] = [
       await page.locator(".audit .menu summary").nth(1).click();
     },
   },
-  searched("search-words", "order"),
-  searched("search-customer", customerOf(7)),
-  searched("search-number", "10402"),
-  searched("search-nothing", "01a203b5-dd20-79af-b8dc-09fd95d48bec"),
-  sent("agents-pasted-bad", busy("/agents"), {
+  searchResult("search-words", "order"),
+  searchResult("search-customer", customerOf(7)),
+  searchResult("search-number", "10402"),
+  searchResult("search-nothing", "01a203b5-dd20-79af-b8dc-09fd95d48bec"),
+  postedPage("agents-pasted-bad", busy("/agents"), {
     form: "form:has(textarea)",
     fields: { lines: "10901, Ana Souza\nten, Ben\n10411, Amara again\n10901, Ana once more" },
     until: FAULT,
   }),
-  sent("agents-taken", busy("/agents"), {
+  postedPage("agents-taken", busy("/agents"), {
     form: "main form:has(input[name=id])",
     fields: { id: "10411", name: "Amara again" },
     until: FAULT,
   }),
-  sent("webhook-bad", busy("/webhooks"), {
+  postedPage("webhook-bad", busy("/webhooks"), {
     form: "form:has(input[name=url])",
     fields: { url: "https://127.0.0.1/hook" },
     until: FAULT,
   }),
-  sent("customer-unknown", busy("/customers"), {
+  postedPage("customer-unknown", busy("/customers"), {
     form: "main form:has(input[name=sbs])",
     fields: { sbs: "nobody" },
     until: FAULT,
@@ -121,7 +121,7 @@ export const POSTED_PAGES: readonly PostedPage[] = [
     },
   },
   { name: "signature-checked", open: checkSignature },
-  sent("signature-near-appid", () => "/console/signature-check?operation=create_gd", {
+  postedPage("signature-near-appid", () => "/console/signature-check?operation=create_gd", {
     form: "main form:has(textarea)",
     fields: { body: `{"appid":"A6E7CAC56146A48895C63100AE574876"}` },
     until: ".verdict",

@@ -81,17 +81,17 @@ async function shootReadme(browser: Browser): Promise<void> {
 }
 
 async function shootBigWorld(browser: Browser): Promise<void> {
-  const known = [
+  const knownPages = [
     ...PAGES.map(({ name, at }) => ({ name, open: (page: Page) => page.goto(at(world)) })),
     ...POSTED_PAGES.map(({ name, open }) => ({ name, open: (page: Page) => open(page, world) })),
   ];
-  const unknown = names.filter((name) => !known.some((each) => each.name === name));
-  if (unknown.length > 0) {
-    console.error(`No such page: ${unknown.join(", ")}. There are: ${known.map(({ name }) => name).join(", ")}.`);
+  const badNames = names.filter((name) => !knownPages.some((each) => each.name === name));
+  if (badNames.length > 0) {
+    console.error(`No such page: ${badNames.join(", ")}. There are: ${knownPages.map(({ name }) => name).join(", ")}.`);
     process.exit(1);
   }
-  const pages = names.length === 0 ? known : known.filter(({ name }) => names.includes(name));
-  const only = (all: readonly string[], wanted: string | undefined) => (wanted === undefined ? all : [wanted]);
+  const pages = names.length === 0 ? knownPages : knownPages.filter(({ name }) => names.includes(name));
+  const only = (all: readonly string[], choice: string | undefined) => (choice === undefined ? all : [choice]);
   const world = await startBigWorld();
   try {
     for (const lang of only(["en", "zh"], values.lang)) {

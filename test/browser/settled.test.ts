@@ -18,18 +18,18 @@ it("axe looks at the next page only after its style sheet has arrived", async ({
   await servePale(page);
   const link = '<!doctype html><a href="/pale">Pale</a>';
   await page.route("**/", (route) => route.fulfill({ contentType: "text/html", body: link }));
-  let come = async () => {};
+  let sendSheet = async () => {};
   await page.route("**/style.css", (route) => {
-    come = () => route.fulfill({ contentType: "text/css", body: "h1 { color: #000 !important }" });
+    sendSheet = () => route.fulfill({ contentType: "text/css", body: "h1 { color: #000 !important }" });
   });
   await page.goto("/");
   await page.getByRole("link").click();
   await page.locator("h1").waitFor({ state: "attached" });
-  const found = violations(page);
+  const findings = violations(page);
   // The style sheet arrives only after axe has had the time to finish.
   expect(await violationsNow(page)).toEqual([expect.stringContaining("color-contrast")]);
-  await come();
-  expect(await found).toEqual([]);
+  await sendSheet();
+  expect(await findings).toEqual([]);
 });
 
 it("a style sheet that never arrives is an error that names the sheet", async ({ open }) => {

@@ -23,16 +23,16 @@ let loads = 0;
 it.beforeAll(async ({ browser }) => {
   world = await startBigWorld();
   for (const [mode, javaScriptEnabled] of SCRIPT_MODES) {
-    const opened = await newPage(browser, world.worker, { javaScriptEnabled, timezoneId: "UTC" });
-    await signIn(opened, world.worker.adminToken);
-    await opened.clock.setFixedTime(SHOWN * 1000);
-    opened.on("domcontentloaded", () => loads++);
-    pages.set(mode, opened);
+    const modePage = await newPage(browser, world.worker, { javaScriptEnabled, timezoneId: "UTC" });
+    await signIn(modePage, world.worker.adminToken);
+    await modePage.clock.setFixedTime(SHOWN * 1000);
+    modePage.on("domcontentloaded", () => loads++);
+    pages.set(mode, modePage);
   }
 });
 
 afterAll(async () => {
-  for (const opened of pages.values()) await opened.context().close();
+  for (const modePage of pages.values()) await modePage.context().close();
   await world?.close();
 });
 
@@ -88,7 +88,7 @@ describe.sequential("from the front page", () => {
   task("an operator sends again what a webhook missed lately, after a count", async (choose) => {
     const [label, seconds] = choose(["The last hour", 3_600], ["The last 24 hours", 86_400]);
     /** The number of deliveries of that time that were not delivered. */
-    const missed = (more: string) =>
+    const missedCount = (more: string) =>
       world.db
         .prepare(
           `SELECT count(*) AS n FROM deliveries
@@ -96,7 +96,7 @@ describe.sequential("from the front page", () => {
         )
         .bind(world.webhooks.failing, SHOWN - seconds)
         .first<number>("n");
-    const before = await missed("");
+    const before = await missedCount("");
     expect(before).toBeGreaterThan(5);
     await toWebhook("failing");
     await follow(/^Send again/);
@@ -105,7 +105,7 @@ describe.sequential("from the front page", () => {
     expect(await textOf()).toContain(`${before} events match`);
     await press(`Send ${before} events again`);
     // Deliveries that are sent again start at 0 attempts.
-    expect(await missed("AND attempts >= 3")).toBe(0);
+    expect(await missedCount("AND attempts >= 3")).toBe(0);
   });
 
   task("an operator finds a customer's sessions", async () => {
@@ -120,26 +120,26 @@ describe.sequential("from the front page", () => {
     expect(await page.locator("h1").innerText()).toContain("Refund for order 20418");
   });
 
-  for (const [reason, said] of [
+  for (const [reason, text] of [
     ["signature_mismatch", "The signature did not fit the body."],
     ["timestamp_stale", "The timestamp was too old."],
     ["agents_invalid", "An agent was unknown, foreign or disabled."],
   ])
     task(`an operator learns from the request id why a call was refused for ${reason}`, async () => {
       await search(world.refusals.find((each) => each.reason === reason)?.requestId ?? "");
-      expect(await textOf()).toContain(said);
+      expect(await textOf()).toContain(text);
     });
 
   task("an operator finds refused calls by their time", async () => {
-    const [refused] = world.refusals.filter(({ reason }) => reason === "fields_invalid").slice(-1);
-    const minute = new Date((refused?.at ?? 0) * 1000).toISOString().slice(0, 16);
+    const [refusal] = world.refusals.filter(({ reason }) => reason === "fields_invalid").slice(-1);
+    const minute = new Date((refusal?.at ?? 0) * 1000).toISOString().slice(0, 16);
     await follow("Northwind Store");
     await toTab("Refused calls");
     await openFilter();
     await main().getByLabel("From").fill(minute);
     await main().getByLabel("To", { exact: true }).fill(minute);
     await find();
-    const row = main().locator("tbody tr", { has: page.locator(`a[href*="${refused?.requestId}"]`) });
+    const row = main().locator("tbody tr", { has: page.locator(`a[href*="${refusal?.requestId}"]`) });
     expect(await row.innerText()).toContain("A field broke a rule.");
   });
 
@@ -201,8 +201,8 @@ describe.sequential("from the front page", () => {
     await field.fill(right.join("\n"));
     await press("Add all");
     expect(await textOf()).toMatch(/50 agents were added|Agents added: 50/);
-    const found = world.db.prepare("SELECT count(*) AS n FROM agents WHERE id BETWEEN ?1 AND ?1 + 49").bind(from);
-    expect(await found.first("n")).toBe(50);
+    const query = world.db.prepare("SELECT count(*) AS n FROM agents WHERE id BETWEEN ?1 AND ?1 + 49").bind(from);
+    expect(await query.first("n")).toBe(50);
   });
 
   task("an operator disables an agent", async (choose) => {
@@ -297,8 +297,8 @@ describe.sequential("from the front page", () => {
     await main().locator("input[type=checkbox]").check();
     await press("Erase now");
     expect(await textOf()).toContain("It is done");
-    const left = await world.db.prepare("SELECT 1 FROM customers WHERE external_id = ?").bind(sbs).first();
-    expect(left).toBeNull();
+    const row = await world.db.prepare("SELECT 1 FROM customers WHERE external_id = ?").bind(sbs).first();
+    expect(row).toBeNull();
   });
 
   task("an operator makes a token with which a colleague can only look", async () => {

@@ -20,14 +20,14 @@ async function provision(worker: BuiltWorker) {
     .raw<[number, string]>();
   const add = db.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', ?, ?, ?, ?, ?)");
   const today = now - (now % DAY);
-  const rows = ACCEPTED.flatMap((accepted, i) => {
+  const rows = ACCEPTED.flatMap((acceptedCount, i) => {
     const hour = today - (13 - i) * DAY;
     const row = (outcome: string, secret: string, count: number) =>
       count === 0 ? [] : [add.bind(siteId, appid, outcome, secret, count, hour + 60, hour)];
-    return [...row("accepted", String(old), accepted), ...row("timestamp_stale", "", REFUSED[i] ?? 0)];
+    return [...row("accepted", String(old), acceptedCount), ...row("timestamp_stale", "", REFUSED[i] ?? 0)];
   });
-  const counted = db.prepare("INSERT OR REPLACE INTO folds VALUES (1, ?, ?, 0)").bind(now, now);
-  await db.batch([...rows, counted]);
+  const fold = db.prepare("INSERT OR REPLACE INTO folds VALUES (1, ?, ?, 0)").bind(now, now);
+  await db.batch([...rows, fold]);
   return { site: `/console/sites/${siteId}`, app: `/console/sites/${siteId}/apps/${appid}` };
 }
 

@@ -16,7 +16,7 @@ async function rowsNow(page: Page): Promise<string[]> {
 }
 
 /** The payload of a delivery as a receiver reads it. @throws when the secret does not verify it */
-function verified({ headers, body }: ReceivedRequest, secret: string) {
+function verifyPayload({ headers, body }: ReceivedRequest, secret: string) {
   return new Webhook(secret).verify(body.toString(), headers as Record<string, string>) as {
     type: string;
     data: { chat_id?: number };
@@ -52,10 +52,10 @@ describe.each(SCRIPT_MODES)("webhooks, %s", (_, javaScriptEnabled) => {
     await press(page, "Send a ping");
     // The page stands at the row of the ping, which shows the result.
     expect(await page.locator("tr:target").innerText()).toMatch(/^ping 1\s+(On its way|Delivered)/);
-    expect(verified(await delivery(receiver, 1), secret).type).toBe("ping");
+    expect(verifyPayload(await delivery(receiver, 1), secret).type).toBe("ping");
 
     const chatId = await createSession();
-    expect(verified(await delivery(receiver, 2), secret)).toMatchObject({
+    expect(verifyPayload(await delivery(receiver, 2), secret)).toMatchObject({
       type: "session.created",
       data: { chat_id: chatId },
     });
@@ -90,7 +90,7 @@ describe.each(SCRIPT_MODES)("webhooks, %s", (_, javaScriptEnabled) => {
     expect(await page.locator("#event-3").innerText()).toMatch(/On its way|being sent now|Delivered/);
     await eventually(() => expect(receiver.received.length).toBeGreaterThan(before));
     const again = receiver.received.at(-1) as ReceivedRequest;
-    for (const each of [secret, next]) expect(verified(again, each).type).toBe("session.created");
+    for (const each of [secret, next]) expect(verifyPayload(again, each).type).toBe("session.created");
     expect(again.headers["webhook-id"]).toBe(receiver.received[2]?.headers["webhook-id"]);
 
     await page.getByRole("link", { name: "Send again…" }).click();
@@ -105,11 +105,11 @@ describe.each(SCRIPT_MODES)("webhooks, %s", (_, javaScriptEnabled) => {
     await press(page, "Count");
     await page.getByText("2 events match: send them again?").waitFor();
     expect(await page.getByLabel("From", { exact: true }).inputValue()).toBe("2026-01-01T00:00");
-    const sent = receiver.received.length;
+    const sentCount = receiver.received.length;
     await press(page, "Send 2 events again");
     expect(await status(page)).toBe("Events sent again: 2. The deliveries below tell what comes of them.");
-    await eventually(() => expect(receiver.received.length).toBe(sent + 2));
-    const types = receiver.received.slice(sent).map((each) => verified(each, next).type);
+    await eventually(() => expect(receiver.received.length).toBe(sentCount + 2));
+    const types = receiver.received.slice(sentCount).map((each) => verifyPayload(each, next).type);
     expect(types).toEqual(["session.created", "session.created"]);
     await page.getByRole("link", { name: "Delivered", exact: true }).click();
     await eventually(async () => expect(await rowsNow(page)).toHaveLength(3));

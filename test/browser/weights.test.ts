@@ -8,7 +8,7 @@ const MOST = { html: 10_000, css: 10_000, js: 3_000 };
 
 const ASSETS = ["/console/assets/console-HASH.css", "/console/assets/console-HASH.js", "/console/icon.svg"];
 
-const zipped = (content: Buffer | string) => gzipSync(content).length;
+const zippedSize = (content: Buffer | string) => gzipSync(content).length;
 const withoutHash = (path: string) => path.replace(/-[0-9a-f]{10}\./, "-HASH.");
 
 /** The addresses that a document makes a browser load at once, in a `src` or a `<link>`. */
@@ -24,7 +24,7 @@ describe("sizes", () => {
     const weights: [name: string, bytes: number][] = [];
     for (const { name, at } of PAGES) {
       const body = await (await page.request.get(at(world))).body();
-      weights.push([name, zipped(body)]);
+      weights.push([name, zippedSize(body)]);
       expect([name, loadedBy(String(body)).map(withoutHash).sort()]).toEqual([name, ASSETS]);
     }
     weights.sort(([, a], [, b]) => b - a);
@@ -37,11 +37,11 @@ describe("sizes", () => {
     signedIn,
   }) => {
     const page = await signedIn(world.worker);
-    const asked: URL[] = [];
-    page.on("request", (request) => asked.push(new URL(request.url())));
+    const urls: URL[] = [];
+    page.on("request", (request) => urls.push(new URL(request.url())));
     await page.goto(`${world.sites.busy}/sessions`, { waitUntil: "networkidle" });
-    const [css = "", js = ""] = asked.map(({ pathname }) => pathname).filter((path) => path.includes("/assets/"));
-    const others = asked.filter(({ pathname }) => ![css, js].includes(pathname));
+    const [css = "", js = ""] = urls.map(({ pathname }) => pathname).filter((path) => path.includes("/assets/"));
+    const others = urls.filter(({ pathname }) => ![css, js].includes(pathname));
     expect(others.map(({ origin }) => origin)).toEqual(others.map(() => world.worker.url));
     expect([css, js].map(withoutHash)).toEqual(ASSETS.slice(0, 2));
     for (const [path, most] of [
@@ -50,7 +50,7 @@ describe("sizes", () => {
     ] as const) {
       const answer = await page.request.get(path);
       expect([path, answer.headers()["cache-control"]]).toEqual([path, expect.stringContaining("immutable")]);
-      const bytes = zipped(await answer.body());
+      const bytes = zippedSize(await answer.body());
       console.log(`${bytes} ${withoutHash(path)}`);
       expect(bytes).toBeLessThan(most);
     }

@@ -24,10 +24,10 @@ const accessBindings = {
 
 /** Replaces `fetch`, so that the team's certs endpoint answers. Other addresses answer as before. */
 async function showTeamKey(): Promise<void> {
-  const shown = await teamKey();
+  const key = await teamKey();
   const real = globalThis.fetch;
   vi.stubGlobal("fetch", async (...args: Parameters<typeof fetch>) =>
-    args[0] === CERTS_URL ? keysResponse(shown) : real(...args),
+    args[0] === CERTS_URL ? keysResponse(key) : real(...args),
   );
 }
 
@@ -54,8 +54,8 @@ export async function visitorWithRole(
 ): Promise<ConsoleVisitor> {
   await showTeamKey();
   const lists = { CONSOLE_OWNERS: "", CONSOLE_OPERATORS: "", CONSOLE_VIEWERS: "" };
-  const theirs = { owner: "CONSOLE_OWNERS", operator: "CONSOLE_OPERATORS", viewer: "CONSOLE_VIEWERS" }[role];
-  const bindings = { ...accessBindings, ...lists, [theirs]: name } as ReplacedBindings;
+  const list = { owner: "CONSOLE_OWNERS", operator: "CONSOLE_OPERATORS", viewer: "CONSOLE_VIEWERS" }[role];
+  const bindings = { ...accessBindings, ...lists, [list]: name } as ReplacedBindings;
   const visitor = await personAt(world.anotherIsolate(bindings), name);
   await visitor.get("/console/sign-in");
   return visitor;

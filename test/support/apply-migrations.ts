@@ -12,8 +12,8 @@ await Promise.all([
 ]);
 await reset();
 for (const db of databases) {
-  const left = await db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sites'").first();
-  if (left !== null) throw new Error("the storage of the test file before is still there");
+  const oldTable = await db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sites'").first();
+  if (oldTable !== null) throw new Error("the storage of the test file before is still there");
 }
 // One batch takes half the time of wrangler, which also stores a list of applied migrations.
 const queries = env.MIGRATIONS.flatMap((migration) => migration.queries);

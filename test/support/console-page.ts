@@ -89,8 +89,8 @@ export class ConsolePage {
   /** The text beside a term in the page's list of facts; undefined without the term. */
   fact(term: string): string | undefined {
     const all = [...this.html.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/gs)];
-    const found = all.find(([, name = ""]) => plain(name) === term);
-    return found && plain(found[2] ?? "");
+    const fact = all.find(([, name = ""]) => plain(name) === term);
+    return fact && plain(fact[2] ?? "");
   }
 
   /** The exact text of the code or payload with this id. */
@@ -111,7 +111,7 @@ export class ConsolePage {
     const all = this.#forms.flatMap(({ controls }) => controls);
     const control = all.find((each) => each.tag !== "button" && isCalled(each, label));
     if (control === undefined) throw new Error(`${this.path} has no field “${label}”`);
-    return held(control);
+    return sentValue(control);
   }
 
   /** The targets of its links, without links to places in the page itself. */
@@ -139,9 +139,9 @@ export class ConsolePage {
    */
   submission(button: string, fill: Record<string, string> = {}): Submission {
     const form = this.#forms.find(({ controls }) => controls.some((each) => isSubmit(each) && each.label === button));
-    const pressed = form?.controls.find((each) => isSubmit(each) && each.label === button);
-    if (form === undefined || pressed === undefined) throw new Error(`${this.path} has no button “${button}”`);
-    const values = new Map(form.controls.map((control) => [control, held(control)]));
+    const trigger = form?.controls.find((each) => isSubmit(each) && each.label === button);
+    if (form === undefined || trigger === undefined) throw new Error(`${this.path} has no button “${button}”`);
+    const values = new Map(form.controls.map((control) => [control, sentValue(control)]));
     for (const [label, value] of Object.entries(fill)) {
       const control = form.controls.find((each) => each.tag !== "button" && isCalled(each, label));
       if (control === undefined) throw new Error(`the form of “${button}” has no field “${label}”`);
@@ -150,14 +150,14 @@ export class ConsolePage {
     }
     const fields = new URLSearchParams();
     for (const control of form.controls) {
-      if (control.name === undefined || control.disabled || (control.tag === "button" && control !== pressed)) continue;
+      if (control.name === undefined || control.disabled || (control.tag === "button" && control !== trigger)) continue;
       if (isBox(control) && values.get(control) === "") continue;
       // A browser sends CRLF for every line end of a form.
       fields.append(control.name, (values.get(control) ?? "").replace(/\r\n|\r|\n/g, "\r\n"));
     }
-    const action = pressed.attributes.formaction ?? form.action ?? this.path;
+    const action = trigger.attributes.formaction ?? form.action ?? this.path;
     const { pathname, search } = new URL(action, `https://worker${this.path}`);
-    if ((pressed.attributes.formmethod ?? form.method).toLowerCase() !== "post") {
+    if ((trigger.attributes.formmethod ?? form.method).toLowerCase() !== "post") {
       return { method: "GET", path: `${pathname}?${fields}`, body: undefined };
     }
     return { method: "POST", path: pathname + search, body: fields.toString() };
@@ -165,10 +165,10 @@ export class ConsolePage {
 }
 
 const isBox = ({ type }: Control) => /^(checkbox|radio)$/.test(type);
-const held = (control: Control) => (isBox(control) && !control.checked ? "" : control.value);
+const sentValue = (control: Control) => (isBox(control) && !control.checked ? "" : control.value);
 const isSubmit = ({ tag, type }: Control) => tag === "button" && type !== "button";
-const isCalled = ({ label, name, type }: Control, called: string) =>
-  label === called || (name === called && (label === "" || type === "hidden"));
+const isCalled = ({ label, name, type }: Control, words: string) =>
+  label === words || (name === words && (label === "" || type === "hidden"));
 
 /**
  * Reads only HTML that JSX writes: values in double quotes, without a bare `>`. HTMLRewriter would take a quarter of a page's time.
@@ -179,13 +179,13 @@ function readForms(html: string): Form[] {
   const labels = new Map<string, string>();
   let form: Form | undefined;
   let select: Control | undefined;
-  for (const found of html.matchAll(/<(\/form|form|label|input|select|option|textarea|button)\b([^>]*)>/g)) {
-    const [mark, tag = "", given = ""] = found;
-    const pairs = [...given.matchAll(/([\w-]+)(?:="([^"]*)")?/g)];
+  for (const match of html.matchAll(/<(\/form|form|label|input|select|option|textarea|button)\b([^>]*)>/g)) {
+    const [mark, tag = "", attributeText = ""] = match;
+    const pairs = [...attributeText.matchAll(/([\w-]+)(?:="([^"]*)")?/g)];
     const attributes: Record<string, string> = Object.fromEntries(
       pairs.map(([, name = "", value = ""]) => [name, decodeEntities(value)]),
     );
-    const from = found.index + mark.length;
+    const from = match.index + mark.length;
     const text = () => decodeEntities(html.slice(from, html.indexOf(`</${tag}>`, from)).replace(/<[^>]*>/g, ""));
     if (tag === "/form") form = undefined;
     else if (tag === "form") {
@@ -194,10 +194,10 @@ function readForms(html: string): Form[] {
       forms.push(form);
     } else if (tag === "label") labels.set(attributes.for ?? "", text().trim());
     else if (tag === "option") {
-      const chosen = attributes.value ?? text().trim();
+      const option = attributes.value ?? text().trim();
       if (select === undefined) continue;
-      if ("selected" in attributes || select.options.length === 0) select.value = chosen;
-      select.options.push(chosen);
+      if ("selected" in attributes || select.options.length === 0) select.value = option;
+      select.options.push(option);
     } else {
       const control: Control = {
         tag: tag as Control["tag"],

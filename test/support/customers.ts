@@ -85,10 +85,10 @@ export async function placesOf(text: string): Promise<string[]> {
   const inKv = [env.CREDENTIALS, env.NONCES].map(async (kv) => {
     const { keys } = await kv.list();
     const values = await Promise.all(keys.map(({ name }) => kv.get(name)));
-    const found = keys.filter(({ name, metadata }, i) =>
+    const matches = keys.filter(({ name, metadata }, i) =>
       [name, JSON.stringify(metadata), values[i]].join().includes(text),
     );
-    return found.map(({ name }) => `kv ${name}`);
+    return matches.map(({ name }) => `kv ${name}`);
   });
   return (await Promise.all([...inDatabases, ...inKv])).flat();
 }

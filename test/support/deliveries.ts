@@ -15,7 +15,7 @@ interface PostedEvent {
   body: string;
 }
 
-type Receiver = (posted: PostedEvent) => Response | Promise<Response>;
+type Receiver = (event: PostedEvent) => Response | Promise<Response>;
 
 interface StoredWebhooks {
   seq: number;
@@ -58,9 +58,9 @@ export class DeliveringWorker {
     const runtime = { ...ownRuntime, elapsed, after, random: () => this.chance };
     this.#worker = createWorker(runtime, this.keptRecords.telemetry);
     vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
-      const posted = { url, headers: new Headers(init.headers), body: String(init.body) };
-      this.posted.push(posted);
-      return this.receiver(posted);
+      const event = { url, headers: new Headers(init.headers), body: String(init.body) };
+      this.posted.push(event);
+      return this.receiver(event);
     });
   }
 

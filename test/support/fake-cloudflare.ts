@@ -75,11 +75,11 @@ export class FakeCloudflare {
   }
 
   /** Renames databases, namespaces, queues and Workers, as if all had been made under the new names; bindings stay. */
-  rename(renamed: (name: string) => string): void {
-    const databases = [...this.databases.values()].map((each) => ({ ...each, name: renamed(each.name) }));
-    const workers = [...this.workers].map(([name, worker]) => [renamed(name), worker] as const);
-    for (const [id, title] of this.namespaces) this.namespaces.set(id, renamed(title));
-    this.queues.rename(renamed);
+  rename(newName: (name: string) => string): void {
+    const databases = [...this.databases.values()].map((each) => ({ ...each, name: newName(each.name) }));
+    const workers = [...this.workers].map(([name, worker]) => [newName(name), worker] as const);
+    for (const [id, title] of this.namespaces) this.namespaces.set(id, newName(title));
+    this.queues.rename(newName);
     this.databases.clear();
     for (const database of databases) this.databases.set(database.name, database);
     this.workers.clear();
@@ -174,7 +174,7 @@ export class FakeCloudflare {
         return patchBindings(worker, JSON.parse(await textOf(call, "settings")).bindings);
       case "PUT scripts":
       case "POST scripts versions":
-        return this.#upload(worker, await uploaded(call));
+        return this.#upload(worker, await readUpload(call));
       case "PUT scripts schedules":
         worker.crons = JSON.parse(call.body.toString()).map(({ cron }: { cron: string }) => cron);
         return { result: {} };
@@ -203,7 +203,7 @@ export class FakeCloudflare {
   }
 }
 
-const uploaded = async (call: Call): Promise<Metadata> => ({
+const readUpload = async (call: Call): Promise<Metadata> => ({
   bindings: [],
   ...JSON.parse((await textOf(call, "metadata")) || "{}"),
 });
@@ -231,9 +231,9 @@ function query({ data, fault }: FakeDatabase, sql: string): Reply {
 
 /** Results as D1 returns them, for one statement or many. */
 function runSql(data: DatabaseSync, sql: string) {
-  const asks = /^\s*select\b/i.test(sql);
-  if (!asks) data.exec(sql);
-  return [{ success: true, results: asks ? data.prepare(sql).all() : [], meta: { duration: 0 } }];
+  const isQuery = /^\s*select\b/i.test(sql);
+  if (!isQuery) data.exec(sql);
+  return [{ success: true, results: isQuery ? data.prepare(sql).all() : [], meta: { duration: 0 } }];
 }
 
 const publicDatabase = ({ uuid, name }: FakeDatabase) => ({ uuid, name, version: "production" });

@@ -20,12 +20,12 @@ export class FakeQueues {
     return queue;
   }
 
-  rename(renamed: (name: string) => string): void {
+  rename(newName: (name: string) => string): void {
     const queues = [...this.byName];
     this.byName.clear();
     for (const [name, { id, consumers }] of queues) {
-      const others = [...consumers].map(([worker, consumer]) => [renamed(worker), consumer] as const);
-      this.byName.set(renamed(name), { id, consumers: new Map(others) });
+      const others = [...consumers].map(([worker, consumer]) => [newName(worker), consumer] as const);
+      this.byName.set(newName(name), { id, consumers: new Map(others) });
     }
   }
 

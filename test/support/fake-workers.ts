@@ -31,16 +31,16 @@ export const bindingsOf = ({ versions, secrets }: FakeWorker): Binding[] => [
 /** Stores a version as strictly as the real API: a binding can inherit only from an earlier one, and only kept types stay. */
 export function uploadWorker(worker: FakeWorker, { bindings, keep_bindings: keep = [] }: Metadata): Reply {
   const before = bindingsOf(worker);
-  const resolved = bindings.map((binding) =>
+  const resolvedBindings = bindings.map((binding) =>
     binding.type === "inherit" ? before.find(({ name }) => name === binding.name) : binding,
   );
-  const missing = bindings.find((_, index) => resolved[index] === undefined);
+  const missing = bindings.find((_, index) => resolvedBindings[index] === undefined);
   if (missing !== undefined)
     return failure(400, 10057, `inherit binding '${missing.name}' is invalid: nothing to inherit`);
   const keptBindings = before.filter(
     ({ name, type }) => keep.includes(type) && !bindings.some((each) => each.name === name),
   );
-  storeBindings(worker, [...resolved.filter((binding) => binding !== undefined), ...keptBindings]);
+  storeBindings(worker, [...resolvedBindings.filter((binding) => binding !== undefined), ...keptBindings]);
   const id = randomUUID();
   return {
     result: { id, deployment_id: id, etag: "etag", startup_time_ms: 1, resources: { script: { etag: "etag" } } },
@@ -54,8 +54,8 @@ function storeBindings(worker: FakeWorker, bindings: Binding[]): void {
 
 export function setSecrets(worker: FakeWorker, secrets: { name: string; text: string }[]): Reply {
   for (const { name, text } of secrets) {
-    const taken = worker.versions.at(-1)?.some((each) => each.name === name);
-    if (taken) return failure(400, 10053, `Binding name '${name}' already in use.`);
+    const isTaken = worker.versions.at(-1)?.some((each) => each.name === name);
+    if (isTaken) return failure(400, 10053, `Binding name '${name}' already in use.`);
     worker.secrets.add(name);
     worker.secretValues.set(name, text);
   }
@@ -65,13 +65,13 @@ export function setSecrets(worker: FakeWorker, secrets: { name: string; text: st
 /** Makes a new version of the same code. The list is complete; an entry with only name and type keeps its previous value. */
 export function patchBindings(worker: FakeWorker, bindings: Binding[]): Reply {
   const before = bindingsOf(worker);
-  const patched = bindings.map((binding) =>
+  const patchedBindings = bindings.map((binding) =>
     Object.keys(binding).length > 2 ? binding : before.find(({ name }) => name === binding.name),
   );
-  if (patched.includes(undefined)) return failure(400, 10057, "a binding is invalid: nothing to inherit");
+  if (patchedBindings.includes(undefined)) return failure(400, 10057, "a binding is invalid: nothing to inherit");
   storeBindings(
     worker,
-    patched.filter((binding) => binding !== undefined),
+    patchedBindings.filter((binding) => binding !== undefined),
   );
   return { result: { bindings: bindingsOf(worker) } };
 }

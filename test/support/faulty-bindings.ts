@@ -118,15 +118,15 @@ export function faultyD1(db: D1Database, faults: Faults): D1Database {
         const call = statement[method] as (...args: unknown[]) => Promise<unknown>;
         return faults.through(`DB.${method}`, () => call.apply(statement, args));
       };
-    const wrapped = replacing(statement, {
+    const wrappedStatement = replacing(statement, {
       bind: (...values: unknown[]) => wrap(statement.bind(...values)),
       first: single("first"),
       all: single("all"),
       run: single("run"),
       raw: single("raw"),
     });
-    real.set(wrapped, statement);
-    return wrapped;
+    real.set(wrappedStatement, statement);
+    return wrappedStatement;
   };
   const unwrap = (statement: D1PreparedStatement) => real.get(statement) ?? statement;
   return replacing(db, {

@@ -5,13 +5,13 @@ import { onTestFinished, vi } from "vitest";
  * measured time depends on the machine.
  */
 export function firedTimers(): number[] {
-  const fired: number[] = [];
+  const delays: number[] = [];
   const original = globalThis.setTimeout;
   const timers = vi.spyOn(globalThis, "setTimeout").mockImplementation(((callback: () => void, milliseconds = 0) =>
     original(() => {
-      fired.push(milliseconds);
+      delays.push(milliseconds);
       callback();
     }, milliseconds)) as typeof setTimeout);
   onTestFinished(() => timers.mockRestore());
-  return fired;
+  return delays;
 }

@@ -21,15 +21,15 @@ export class HostileServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
-  private constructor(answers: readonly Answer[], called: () => void) {
+  private constructor(answers: readonly Answer[], onCall: () => void) {
     this.#server = createServer((socket) => {
       const at = Date.now();
-      const started: ServerTry = { at, answeredAt: at, headers: {}, body: Buffer.alloc(0) };
+      const newTry: ServerTry = { at, answeredAt: at, headers: {}, body: Buffer.alloc(0) };
       this.#sockets.add(socket);
-      called();
+      onCall();
       socket.on("error", () => {});
       socket.on("close", () => {
-        started.closedAt = Date.now();
+        newTry.closedAt = Date.now();
         this.#sockets.delete(socket);
       });
       let text = Buffer.alloc(0);
@@ -45,16 +45,16 @@ export class HostileServer {
         if (body.length < Number(headers["content-length"])) return;
         socket.off("data", read);
         const answer = answers[Math.min(this.tries.length, answers.length - 1)];
-        this.tries.push(Object.assign(started, { answeredAt: Date.now(), headers, body }));
+        this.tries.push(Object.assign(newTry, { answeredAt: Date.now(), headers, body }));
         answer?.(socket);
       };
       socket.on("data", read);
     });
   }
 
-  /** @param called runs at each connection */
-  static async start(answers: readonly Answer[], called: () => void): Promise<HostileServer> {
-    const server = new HostileServer(answers, called);
+  /** @param onCall runs at each connection */
+  static async start(answers: readonly Answer[], onCall: () => void): Promise<HostileServer> {
+    const server = new HostileServer(answers, onCall);
     server.#server.listen(0, "127.0.0.1");
     await once(server.#server, "listening");
     return server;
@@ -79,11 +79,11 @@ export async function deafPort(): Promise<{ port: number; close: () => void }> {
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   child.kill("SIGSTOP");
   const port = Number(line.toString());
-  const waiting = Array.from({ length: 4 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+  const sockets = Array.from({ length: 4 }, () => connect(port, "127.0.0.1").on("error", () => {}));
   return {
     port,
     close: () => {
-      for (const socket of waiting) socket.destroy();
+      for (const socket of sockets) socket.destroy();
       child.kill("SIGKILL");
     },
   };
@@ -105,8 +105,8 @@ export const trickle =
   (first: string, rest: string): Answer =>
   (socket) => {
     socket.write(first);
-    let sent = 0;
-    const timer = setInterval(() => socket.write(rest[sent++ % rest.length] ?? ""), 500);
+    let sentCount = 0;
+    const timer = setInterval(() => socket.write(rest[sentCount++ % rest.length] ?? ""), 500);
     socket.on("close", () => clearInterval(timer));
   };
 

@@ -13,8 +13,8 @@ const withoutBlocks = (text: string) => text.replaceAll(/^( *)```.*?^\1```$/gms,
 export function anchorsOf(text: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, title = ""] of withoutBlocks(text).matchAll(/^#{1,6} +(.+)$/gm)) {
-    const shown = title.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
-    const name = shown.replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, "").replaceAll(" ", "-");
+    const shownTitle = title.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
+    const name = shownTitle.replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, "").replaceAll(" ", "-");
     let anchor = name;
     for (let double = 1; anchors.has(anchor); double++) anchor = `${name}-${double}`;
     anchors.add(anchor);

@@ -25,7 +25,7 @@ const OWN_HEADERS = [
 ];
 
 const ajv = new Ajv2020({ allErrors: true, formats: { uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/ } });
-const compiled = new Map<string, ValidateFunction>();
+const validators = new Map<string, ValidateFunction>();
 
 interface Exchange {
   method: string;
@@ -57,23 +57,23 @@ export function undocumentedParts({ method, path, status, headers, text }: Excha
 
 /** The path in the document's spelling. */
 export function templateOf(path: string): string | undefined {
-  const fitting = Object.keys(openApi.paths).filter((template) =>
+  const templates = Object.keys(openApi.paths).filter((template) =>
     new RegExp(`^${template.replace(/\{[^}]+\}/g, "[^/]+")}$`).test(path),
   );
   const parameters = (template: string) => template.split("{").length;
-  return fitting.sort((a, b) => parameters(a) - parameters(b))[0];
+  return templates.sort((a, b) => parameters(a) - parameters(b))[0];
 }
 
-function wrongHeaders(documented: Json, headers: Headers): string[] {
-  const named = new Map(Object.entries(documented).map(([name, each]) => [name.toLowerCase(), resolve(each)]));
-  const surplus = OWN_HEADERS.filter((name) => headers.has(name) && !named.has(name));
-  const wrong = [...named].flatMap(([name, { required, schema }]) => {
+function wrongHeaders(rules: Json, headers: Headers): string[] {
+  const ruleByName = new Map(Object.entries(rules).map(([name, each]) => [name.toLowerCase(), resolve(each)]));
+  const surplusNames = OWN_HEADERS.filter((name) => headers.has(name) && !ruleByName.has(name));
+  const wrong = [...ruleByName].flatMap(([name, { required, schema }]) => {
     const value = headers.get(name);
     if (value === null) return required === true ? [`the header ${name} is missing`] : [];
-    const typed = schema.type === "integer" ? Number(value) : value;
-    return faults(schema, typed).map((fault) => `the header ${name} ${fault}`);
+    const typedValue = schema.type === "integer" ? Number(value) : value;
+    return faults(schema, typedValue).map((fault) => `the header ${name} ${fault}`);
   });
-  return [...surplus.map((name) => `the header ${name} is not documented`), ...wrong];
+  return [...surplusNames.map((name) => `the header ${name} is not documented`), ...wrong];
 }
 
 function wrongBody(response: Json, headers: Headers, text: string): string[] {
@@ -89,10 +89,10 @@ function wrongBody(response: Json, headers: Headers, text: string): string[] {
 }
 
 function faults(schema: Json, value: unknown): string[] {
-  const whole = withoutReferences(schema);
-  const key = JSON.stringify(whole);
-  const validate = compiled.get(key) ?? ajv.compile(whole);
-  compiled.set(key, validate);
+  const fullSchema = withoutReferences(schema);
+  const key = JSON.stringify(fullSchema);
+  const validate = validators.get(key) ?? ajv.compile(fullSchema);
+  validators.set(key, validate);
   return validate(value) ? [] : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`);
 }
 
@@ -107,5 +107,5 @@ function resolve(value: Json): Json {
   return value.$ref
     .slice(2)
     .split("/")
-    .reduce((found: Json, name: string) => found[name], openApi);
+    .reduce((node: Json, name: string) => node[name], openApi);
 }

@@ -33,11 +33,11 @@ async function storedRows({ siteId, home, appid }: Site): Promise<string[]> {
     env.CREDENTIALS.get(`app:${appid}`),
     env.CREDENTIALS.get(`site-ids:${String(1_000_000_000 - siteId).padStart(10, "0")}`),
   ]);
-  const named = rows.flat().map((row) =>
+  const texts = rows.flat().map((row) =>
     String(row)
       .replaceAll(appid, "APPID")
       .replaceAll(/("site_?id":|"subject":")\d+/gi, "$1ID")
       .replaceAll(/[0-9a-f-]{36}(\.1)?|[0-9a-f]{32}|v2\.[\w.-]+/g, "RANDOM"),
   );
-  return named.sort();
+  return texts.sort();
 }

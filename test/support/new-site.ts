@@ -37,8 +37,8 @@ export async function newSite(home = "main"): Promise<Site> {
   const [appid, secret, version] = [newAppid(systemRuntime), newSecret(systemRuntime), newVersion(systemRuntime)];
   const at = { createdAt: NOW };
   const directory = drizzle(env.DB);
-  const opened = { id: nextSiteId, name: "Site", home, firstChatId: 1, status: "open" as const, revision: 0, ...at };
-  const { id: siteId } = await directory.insert(sites).values(opened).returning({ id: sites.id }).get();
+  const siteRow = { id: nextSiteId, name: "Site", home, firstChatId: 1, status: "open" as const, revision: 0, ...at };
+  const { id: siteId } = await directory.insert(sites).values(siteRow).returning({ id: sites.id }).get();
   const sealed = await seal(systemRuntime, await keyring, { siteId, appid, version }, "current", secret);
   const entry = {
     siteId,

@@ -36,18 +36,18 @@ export function useCheckout(builds = false): void {
 /** Runs a command in the checkout, and kills it when it does not end by itself. */
 export function toItsEnd(program: string, args: string[]) {
   const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
-  const ran = spawn(program, args, { cwd: place.checkout, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
-  children.push(ran);
+  const child = spawn(program, args, { cwd: place.checkout, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  children.push(child);
   let [stdout, stderr] = ["", ""];
-  ran.stdout.setEncoding("utf8").on("data", (text: string) => {
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
     stdout += text;
   });
-  ran.stderr.setEncoding("utf8").on("data", (text: string) => {
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
-  const tooLong = setTimeout(() => process.kill(-(ran.pid as number), "SIGKILL"), 40_000);
+  const tooLong = setTimeout(() => process.kill(-(child.pid as number), "SIGKILL"), 40_000);
   return new Promise<{ exitCode: number | null; stdout: string; stderr: string }>((resolve) => {
-    ran.on("close", (exitCode) => {
+    child.on("close", (exitCode) => {
       clearTimeout(tooLong);
       resolve({ exitCode, stdout, stderr });
     });
@@ -85,28 +85,28 @@ export async function start(more: readonly string[] = [], by: keyof typeof BY = 
   const where = ["--port", "0", "--inspector-port", "0", "--persist-to", join(place.folder, "state")];
   const [program, ...words] = BY[by];
   const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
-  const started = spawn(program, [...words, ...where, ...more], {
+  const child = spawn(program, [...words, ...where, ...more], {
     cwd: place.checkout,
     env,
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
-  children.push(started);
+  children.push(child);
   let output = "";
-  const ended = new Promise<number | null>((resolve) => started.on("exit", resolve));
+  const ended = new Promise<number | null>((resolve) => child.on("exit", resolve));
   const url = await new Promise<string>((resolve, reject) => {
     const read = (text: string) => {
       output += text;
       const ready = /Ready on (http:\S+)/.exec(output);
       if (ready?.[1] !== undefined) resolve(ready[1]);
     };
-    started.stdout.setEncoding("utf8").on("data", read);
-    started.stderr.setEncoding("utf8").on("data", read);
+    child.stdout.setEncoding("utf8").on("data", read);
+    child.stderr.setEncoding("utf8").on("data", read);
     void ended.then(() => reject(new Error(`It ended early:\n${output}`)));
   });
   return {
     url,
-    pid: started.pid as number,
+    pid: child.pid as number,
     output: () => output,
     get: (path: string, ms = 60_000) => fetch(`${url}${path}`, { signal: AbortSignal.timeout(ms) }),
     admin(method: string, body?: unknown, path = "") {
@@ -118,15 +118,15 @@ export async function start(more: readonly string[] = [], by: keyof typeof BY = 
       });
     },
     stop(signal: NodeJS.Signals) {
-      started.kill(signal);
+      child.kill(signal);
       return ended;
     },
     /** Kills all of its processes at once, as a power cut does. */
     kill() {
-      process.kill(-(started.pid as number), "SIGKILL");
+      process.kill(-(child.pid as number), "SIGKILL");
       return ended;
     },
     workerds: () =>
-      descendants(started.pid as number).flatMap(({ pid, name }) => (/\/workerd serve /.test(name) ? [pid] : [])),
+      descendants(child.pid as number).flatMap(({ pid, name }) => (/\/workerd serve /.test(name) ? [pid] : [])),
   };
 }

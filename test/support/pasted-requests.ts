@@ -35,12 +35,12 @@ type Text = string | Uint8Array<ArrayBuffer>;
 /** Signs one text and sends another. */
 const sign = async (
   { secret }: RightRequest,
-  signed: Text,
-  sent: Text = signed,
+  signedText: Text,
+  sentText: Text = signedText,
   more: Partial<SentRequest> = {},
 ): Promise<SentRequest> => ({
-  body: sent,
-  signature: await hmac(secret, signed),
+  body: sentText,
+  signature: await hmac(secret, signedText),
   ...more,
 });
 
@@ -162,8 +162,8 @@ const SIGNED_OTHERWISE: [
     "JavaScript's numbers",
     "numbers_rounded",
     (_, text) => {
-      const sent = text.replace('"customer/001"', "12345678901234567890");
-      return [sent.replace("12345678901234567890", "12345678901234567000"), sent];
+      const sentText = text.replace('"customer/001"', "12345678901234567890");
+      return [sentText.replace("12345678901234567890", "12345678901234567000"), sentText];
     },
   ],
   [
@@ -495,16 +495,16 @@ const ACCEPTED: PastedRequest[] = [
     name: "a signature in upper case",
     cause: "accepted",
     make: async (right) => {
-      const sent = await sign(right, compact(right.create()));
-      return { ...sent, signature: sent.signature?.toUpperCase() };
+      const request = await sign(right, compact(right.create()));
+      return { ...request, signature: request.signature?.toUpperCase() };
     },
   },
   {
     name: "blanks around the signature",
     cause: "accepted",
     make: async (right) => {
-      const sent = await sign(right, compact(right.create()));
-      return { ...sent, signature: ` ${sent.signature} ` };
+      const request = await sign(right, compact(right.create()));
+      return { ...request, signature: ` ${request.signature} ` };
     },
   },
   {

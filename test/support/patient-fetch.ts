@@ -13,12 +13,12 @@ const IN_A_PAUSE_MS = 50;
  * `clearTimeout`, `Date`).
  */
 export async function withoutWaiting<T>(work: Promise<T>, faults: Faults): Promise<T> {
-  let settled = false;
-  const done = () => {
-    settled = true;
+  let isSettled = false;
+  const onDone = () => {
+    isSettled = true;
   };
-  work.then(done, done);
-  while (!settled) {
+  work.then(onDone, onDone);
+  while (!isSettled) {
     // While all bindings are silent, nothing happens before the next timer.
     if (faults.isSilent) await vi.advanceTimersToNextTimerAsync();
     else await vi.advanceTimersByTimeAsync(faults.isWorking ? WHILE_WORKING_MS : IN_A_PAUSE_MS);

@@ -37,15 +37,15 @@ async function readAll<Name extends string>(
   queries: Record<Name, [sql: string, parameter: number | string]>,
   db: D1Database,
 ): Promise<Record<Name, Row[]>> {
-  const asked = Object.entries<[string, number | string]>(queries);
-  const results = await db.batch<Row>(asked.map(([, [sql, parameter]]) => db.prepare(sql).bind(parameter)));
-  return Object.fromEntries(asked.map(([name], i) => [name, results[i]?.results ?? []])) as Record<Name, Row[]>;
+  const entries = Object.entries<[string, number | string]>(queries);
+  const results = await db.batch<Row>(entries.map(([, [sql, parameter]]) => db.prepare(sql).bind(parameter)));
+  return Object.fromEntries(entries.map(([name], i) => [name, results[i]?.results ?? []])) as Record<Name, Row[]>;
 }
 
 export async function tablesOf(db: D1Database): Promise<Record<string, Row[]>> {
-  const named =
+  const query =
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_cf_%'";
-  const { results: tables } = await db.prepare(named).all<{ name: string }>();
+  const { results: tables } = await db.prepare(query).all<{ name: string }>();
   const rows = await db.batch<Row>(tables.map(({ name }) => db.prepare(`SELECT * FROM "${name}"`)));
   return Object.fromEntries(tables.map(({ name }, i) => [name, rows[i]?.results ?? []]));
 }

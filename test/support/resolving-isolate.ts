@@ -56,10 +56,10 @@ export class ResolvingIsolate {
       after: (ms, callback) => systemRuntime.after(wait(ms), callback),
     };
     this.resolver = new CredentialResolver(this.runtime, consoleTelemetry);
-    const given = change.directory ?? env.DB;
-    const { db, trips } = change.uncounted ? { db: given, trips: { single: 0, batches: 0 } } : countingDb(given);
+    const main = change.directory ?? env.DB;
+    const { db, trips } = change.uncounted ? { db: main, trips: { single: 0, batches: 0 } } : countingDb(main);
     const kv = "credentials" in change ? change.credentials : env.CREDENTIALS;
-    const counted =
+    const countingKv =
       kv &&
       replacing(kv, {
         get: (key: string, options: never) => {
@@ -75,7 +75,7 @@ export class ResolvingIsolate {
       directory: db,
       homes: new Map([["main", db], ...others]),
       closedHomes: new Set(change.closedHomes),
-      credentials: counted,
+      credentials: countingKv,
       masterKeys: change.masterKeys ?? [MASTER_KEY],
     };
   }

@@ -66,12 +66,12 @@ export class CrashableWorker {
     const { process: parent } = this.#running;
     this.#running = undefined;
     if (parent.exitCode !== null) return [];
-    const gone = new Promise((resolve) => parent.once("exit", resolve));
-    const killed = workerdsOf(parent.pid ?? 0);
-    for (const pid of killed) process.kill(pid, "SIGKILL");
+    const exit = new Promise((resolve) => parent.once("exit", resolve));
+    const pids = workerdsOf(parent.pid ?? 0);
+    for (const pid of pids) process.kill(pid, "SIGKILL");
     parent.kill("SIGKILL");
-    await gone;
-    return killed;
+    await exit;
+    return pids;
   }
 
   async remove(): Promise<void> {
@@ -81,9 +81,9 @@ export class CrashableWorker {
 
   async scheduled(cron: string): Promise<void> {
     if (this.#running === undefined) throw new Error("the Worker does not run");
-    const ran = lineOf(this.#running.lines, '{"ran"');
+    const line = lineOf(this.#running.lines, '{"ran"');
     this.#running.process.stdin?.write(`${cron}\n`);
-    const { ran: outcome } = JSON.parse(await ran) as { ran: string };
+    const { ran: outcome } = JSON.parse(await line) as { ran: string };
     if (outcome !== "ok") throw new Error(`the cron ${cron}: ${outcome}`);
   }
 

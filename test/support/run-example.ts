@@ -35,14 +35,14 @@ export function runnablePrograms(programs: readonly Program[]): Program[] {
 /** The command of a program. A compiled program is built once in `folder`, because some run a hundred times. */
 export function commandOf({ file, run }: Program, folder: string): string[] {
   const name = file.replace(/\..*/, "");
-  const compiled: Record<string, [string[], string[]]> = {
+  const builds: Record<string, [string[], string[]]> = {
     ".go": [["go", "build", "-o", folder, file], [join(folder, name)]],
     ".java": [
       ["javac", "-d", folder, file],
       ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", folder, name],
     ],
   };
-  const [[compiler = "", ...args], command] = compiled[extname(file)] ?? [[], run.split(" ")];
+  const [[compiler = "", ...args], command] = builds[extname(file)] ?? [[], run.split(" ")];
   if (compiler !== "") execFileSync(compiler, args, { cwd: EXAMPLES });
   return command;
 }

@@ -10,9 +10,9 @@ export async function runMain(
   { input = "", wrangler, ...outside }: { input?: string | Uint8Array; wrangler?: RunWrangler } & Partial<Outside> = {},
 ): Promise<CliResult> {
   const { env = {}, root = join(import.meta.dirname, "../..") } = outside;
-  const run = (given: readonly string[], text?: string) => {
-    if (wrangler === undefined) throw new Error(`This test gives no wrangler, and the command runs ${given.join(" ")}`);
-    return wrangler(given, { env, root, input: text ?? "" });
+  const run = (args: readonly string[], text?: string) => {
+    if (wrangler === undefined) throw new Error(`This test gives no wrangler, and the command runs ${args.join(" ")}`);
+    return wrangler(args, { env, root, input: text ?? "" });
   };
   const output = { stdout: "", stderr: "" };
   const say = (stream: keyof typeof output) => (line: string) => {
@@ -25,8 +25,8 @@ export async function runMain(
     stdin: () => Buffer.from(input),
     root,
     wrangler: run,
-    async handOver(given) {
-      const result = await run(given);
+    async handOver(args) {
+      const result = await run(args);
       output.stdout += result.stdout;
       output.stderr += result.stderr;
       return result.exitCode;

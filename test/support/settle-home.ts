@@ -17,8 +17,8 @@ export function freePlan<Bindings extends Record<string, D1Database>>(databases:
     queries += count;
     if (queries > 50) throw new Error("D1_ERROR: Too many API requests by single Worker invocation.");
   };
-  const limited = Object.entries(databases).map(([name, db]) => [name, countingDb(db, { before: countQueries }).db]);
-  return Object.fromEntries(limited) as Bindings;
+  const entries = Object.entries(databases).map(([name, db]) => [name, countingDb(db, { before: countQueries }).db]);
+  return Object.fromEntries(entries) as Bindings;
 }
 
 /** Settles a home in an isolate for which it is closed. @param bindings of that isolate */
@@ -45,13 +45,13 @@ export async function settleHome(world: World, home: string, more: object = {}):
  */
 export async function settleForFree(world: World, home: string, more: object = {}): Promise<number> {
   const settling_id = crypto.randomUUID();
-  let erased = 0;
+  let erasedCount = 0;
   for (let calls = 0; calls < 5; calls++) {
     const free = freePlan({ DB: env.DB, HOME_APAC: env.HOME_APAC });
     const { status, body } = await settleOnce(world, home, { settling_id, ...(calls === 0 && more) }, free);
     if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
-    erased += (body as Settled).erased_again;
-    if ((body as Settled).erasures_left === 0) return erased;
+    erasedCount += (body as Settled).erased_again;
+    if ((body as Settled).erasures_left === 0) return erasedCount;
   }
   throw new Error("no end");
 }

@@ -19,7 +19,7 @@ interface Pasted {
 
 interface Verdict {
   /** The answer that the call got, and the text below it. Undefined when the page does not know it. */
-  was: string | undefined;
+  pastAnswer: string | undefined;
   /** The answer that the call would get now. */
   answer: string;
   /** The text below that answer, without the cause. */
@@ -66,9 +66,9 @@ export function verdictOf(page: string): Verdict {
   const causes = page.matchAll(/<div class="cause"><h3>(.*?)<\/h3>(.*?)<\/div>/gs);
   const cause = [...causes].map(([, about = "", text = ""]) => [plain(about), { state: "Cause", text: plain(text) }]);
   const notices = [...page.matchAll(/<section class="notice[^>]*><h2>(.*?)<\/h2>(.*?)<\/section>/gs)].reverse();
-  const [now, was] = notices.map(([, title = "", text = ""]) => [plain(title), text] as const);
+  const [now, past] = notices.map(([, title = "", text = ""]) => [plain(title), text] as const);
   return {
-    was: was === undefined ? undefined : `${was[0]}: ${plain(was[1])}`,
+    pastAnswer: past === undefined ? undefined : `${past[0]}: ${plain(past[1])}`,
     answer: now?.[0] ?? "",
     note: plain(now?.[1].replace(/<div class="cause">.*?<\/div>/s, "") ?? ""),
     lines: Object.fromEntries([...lines, ...cause]),

@@ -80,13 +80,13 @@ export async function expectAccepted(
 
 /** Expects that the store has the rows of one more accepted request. If those rows are not known, the store must only differ. */
 export function expectAdded({ operation, adds }: SignedRoute, before: Stored, after: Stored, also: Rows = {}): void {
-  const added = rowsAdded(before, after);
+  const addedRows = rowsAdded(before, after);
   const expected = Object.fromEntries(Object.entries({ nonces: 1, ...adds, ...also }).filter(([, rows]) => rows !== 0));
   if (adds !== undefined) {
-    expect(added).toEqual(expected);
+    expect(addedRows).toEqual(expected);
     return;
   }
-  expect(added).toMatchObject(expected);
+  expect(addedRows).toMatchObject(expected);
   const ownRows = ({ nonces: _, keys: __, ...own }: Stored) => own;
   expect(ownRows(after), `${operation} changes nothing but its nonce`).not.toEqual(ownRows(before));
 }
@@ -110,9 +110,9 @@ export async function expectUnwritten<Result>(world: World, act: () => Promise<R
 
 /** The number of added rows, by table, without unchanged tables. */
 export function rowsAdded(before: Stored, after: Stored): Rows {
-  const added = Object.entries(after).map(([table, rows]) => [
+  const counts = Object.entries(after).map(([table, rows]) => [
     table,
     rows.length - before[table as keyof Stored].length,
   ]);
-  return Object.fromEntries(added.filter(([, rows]) => rows !== 0));
+  return Object.fromEntries(counts.filter(([, rows]) => rows !== 0));
 }

@@ -103,8 +103,8 @@ export const tablesLeft = async (site: { siteId: number }): Promise<string[]> =>
 export async function tablesWith({ siteId }: { siteId: number }): Promise<string[]> {
   const findings: string[] = [];
   for (const [home, db] of HOMES) {
-    const named = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%`site_id` integer%' ORDER BY 1";
-    const { results: tables } = await db.prepare(named).all<{ name: string }>();
+    const query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%`site_id` integer%' ORDER BY 1";
+    const { results: tables } = await db.prepare(query).all<{ name: string }>();
     const first = ({ name }: { name: string }) =>
       db.prepare(`SELECT 1 FROM ${name} WHERE site_id = ? LIMIT 1`).bind(siteId);
     const rows = await db.batch(tables.map(first));

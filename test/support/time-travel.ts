@@ -38,8 +38,8 @@ const TABLES = [
 
 /** The highest id of a site that the directory has given. */
 async function newestSite(): Promise<number> {
-  const given = "SELECT id FROM sites UNION ALL SELECT site_id FROM site_deletions";
-  return (await env.DB.prepare(`SELECT max(id) AS id FROM (${given})`).first<number>("id")) ?? 0;
+  const ids = "SELECT id FROM sites UNION ALL SELECT site_id FROM site_deletions";
+  return (await env.DB.prepare(`SELECT max(id) AS id FROM (${ids})`).first<number>("id")) ?? 0;
 }
 
 /**
@@ -60,9 +60,9 @@ export async function keepSiteIds(newest?: number): Promise<void> {
  * @returns a function that restores those rows, as D1's Time Travel does
  */
 export async function bookmarkDatabase(db: D1Database): Promise<() => Promise<void>> {
-  const found = await db.batch<Record<string, unknown>>(TABLES.map((table) => db.prepare(`SELECT * FROM ${table}`)));
+  const results = await db.batch<Record<string, unknown>>(TABLES.map((table) => db.prepare(`SELECT * FROM ${table}`)));
   const inserts = TABLES.flatMap((table, i) => {
-    const rows = found[i]?.results ?? [];
+    const rows = results[i]?.results ?? [];
     const columns = Object.keys(rows[0] ?? {});
     const values = columns.map((column) => `value ->> '$.${column}'`);
     const insert = `INSERT INTO ${table} (${columns.join(", ")}) SELECT ${values.join(", ")} FROM json_each(?)`;

@@ -15,11 +15,11 @@ export const MAIN = new Map([["main", env.DB]]);
  * deleted, and earlier events are marked as counted. `folds` gets the row that the first run of the cron writes.
  */
 export async function beginCounting(): Promise<void> {
-  const counted = "INSERT OR REPLACE INTO counted_events SELECT site_id, max(seq) FROM events GROUP BY site_id";
-  const forgotten = ["nonces", "refusals", "folds", "usage", "counters", "home_metrics", "site_metrics", "jobs"];
-  const expired = NOW - (COUNTED - NOW);
-  const begun = `INSERT INTO folds (id, nonces_until, refusals_until) VALUES (1, ${expired}, ${expired})`;
-  const texts = [counted, ...forgotten.map((table) => `DELETE FROM ${table}`), begun];
+  const countEvents = "INSERT OR REPLACE INTO counted_events SELECT site_id, max(seq) FROM events GROUP BY site_id";
+  const tables = ["nonces", "refusals", "folds", "usage", "counters", "home_metrics", "site_metrics", "jobs"];
+  const expiry = NOW - (COUNTED - NOW);
+  const beginFolds = `INSERT INTO folds (id, nonces_until, refusals_until) VALUES (1, ${expiry}, ${expiry})`;
+  const texts = [countEvents, ...tables.map((table) => `DELETE FROM ${table}`), beginFolds];
   await Promise.all([env.DB, env.HOME_APAC].map((db) => db.batch(texts.map((text) => db.prepare(text)))));
 }
 

@@ -22,6 +22,6 @@ export async function violationsNow(page: Page, rules?: string[]): Promise<strin
   const options = { runOnly, resultTypes: ["violations"] };
   // axe-core is sent once for each document, because that takes longer than the check itself.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE);
-  const found = await page.evaluate<{ violations: Violation[] }>(`axe.run(${JSON.stringify(options)})`);
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+  const result = await page.evaluate<{ violations: Violation[] }>(`axe.run(${JSON.stringify(options)})`);
+  return result.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
 }

@@ -12,16 +12,16 @@ interface WranglerRequest {
 
 export interface WranglerResult {
   exitCode: number;
-  said: { stream: "stdout" | "stderr"; text: string }[];
+  chunks: { stream: "stdout" | "stderr"; text: string }[];
 }
 
 // wrangler runs main() only as a program, and exports neither main nor FatalError. This hook exports both.
 registerHooks({
   load(url, context, next) {
-    const loaded = next(url, context);
+    const module = next(url, context);
     return url.endsWith("/wrangler-dist/cli.js")
-      ? { ...loaded, source: `${loaded.source}\nObject.assign(exports, { main, FatalError });` }
-      : loaded;
+      ? { ...module, source: `${module.source}\nObject.assign(exports, { main, FatalError });` }
+      : module;
   },
 });
 const { main, FatalError } = createRequire(import.meta.url)(WRANGLER) as {
@@ -33,13 +33,13 @@ const { main, FatalError } = createRequire(import.meta.url)(WRANGLER) as {
 const { send } = process;
 process.disconnect = () => {};
 process.on("disconnect", () => process.exit());
-process.on("message", (request) => void run(request as WranglerRequest).then((ran) => send?.call(process, ran)));
+process.on("message", (request) => void run(request as WranglerRequest).then((result) => send?.call(process, result)));
 
 async function run({ args, root, env, input }: WranglerRequest): Promise<WranglerResult> {
-  const said: WranglerResult["said"] = [];
+  const chunks: WranglerResult["chunks"] = [];
   for (const stream of ["stdout", "stderr"] as const) {
     process[stream].write = (chunk: string | Uint8Array) =>
-      said.push({ stream, text: Buffer.from(chunk).toString() }) > 0;
+      chunks.push({ stream, text: Buffer.from(chunk).toString() }) > 0;
   }
   Object.defineProperty(process, "stdin", { value: Readable.from([input]), configurable: true });
   process.env = env;
@@ -47,8 +47,8 @@ async function run({ args, root, env, input }: WranglerRequest): Promise<Wrangle
   process.exitCode = undefined;
   try {
     await main(args);
-    return { exitCode: Number(process.exitCode ?? 0), said };
+    return { exitCode: Number(process.exitCode ?? 0), chunks };
   } catch (error) {
-    return { exitCode: (error instanceof FatalError && error.code) || 1, said };
+    return { exitCode: (error instanceof FatalError && error.code) || 1, chunks };
   }
 }

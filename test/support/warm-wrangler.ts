@@ -12,24 +12,24 @@ import type { WranglerResult } from "./warm-wrangler-process.ts";
  */
 export function warmWrangler(): RunWrangler {
   let child: ChildProcess | undefined;
-  let died: Promise<never>;
+  let exitError: Promise<never>;
   let before: Promise<unknown> = Promise.resolve();
   afterAll(() => child?.kill());
   return (args, { env, root, input }) => {
-    const ran = before.then(async () => {
+    const result = before.then(async () => {
       if (child === undefined) {
         child = fork(join(import.meta.dirname, "warm-wrangler-process.ts"), { execArgv: ["--no-warnings"] });
-        died = once(child, "exit").then(() => Promise.reject(new Error("The process of wrangler ended.")));
-        died.catch(() => {});
+        exitError = once(child, "exit").then(() => Promise.reject(new Error("The process of wrangler ended.")));
+        exitError.catch(() => {});
       }
       const { CLOUDFLARE_ENV, NODE_ENV, ...ownEnv } = process.env;
       child.send({ args, root, input, env: { ...QUIET_ENV, ...ownEnv, ...env } });
-      const [{ exitCode, said }] = (await Promise.race([once(child, "message"), died])) as [WranglerResult];
+      const [{ exitCode, chunks }] = (await Promise.race([once(child, "message"), exitError])) as [WranglerResult];
       const textOf = (streams: readonly string[]) =>
-        said.flatMap(({ stream, text }) => (streams.includes(stream) ? text : [])).join("");
+        chunks.flatMap(({ stream, text }) => (streams.includes(stream) ? text : [])).join("");
       return { exitCode, stdout: textOf(["stdout"]), stderr: textOf(["stderr"]), output: textOf(["stdout", "stderr"]) };
     });
-    before = ran.catch(() => {});
-    return ran;
+    before = result.catch(() => {});
+    return result;
   };
 }

@@ -29,15 +29,15 @@ export async function eventStore({ siteId, home }: { siteId: number; home: strin
 
 /** A queue that records its messages, with their delays in seconds. */
 export function keepingQueue() {
-  const sent: Notice[] = [];
+  const notices: Notice[] = [];
   const delays: number[] = [];
   const sendBatch = async (messages: Iterable<{ body: Notice; delaySeconds?: number }>) => {
     for (const { body, delaySeconds = 0 } of messages) {
-      sent.push(body);
+      notices.push(body);
       delays.push(delaySeconds);
     }
   };
-  return { sent, delays, EVENTS: { sendBatch } as unknown as Queue<Notice> };
+  return { sent: notices, delays, EVENTS: { sendBatch } as unknown as Queue<Notice> };
 }
 
 interface AddedWebhook {

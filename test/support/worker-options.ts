@@ -22,9 +22,9 @@ const TEST_HOMES = ["DB", "HOME_APAC"] as const;
  * node_modules until wrangler or its file changes.
  */
 export async function workerOptions(config = join(root, "wrangler.toml")): Promise<WorkerOptions> {
-  const made = readFileSync(require.resolve("wrangler/package.json"));
-  const own = readFileSync(import.meta.filename);
-  const key = createHash("sha256").update(root).update(own).update(made).update(readFileSync(config)).digest("hex");
+  const pkg = readFileSync(require.resolve("wrangler/package.json"));
+  const self = readFileSync(import.meta.filename);
+  const key = createHash("sha256").update(root).update(self).update(pkg).update(readFileSync(config)).digest("hex");
   const cacheFile = join(root, "node_modules/.cache/agent-session", `worker-${key}.json`);
   try {
     return JSON.parse(readFileSync(cacheFile, "utf8"));

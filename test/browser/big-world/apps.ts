@@ -15,8 +15,8 @@ type Admin = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 export async function seedApps(admin: Admin, db: D1Database, siteId: number) {
   const issue = async (name: string, length = 32) => {
     const appid = digits(name, length);
-    const given = { name, appid, secret: `secret of ${appid}, for pictures only` };
-    return admin<{ appid: string; secret: string }>("POST", `/admin/sites/${siteId}/apps`, given);
+    const app = { name, appid, secret: `secret of ${appid}, for pictures only` };
+    return admin<{ appid: string; secret: string }>("POST", `/admin/sites/${siteId}/apps`, app);
   };
   const shop = await issue("Shop back end");
   const warehouse = await issue("Warehouse");
@@ -45,9 +45,9 @@ export async function seedApps(admin: Admin, db: D1Database, siteId: number) {
     .bind(siteId)
     .all<{ appid: string; version: string; previous: string | null }>();
   const active = [shop, warehouse, mobile, till].map((app): SeededApp => {
-    const found = versions.results.find(({ appid }) => appid === app.appid);
-    const previous = found?.previous ?? undefined;
-    return { ...app, version: found?.version ?? "", ...(previous !== undefined && { previous }) };
+    const row = versions.results.find(({ appid }) => appid === app.appid);
+    const previous = row?.previous ?? undefined;
+    return { ...app, version: row?.version ?? "", ...(previous !== undefined && { previous }) };
   });
   return {
     active,

@@ -59,8 +59,8 @@ export async function seedUsage(
   siteId: number,
   apps: readonly { appid: string; version: string; previous?: string | undefined }[],
 ): Promise<void> {
-  const counted = SHOWN - 1_920;
-  const thisHour = counted - (counted % HOUR);
+  const countedUntil = SHOWN - 1_920;
+  const thisHour = countedUntil - (countedUntil % HOUR);
   const rows = range(14 * 24).flatMap((back) => {
     const hour = thisHour - back * HOUR;
     const weekend = [0, 6].includes(new Date(hour * 1000).getUTCDay()) ? 0.4 : 1;
@@ -90,6 +90,6 @@ export async function seedUsage(
   await insertRows(db, "usage", rows);
   await db
     .prepare("INSERT OR REPLACE INTO folds (id, nonces_until, refusals_until, copies) VALUES (1, ?1, ?1, 1)")
-    .bind(counted)
+    .bind(countedUntil)
     .run();
 }

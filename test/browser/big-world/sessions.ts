@@ -111,8 +111,8 @@ export async function seedSessions(
     db,
     "messages",
     ids.flatMap((id) => {
-      const said = range(id === OF_NOTE.metadata ? 9 : id % 5 === 0 ? 3 : 1);
-      return said.map((index) => {
+      const messages = range(id === OF_NOTE.metadata ? 9 : id % 5 === 0 ? 3 : 1);
+      return messages.map((index) => {
         const isVisitor = (id + index) % 2 === 0;
         return {
           ...ofSite,

@@ -15,14 +15,14 @@ export async function seedOtherSites(admin: Admin, db: D1Database) {
   const ended = await create("Harbour Outlet");
   await admin("PATCH", `/admin/sites/${ended}`, { status: "closed" });
   await admin("DELETE", `/admin/sites/${ended}`, { name: "Harbour Outlet" });
-  const unfinished = await db
+  const unfinishedSite = await db
     .prepare(
       `INSERT INTO sites (name, home, first_chat_id, status, revision, created_at)
        VALUES ('Eastwind', 'apac', 1, 'creating', 0, ?) RETURNING id`,
     )
     .bind(SHOWN - 3_600)
     .first<{ id: number }>();
-  const paths = Object.entries({ closed, empty, ended, unfinished: unfinished?.id ?? 0 }).map(([name, id]) => [
+  const paths = Object.entries({ closed, empty, ended, unfinished: unfinishedSite?.id ?? 0 }).map(([name, id]) => [
     name,
     `/console/sites/${id}`,
   ]);

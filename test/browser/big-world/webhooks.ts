@@ -42,19 +42,19 @@ export async function seedWebhooks(
     const path = `/admin/sites/${siteId}/webhooks`;
     ids[name] = (await admin<{ id: string }>("POST", path, { url })).id;
   }
-  const made = ids as SeededWebhooks;
+  const idOf = ids as SeededWebhooks;
   const events = eventsOf(siteId);
   await insertRows(db, "events", events);
   const newest = events.toReversed();
   await insertRows(db, "deliveries", [
-    ...newest.map((event, index) => delivery(event, made.healthy, stateOfHealthy(index))),
-    ...newest.slice(0, 60).map((event, index) => delivery(event, made.failing, index < 48 ? "retrying" : "failed")),
-    ...newest.slice(60, 90).map((event) => delivery(event, made.failing, "delivered")),
-    ...newest.slice(0, 35).map((event, index) => delivery(event, made.hanging, index < 5 ? "waiting" : "hanging")),
-    ...newest.slice(35, 80).map((event) => delivery(event, made.hanging, "delivered")),
-    ...newest.slice(80, 110).map((event) => delivery(event, made.gone, "skipped")),
-    ...newest.slice(40, 140).map((event, index) => delivery(event, made.tired, index < 30 ? "failed" : "delivered")),
-    ...newest.slice(100, 120).map((event) => delivery(event, made.paused, "delivered")),
+    ...newest.map((event, index) => delivery(event, idOf.healthy, stateOfHealthy(index))),
+    ...newest.slice(0, 60).map((event, index) => delivery(event, idOf.failing, index < 48 ? "retrying" : "failed")),
+    ...newest.slice(60, 90).map((event) => delivery(event, idOf.failing, "delivered")),
+    ...newest.slice(0, 35).map((event, index) => delivery(event, idOf.hanging, index < 5 ? "waiting" : "hanging")),
+    ...newest.slice(35, 80).map((event) => delivery(event, idOf.hanging, "delivered")),
+    ...newest.slice(80, 110).map((event) => delivery(event, idOf.gone, "skipped")),
+    ...newest.slice(40, 140).map((event, index) => delivery(event, idOf.tired, index < 30 ? "failed" : "delivered")),
+    ...newest.slice(100, 120).map((event) => delivery(event, idOf.paused, "delivered")),
   ]);
   const set = (id: string, changes: string, ...values: unknown[]) =>
     db
@@ -65,16 +65,16 @@ export async function seedWebhooks(
     .prepare("UPDATE webhooks SET created_at = ? WHERE site_id = ?")
     .bind(SHOWN - 40 * 86_400, siteId)
     .run();
-  const rotate = `/admin/sites/${siteId}/webhooks/${made.paused}/rotate`;
+  const rotate = `/admin/sites/${siteId}/webhooks/${idOf.paused}/rotate`;
   await admin("POST", rotate, { overlap_seconds: 86_400 });
   const failing = "failing_since = ?, failing_told_at = ?, last_status = ?, last_cause = ?, last_failed_at = ?";
-  await set(made.failing, failing, SHOWN - 3 * HOUR, SHOWN - 3 * HOUR + 300, 500, "status", SHOWN - 60);
-  await set(made.hanging, failing, SHOWN - 26 * HOUR, SHOWN - 26 * HOUR + 300, null, "no_answer", SHOWN - 60);
+  await set(idOf.failing, failing, SHOWN - 3 * HOUR, SHOWN - 3 * HOUR + 300, 500, "status", SHOWN - 60);
+  await set(idOf.hanging, failing, SHOWN - 26 * HOUR, SHOWN - 26 * HOUR + 300, null, "no_answer", SHOWN - 60);
   const disabled = "status = 'disabled', disabled_reason = ?, disabled_at = ?, last_status = ?, last_cause = ?";
-  await set(made.gone, disabled, "gone", SHOWN - 50 * HOUR, 410, "status");
-  await set(made.tired, disabled, "failing", SHOWN - 9 * HOUR, 521, "status");
-  await set(made.paused, disabled, null, SHOWN - 12 * 24 * HOUR, null, null);
-  return made;
+  await set(idOf.gone, disabled, "gone", SHOWN - 50 * HOUR, 410, "status");
+  await set(idOf.tired, disabled, "failing", SHOWN - 9 * HOUR, 521, "status");
+  await set(idOf.paused, disabled, null, SHOWN - 12 * 24 * HOUR, null, null);
+  return idOf;
 }
 
 interface SeededEvent {
@@ -85,7 +85,7 @@ interface SeededEvent {
 
 /** Makes an event for each of the newest sessions, and more events for two of these. */
 function eventsOf(siteId: number) {
-  const made = range(220).map((index) => ({ sessionId: SESSIONS - 219 + index, type: "session.created", later: 0 }));
+  const starts = range(220).map((index) => ({ sessionId: SESSIONS - 219 + index, type: "session.created", later: 0 }));
   const more = range(12).flatMap((index) =>
     [OF_NOTE.metadata, OF_NOTE.crowded].map((sessionId) => ({
       sessionId,
@@ -93,7 +93,7 @@ function eventsOf(siteId: number) {
       later: index * 5 + 2,
     })),
   );
-  return [...made, ...more]
+  return [...starts, ...more]
     .map(({ sessionId, type, later }) => ({ sessionId, type, at: openedAt(sessionId) + later }))
     .sort((a, b) => a.at - b.at)
     .map(({ sessionId, type, at }, index) => ({

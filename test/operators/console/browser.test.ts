@@ -24,7 +24,7 @@ describe("the browser of a console session", () => {
     ["curl/8.14.1", "curl"],
     ["<script>alert(1)</script>", null],
     ["", null],
-  ])("the browser of a console session is named from its User-Agent in fixed words: %s", (userAgent, told) => {
-    expect(browserOf(userAgent)).toBe(told);
+  ])("the browser of a console session is named from its User-Agent in fixed words: %s", (userAgent, name) => {
+    expect(browserOf(userAgent)).toBe(name);
   });
 });

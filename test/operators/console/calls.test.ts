@@ -50,7 +50,7 @@ interface SignedIn {
 }
 
 /** One console session for all worlds, except those whose sample ends its session. */
-let shared: SignedIn | undefined;
+let sharedSession: SignedIn | undefined;
 const ownSignIns = new Map<number, SignedIn>();
 
 /** The query with which each world's console session may see a new secret. */
@@ -62,14 +62,14 @@ async function signedIn(world: World): Promise<SignedIn> {
 }
 
 const signedInAlone = async (world: World) => void ownSignIns.set(world.siteId, await signedIn(world));
-const sessionOf = ({ siteId }: World) => ownSignIns.get(siteId) ?? (shared as SignedIn);
+const sessionOf = ({ siteId }: World) => ownSignIns.get(siteId) ?? (sharedSession as SignedIn);
 const visitorOf = (world: World) => sessionOf(world).visitor.through(world);
 
 /** The hidden fields of the form of a rotation. They name the secret in use. */
-const rotating = (path: string, filled: Record<string, string>) => async (world: World) => {
+const rotating = (path: string, fields: Record<string, string>) => async (world: World) => {
   const versionQuery = `SELECT version FROM ${path === APP ? "apps" : "webhooks"} WHERE site_id = ?`;
   const version = await databaseOf(world.home).prepare(versionQuery).bind(world.siteId).first<string>("version");
-  return { version: version ?? "", ...filled };
+  return { version: version ?? "", ...fields };
 };
 
 /** Rotates a secret, so that an overlap runs and the page of the new secret has one to show. */
@@ -195,15 +195,15 @@ function samplesOf(call: Declaration): [Sample, ...Sample[]] {
 }
 
 /** All tables of the directory except the sent forms. The tests' sites are in it too. */
-async function stored() {
+async function storedTables() {
   const { console_forms: _, ...tables } = await tablesOf(env.DB);
   return tables;
 }
 
 /** The body of a page's form, filled in. */
 async function formOf(world: World, { body = {} }: Sample): Promise<Record<string, string>> {
-  const filled = typeof body === "function" ? await body(world) : body;
-  return { form: sessionOf(world).form, ...filled };
+  const fields = typeof body === "function" ? await body(world) : body;
+  return { form: sessionOf(world).form, ...fields };
 }
 
 async function send(world: World, { method }: Declaration, path: string, sample: Sample): Promise<Response> {
@@ -218,7 +218,7 @@ async function prepare(): Promise<World> {
   const world = await prepared(await World.create({ EVENTS: undefined }));
   sessionsToEnd.set(world, await newConsoleSession());
   // A sign-in writes an audit row of its own, so it comes before the samples.
-  shared ??= await signedIn(world);
+  sharedSession ??= await signedIn(world);
   return world;
 }
 
@@ -329,17 +329,17 @@ describe("the calls of the console", () => {
       const text = await (await visitorOf(world).get(pathOf(from, world))).text();
       links.push(...[...text.matchAll(/ (?:href|action)="([^"?#]*)/g)].map(([, to = ""]) => ({ from, to })));
     }
-    const alone = pages.filter((page) => {
+    const lonePages = pages.filter((page) => {
       const address = new RegExp(`^/console${page.path.replace(/\/$/, "").replaceAll(/:\w+/g, "[^/]+")}$`);
       return !links.some(({ from, to }) => from !== page && address.test(to));
     });
-    expect(alone.map(titleOf).filter((title) => !others.includes(title))).toEqual([]);
+    expect(lonePages.map(titleOf).filter((title) => !others.includes(title))).toEqual([]);
   });
 
   it("every form of the console is refused when it comes from another site", async () => {
     const world = await prepare();
     const visitor = visitorOf(world);
-    const before = await stored();
+    const before = await storedTables();
     const forged = { origin: "https://elsewhere.example", "sec-fetch-site": "cross-site" };
     for (const call of CONSOLE_CALLS.filter(({ method }) => method !== "get")) {
       for (const sample of samplesOf(call)) {
@@ -347,13 +347,13 @@ describe("the calls of the console", () => {
         expect([titleOf(call), answer.status]).toEqual([titleOf(call), 403]);
       }
     }
-    expect(await stored()).toEqual(before);
+    expect(await storedTables()).toEqual(before);
   });
 
   it("every form of the console does nothing without the hidden fields of its page", async () => {
     const world = await prepare();
     const visitor = visitorOf(world);
-    const before = await stored();
+    const before = await storedTables();
     const sendWith = async (call: Declaration, sample: Sample, form: Record<string, string>) => {
       const { form: _, ...fields } = await formOf(world, sample);
       const { status } = await visitor.post(pathOf(call, world), { ...fields, ...form });
@@ -363,7 +363,7 @@ describe("the calls of the console", () => {
     for (const call of forms) for (const sample of samplesOf(call)) await sendWith(call, sample, {});
     const close = forms.find(({ path }) => path === "/sites/:site_id/close") as Declaration;
     for (const form of ["", "x", `${"A".repeat(43)}.${"A".repeat(43)}`]) await sendWith(close, {}, { form });
-    expect(await stored()).toEqual(before);
+    expect(await storedTables()).toEqual(before);
   });
 
   it("the log shows the pattern of each console path, not its ids", async () => {

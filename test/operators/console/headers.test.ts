@@ -39,11 +39,11 @@ describe("every page of the console, also of refusals", () => {
     const { world, visitor } = await start("main");
     const chatId = await world.chatId();
     const site = `/console/sites/${world.siteId}`;
-    const broken = new ConsoleVisitor(world.anotherIsolate({ DB: { prepare: failing, batch: failing } as never }));
-    for (const [name, value] of visitor.cookies) broken.cookies.set(name, value);
+    const downVisitor = new ConsoleVisitor(world.anotherIsolate({ DB: { prepare: failing, batch: failing } as never }));
+    for (const [name, value] of visitor.cookies) downVisitor.cookies.set(name, value);
     const sites = await visitor.open("/console");
     const check = await visitor.open("/console/signature-check");
-    const rotated = await visitor.press(await visitor.open(`${site}/apps/${world.appid}`), "Rotate");
+    const rotatedPage = await visitor.press(await visitor.open(`${site}/apps/${world.appid}`), "Rotate");
     const signedOut = new ConsoleVisitor(world);
     const answers: [number, Promise<Response>][] = [
       [200, visitor.get("/console")],
@@ -52,7 +52,7 @@ describe("every page of the console, also of refusals", () => {
       [200, visitor.get(`${site}/apps/${world.appid}`)],
       [200, visitor.get(`${site}/apps/${world.appid}/rotate?overlap_seconds=0`)],
       [200, visitor.get(`${site}/apps/${world.appid}/revoke`)],
-      [200, visitor.get(rotated.path)],
+      [200, visitor.get(rotatedPage.path)],
       [410, visitor.get(`${site}/apps/${world.appid}/secret`)],
       [200, visitor.get(`${site}/agents`)],
       [200, visitor.get(`${site}/agents/1`)],
@@ -71,13 +71,13 @@ describe("every page of the console, also of refusals", () => {
       [413, visitor.submit(sites, "Create site", { Name: "x".repeat(300_000) })],
       [415, visitor.submit(sites, "Create site", {}, { "content-type": "application/json" })],
       [500, new ConsoleVisitor(world.anotherIsolate({ MASTER_KEY: "" })).get("/console")],
-      [503, broken.get("/console")],
+      [503, downVisitor.get("/console")],
       [200, signedOut.get("/console/sign-in")],
       [401, signedOut.signIn("wrong")],
       [401, signedOut.submit(sites, "Create site", { Name: "Signed out" })],
     ];
-    for (const [status, asked] of answers) {
-      const answer = await asked;
+    for (const [status, promise] of answers) {
+      const answer = await promise;
       expect(answer.status).toBe(status);
       expect(answer.headers.get("content-type")).toBe("text/html; charset=UTF-8");
       expectSafe(answer);

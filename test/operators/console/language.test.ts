@@ -134,8 +134,8 @@ describe("the language of a page", () => {
       "/console/nothing",
       `${site}/agents?cursor=x`,
     ]) {
-      const switched = await visitor.press(await visitor.open(path), "中文");
-      expect(switched.path).toBe(path);
+      const switchedPage = await visitor.press(await visitor.open(path), "中文");
+      expect(switchedPage.path).toBe(path);
       visitor.cookies.set("__Host-language", "en");
     }
   });
@@ -146,12 +146,12 @@ describe("?lang=", () => {
     const { world, visitor } = await start("main");
     const list = `/console/sites/${world.siteId}/sessions?status=waiting`;
     const other = `/console/sites/${world.siteId}/agents`;
-    for (const [path, asked] of [
+    for (const [path, language] of [
       [list, "zh-CN"],
       ["/console/nothing?x=1", "ZH"],
       ["/console/sign-in?next=/console/audit", "zh"],
     ] as const) {
-      const answer = await visitor.get(`${path}&lang=${asked}`);
+      const answer = await visitor.get(`${path}&lang=${language}`);
       expect(answer.headers.get("cache-control")).toBe("no-store");
       expect(answer.headers.getSetCookie()).toContainEqual(expect.stringMatching(/^__Host-language=zh; Path/));
       if (answer.status !== 303) expect(await answer.text()).toContain('<html lang="zh-CN">');
@@ -159,15 +159,15 @@ describe("?lang=", () => {
       await visitor.open(`${other}?lang=en`);
       expect(await (await visitor.get(other, { "accept-language": "zh" })).text()).toContain('<html lang="en">');
     }
-    const switched = await visitor.press(await visitor.open(`${list}&lang=zh`), "English");
-    expect([switched.path, switched.html.includes('<html lang="en">')]).toEqual([list, true]);
+    const switchedPage = await visitor.press(await visitor.open(`${list}&lang=zh`), "English");
+    expect([switchedPage.path, switchedPage.html.includes('<html lang="en">')]).toEqual([list, true]);
   });
 
   it("?lang= works without a sign-in, and no other value or method changes the language", async () => {
     const world = await World.create();
     const visitor = new ConsoleVisitor(world);
-    const asked = await visitor.get("/console/sign-in?lang=zh");
-    expect([asked.status, await asked.text()]).toEqual([200, expect.stringContaining('<html lang="zh-CN">')]);
+    const answer = await visitor.get("/console/sign-in?lang=zh");
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('<html lang="zh-CN">')]);
     const redirect = await visitor.get("/console/audit?lang=en&who=x");
     expect(redirect.headers.get("location")).toBe("/console/sign-in?next=%2Fconsole%2Faudit%3Fwho%3Dx");
     for (const path of ["/console/sign-in?lang=de", "/console/sign-in?lang="]) {
@@ -177,8 +177,8 @@ describe("?lang=", () => {
         expect.stringContaining('<html lang="en">'),
       ]);
     }
-    const posted = await visitor.post("/console/sign-in?lang=zh", { token: "x" });
-    expect([posted.headers.getSetCookie(), await posted.text()]).toEqual([
+    const postAnswer = await visitor.post("/console/sign-in?lang=zh", { token: "x" });
+    expect([postAnswer.headers.getSetCookie(), await postAnswer.text()]).toEqual([
       [],
       expect.stringContaining('<html lang="en">'),
     ]);

@@ -167,7 +167,7 @@ describe("apps", () => {
   it("a secret that nobody received is replaced, and the previous secret works as long as before", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
-    const lost = (await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" })).code("secret");
+    const lostSecret = (await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" })).code("secret");
     const app = await visitor.open(path);
     const none = await visitor.press(app, "Rotate", { Overlap: "0", "Which secret stops": "current" });
     expect([none.status, none.text.includes("Without an overlap both stop")]).toEqual([400, true]);
@@ -177,7 +177,7 @@ describe("apps", () => {
     const next = await visitor.press(askPage, "Rotate now");
     expect([next.heading, next.text.includes("16 Jan 2027, 08:00")]).toEqual(["The secret was rotated", true]);
     const statuses = [];
-    for (const secret of [world.secret, lost, next.code("secret")]) {
+    for (const secret of [world.secret, lostSecret, next.code("secret")]) {
       world.secret = secret;
       statuses.push((await world.create()).status);
     }
@@ -218,9 +218,9 @@ describe("apps", () => {
     expect(askPage.text).not.toContain("The previous secret");
     expect((await world.create()).status).toBe(200);
     expect(askPage.link("Cancel")).toBe(path);
-    const rotated = await visitor.press(askPage, "Rotate now");
-    expect(rotated.heading).toBe("The secret was rotated");
-    const next = rotated.code("secret");
+    const rotatedPage = await visitor.press(askPage, "Rotate now");
+    expect(rotatedPage.heading).toBe("The secret was rotated");
+    const next = rotatedPage.code("secret");
     expect((await world.create()).status).toBe(401);
     world.secret = next;
     expect((await world.create()).status).toBe(200);
@@ -276,17 +276,17 @@ describe("agents", () => {
   it("an agent is added, renamed, disabled and enabled in the console", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/agents`;
-    const added = await visitor.press(await visitor.open(path), "Add agent", { ID: "10", Name: "Ana, née Souza" });
-    expect(added.notices).toEqual(["The agent was added."]);
-    expect(added.path).toMatch(/#agent-10$/);
-    const form = await visitor.open(added.link("Rename Ana, née Souza"));
+    const addedPage = await visitor.press(await visitor.open(path), "Add agent", { ID: "10", Name: "Ana, née Souza" });
+    expect(addedPage.notices).toEqual(["The agent was added."]);
+    expect(addedPage.path).toMatch(/#agent-10$/);
+    const form = await visitor.open(addedPage.link("Rename Ana, née Souza"));
     expect(form.value("Name")).toBe("Ana, née Souza");
-    const renamed = await visitor.press(form, "Rename", { Name: "Ana Costa" });
-    expect([renamed.path.split("?")[0], renamed.notices]).toEqual([path, ["The agent was renamed."]]);
-    const disabled = await visitor.press(renamed, "Disable Ana Costa");
-    expect(disabled.notices).toEqual(["The agent was disabled."]);
+    const renamedPage = await visitor.press(form, "Rename", { Name: "Ana Costa" });
+    expect([renamedPage.path.split("?")[0], renamedPage.notices]).toEqual([path, ["The agent was renamed."]]);
+    const disabledPage = await visitor.press(renamedPage, "Disable Ana Costa");
+    expect(disabledPage.notices).toEqual(["The agent was disabled."]);
     expect((await world.create({ kefu_id: [10], fzr_uid: 10 })).status).toBe(400);
-    expect((await visitor.press(disabled, "Enable Ana Costa")).notices).toEqual(["The agent was enabled."]);
+    expect((await visitor.press(disabledPage, "Enable Ana Costa")).notices).toEqual(["The agent was enabled."]);
     expect((await world.create({ kefu_id: [10], fzr_uid: 10 })).status).toBe(200);
     const { agents } = await world.operated();
     expect(agents.at(-1)).toEqual({ site_id: world.siteId, id: 10, name: "Ana Costa", status: "normal", revision: 3 });
@@ -296,14 +296,14 @@ describe("agents", () => {
     const { world, visitor, site } = await start("main");
     const before = await world.operated();
     const form = await visitor.open(`${site}/agents`);
-    for (const [fill, label, said] of [
+    for (const [fill, label, message] of [
       [{ ID: "", Name: "Ana" }, "ID", "Must be an integer from 1 to 9007199254740991"],
       [{ ID: "1", Name: "Ana" }, "ID", "The site has an agent of this id."],
       [{ ID: "10", Name: "Ben\u202e" }, "Name", "Must be a string of 1 to 100 characters"],
     ] as const) {
       const page = await visitor.press(form, "Add agent", fill);
       expect([page.status, page.value("ID"), page.value("Name")]).toEqual([400, fill.ID, fill.Name]);
-      expect(page.error(label)).toContain(said);
+      expect(page.error(label)).toContain(message);
       expect(page.html.indexOf("-error")).toBeLessThan(page.html.indexOf("<table"));
     }
     expect(await world.operated()).toEqual(before);

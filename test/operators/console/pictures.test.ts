@@ -13,8 +13,8 @@ const WITHOUT = [
 
 it("every page of the console has a picture and is checked by the rules for all pages", () => {
   const calls = CONSOLE_CALLS.filter(({ method, path }) => method === "get" && !WITHOUT.includes(path));
-  const known = new Set(PAGES.map(({ call }) => call));
-  expect(calls.map(({ path }) => path).filter((path) => !known.has(path))).toEqual([]);
+  const knownCalls = new Set(PAGES.map(({ call }) => call));
+  expect(calls.map(({ path }) => path).filter((path) => !knownCalls.has(path))).toEqual([]);
 });
 
 it("every page with a picture is a page of the console", () => {

@@ -85,9 +85,9 @@ describe("a violation in the reader's language", () => {
       ...(Object.keys(RULES) as RuleName[]).map(wordsOf),
       ...Object.values(SENT_AS).map((how) => how.words),
     ];
-    const whole = (english: string) => english.endsWith(".") && /\p{Script=Han}.*。$/u.test(texts[english] ?? "");
-    const lacking = words.filter((each) => each !== "" && !whole(each));
-    expect(lacking).toEqual([]);
+    const isWhole = (english: string) => english.endsWith(".") && /\p{Script=Han}.*。$/u.test(texts[english] ?? "");
+    const wrongWords = words.filter((each) => each !== "" && !isWhole(each));
+    expect(wrongWords).toEqual([]);
   });
 
   it.each(DOCUMENTED.map(({ operation, documentation }) => [operation.wireName, operation, documentation] as const))(
@@ -205,14 +205,14 @@ describe("a row of the journal in the reader's language", () => {
 
 /** Every reason that the code of signed calls names. */
 function reasonsInCode(): Set<string> {
-  const named = Object.values(SOURCES).flatMap((source) =>
+  const namedReasons = Object.values(SOURCES).flatMap((source) =>
     [...source.matchAll(/(?:refused\(\s*"\w+",|reason: |replayed\(|unreadable\()\s*"(\w+)"/g)].map(
       ([, reason]) => reason,
     ),
   );
   const signature = SOURCES["../../../src/core/signed/authenticate.ts"]?.match(/reason: ("\w+"( \| )?)+/)?.[0] ?? "";
   return new Set([
-    ...named.map(String),
+    ...namedReasons.map(String),
     ...[...signature.matchAll(/"(\w+)"/g)].map(([, reason]) => String(reason)),
     ...OPERATIONS.flatMap(({ refusals }) => Object.keys(refusals)),
   ]);
@@ -226,13 +226,13 @@ describe("a reason in words", () => {
   it("every reason that the code names has words and a cure in both languages", () => {
     const reasons = [...reasonsInCode().union(new Set(REFUSAL_REASONS))].filter((reason) => !OTHERS.includes(reason));
     expect(reasons.length).toBeGreaterThan(30);
-    const without = reasons.filter((reason) => {
+    const reasonsWithout = reasons.filter((reason) => {
       const [english, words] = [reasonText(ENGLISH, reason), reasonText(CHINESE, reason)];
       return (
         english.what === `It was refused for ${reason}.` || ![words.what, words.cure].every((text) => HAN.test(text))
       );
     });
-    expect(without).toEqual([]);
+    expect(reasonsWithout).toEqual([]);
   });
 
   it("an unknown reason is shown as it is", () => {

@@ -92,8 +92,8 @@ describe('the page "Your access"', () => {
     )
       .bind(NOW, ada)
       .run();
-    const listed = await listConsoleSessions({ ...ctx, identity: personOf(ada) });
-    expect(listed.map(({ lastUsedAt }) => lastUsedAt)).toEqual(Array.from({ length: 200 }, (_, at) => NOW - at));
+    const sessions = await listConsoleSessions({ ...ctx, identity: personOf(ada) });
+    expect(sessions.map(({ lastUsedAt }) => lastUsedAt)).toEqual(Array.from({ length: 200 }, (_, at) => NOW - at));
   });
 });
 

@@ -41,15 +41,15 @@ function kindOf(path: string): string {
 async function walkPages(visitor: ConsoleVisitor, sites: number[]): Promise<ConsolePage[]> {
   const kinds = new Set<string>();
   const pages: ConsolePage[] = [];
-  const left = ["/console", ...sites.map((id) => `/console/sites/${id}`)];
-  for (let path = left.shift(); path !== undefined; path = left.shift()) {
+  const pathsLeft = ["/console", ...sites.map((id) => `/console/sites/${id}`)];
+  for (let path = pathsLeft.shift(); path !== undefined; path = pathsLeft.shift()) {
     const [, site] = /^\/console\/sites\/(\d+)/.exec(path) ?? [];
     // The database also has sites of other tests.
     if (kinds.has(kindOf(path)) || (site !== undefined && !sites.includes(Number(site)))) continue;
     kinds.add(kindOf(path));
     const page = await visitor.open(path);
     pages.push(page);
-    left.push(...linksOf(page).filter((href) => !isElsewhere(href) && !isRefiltered(page.path, href)));
+    pathsLeft.push(...linksOf(page).filter((href) => !isElsewhere(href) && !isRefiltered(page.path, href)));
   }
   return pages;
 }
@@ -121,20 +121,20 @@ describe("the pages of each role", () => {
 
   it("an owner finds links or forms for every call of the console", () => {
     const pages = pagesOf.get("owner") ?? [];
-    const offered = new Set(
+    const offeredPaths = new Set(
       pages.flatMap(({ path, forms }) => [path, ...forms.map((form) => form.path)].map(patternOf)),
     );
-    const missed = CONSOLE_CALLS.filter(({ path }) => !offered.has(path)).map(({ path }) => path);
+    const missedPaths = CONSOLE_CALLS.filter(({ path }) => !offeredPaths.has(path)).map(({ path }) => path);
     // Forms lead to the pages of new secrets, test calls and erasures. A button of the hand-over form erases.
     const customers = ["/sites/:site_id/customers/erase", "/sites/:site_id/customers/erasures/:erasure_id"];
-    const tested = "/sites/:site_id/apps/:appid/test/result";
-    const led = [
-      tested,
+    const testResult = "/sites/:site_id/apps/:appid/test/result";
+    const formPages = [
+      testResult,
       "/sites/:site_id/apps/:appid/secret",
       "/sites/:site_id/webhooks/:webhook_id/secret",
       ...customers,
     ];
-    expect([...new Set(missed)].sort()).toEqual(["/sign-in", ...led].sort());
+    expect([...new Set(missedPaths)].sort()).toEqual(["/sign-in", ...formPages].sort());
   });
 });
 
@@ -158,10 +158,10 @@ describe("what a role may", () => {
 describe("what an owner may do, in words", () => {
   it('the page "Your access" describes every audit action that only owners can cause', () => {
     const calls: readonly Declaration[] = [...CONSOLE_CALLS, ...ADMIN_CALLS];
-    const left = calls.filter(({ role }) => role === "owner").flatMap(({ audit }) => audit as readonly AuditAction[]);
+    const acts = calls.filter(({ role }) => role === "owner").flatMap(({ audit }) => audit as readonly AuditAction[]);
     const listedActions = ownerActs({ t: (english) => english }).flatMap(([, ...actions]) => actions);
-    expect(left.length).toBeGreaterThan(5);
-    expect(left.filter((action) => !listedActions.includes(action))).toEqual([]);
+    expect(acts.length).toBeGreaterThan(5);
+    expect(acts.filter((action) => !listedActions.includes(action))).toEqual([]);
   });
 });
 

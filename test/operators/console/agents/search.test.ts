@@ -62,10 +62,10 @@ describe("the agents of a site", () => {
     const second = await visitor.open(first.link("Next page"));
     expect(second.rows.map(([name]) => name)).not.toContain("Agent 5000");
     const name = second.rows[0]?.[0];
-    const changed = await visitor.press(second, `Disable ${name}`);
-    expect(changed.notices).toEqual(["The agent was disabled."]);
-    expect(changed.path).toContain("status=normal");
-    expect(changed.rows.map(([each]) => each)).not.toContain(name);
+    const changedPage = await visitor.press(second, `Disable ${name}`);
+    expect(changedPage.notices).toEqual(["The agent was disabled."]);
+    expect(changedPage.path).toContain("status=normal");
+    expect(changedPage.rows.map(([each]) => each)).not.toContain(name);
   });
 
   it("an empty list of agents says whether the search found none or the site has none", async () => {

@@ -52,8 +52,8 @@ describe("the menu of an app", () => {
     const hrefs = () => [`${app}/test`, `${app}#rotate`, `${app}/revoke`];
     for (const href of hrefs()) expect(list.links).toContain(href);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
-    const revoked = await visitor.open(`${site}/apps`);
-    for (const href of hrefs()) expect(revoked.links).not.toContain(href);
-    expect(revoked.links).toContain(`${site}/refusals?appid=${world.appid}`);
+    const revokedPage = await visitor.open(`${site}/apps`);
+    for (const href of hrefs()) expect(revokedPage.links).not.toContain(href);
+    expect(revokedPage.links).toContain(`${site}/refusals?appid=${world.appid}`);
   });
 });

@@ -30,7 +30,7 @@ let used: World;
 let unused: World;
 let silent: string;
 let young: string;
-let uncounted: [path: string, ConsolePage][];
+let uncountedPages: [path: string, ConsolePage][];
 
 // Calls come at NOW, 120 and 600 seconds later. Then all are counted.
 beforeAll(async () => {
@@ -46,9 +46,9 @@ beforeAll(async () => {
   await used.chatId();
   world.clock.now = NOW + 120;
   await world.chatId();
-  uncounted = [];
+  uncountedPages = [];
   for (const path of [pathOf(world), `${pathOf(world)}/revoke`, `${site}/apps`, site]) {
-    uncounted.push([path, await visitor.open(path)]);
+    uncountedPages.push([path, await visitor.open(path)]);
   }
   silent = await add("Silent");
   for (const each of [used, unused]) {
@@ -64,7 +64,7 @@ beforeAll(async () => {
 describe("an app", () => {
   it("an app is not described as unused while its calls of the last half hour are not counted", () => {
     const claims = /Never|No calls|No counted/;
-    for (const [path, { text }] of uncounted) {
+    for (const [path, { text }] of uncountedPages) {
       expect([path, text.includes("Not counted yet"), claims.test(text)]).toEqual([path, true, false]);
     }
   });
@@ -74,9 +74,9 @@ describe("an app", () => {
     const lastOf = (id: string) => list.rows.find((cells) => cells.includes(id))?.[3];
     expect([world.appid, silent, young].map(lastOf)).toEqual(["40 min ago", "No counted call", "Not counted yet"]);
     expect(list.html).toContain('title="15 Jan 2027, 08:02:00"');
-    const known = "Last uses are known up to 15 Jan 2027, 08:10: calls are counted half an hour after they came.";
-    expect(list.text).toContain(known);
-    expect((await visitor.open(pathOf(world))).text).toContain(`Last used 15 Jan 2027, 08:02 ${known}`);
+    const knownText = "Last uses are known up to 15 Jan 2027, 08:10: calls are counted half an hour after they came.";
+    expect(list.text).toContain(knownText);
+    expect((await visitor.open(pathOf(world))).text).toContain(`Last used 15 Jan 2027, 08:02 ${knownText}`);
   });
 
   it("a revoked app keeps the time of its last use", async () => {
@@ -89,10 +89,10 @@ describe("the page that ends an overlap", () => {
   it("the page that ends a secret's overlap shows when the old secret was last used, and up to when calls are counted", async () => {
     const app = pathOf(used);
     const text = "The old secret was last used on 15 Jan 2027, 08:00, as far as is counted.";
-    const counted = "Counted up to 15 Jan 2027, 08:10: later calls are not known yet.";
+    const countedText = "Counted up to 15 Jan 2027, 08:10: later calls are not known yet.";
     for (const path of ["end-overlap", "rotate?overlap_seconds=0", "rotate?overlap_seconds=3600&ends=previous"]) {
       const page = await visitor.open(`${app}/${path}`);
-      expect(page.text).toContain(`Last use of the old secret ${text} ${counted}`);
+      expect(page.text).toContain(`Last use of the old secret ${text} ${countedText}`);
     }
     const page = await visitor.open(app);
     expect([page.text.includes(text), page.text.includes("Last used 15 Jan 2027, 08:10")]).toEqual([true, true]);

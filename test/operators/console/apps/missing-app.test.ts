@@ -15,17 +15,17 @@ async function start() {
   const visitor = await ConsoleVisitor.signedIn(world);
   const apps = `/console/sites/${world.siteId}/apps`;
   const faults = new Faults(({ name }) => (name === "DB.batch" ? "during" : undefined), "D1_ERROR: x");
-  const broken = visitor.through(world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, faults) }));
-  const failed = await broken.press(await broken.open(apps), "Issue app", { Name: "Shop" });
-  const [, appid = ""] = /The appid (\w{32}) is kept/.exec(failed.text) ?? [];
-  return { world, visitor, apps, failed, appid };
+  const brokenVisitor = visitor.through(world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, faults) }));
+  const failedPage = await brokenVisitor.press(await brokenVisitor.open(apps), "Issue app", { Name: "Shop" });
+  const [, appid = ""] = /The appid (\w{32}) is kept/.exec(failedPage.text) ?? [];
+  return { world, visitor, apps, failedPage, appid };
 }
 
 describe("an appid reserved for a site without an app", () => {
   it("the error page of an unfinished app links to its appid's page, and the appid is in no list of apps", async () => {
-    const { world, visitor, apps, failed, appid } = await start();
-    expect([failed.status, failed.heading]).toEqual([503, "The app is not finished"]);
-    expect(failed.link("To the page of this appid")).toBe(`${apps}/${appid}`);
+    const { world, visitor, apps, failedPage, appid } = await start();
+    expect([failedPage.status, failedPage.heading]).toEqual([503, "The app is not finished"]);
+    expect(failedPage.link("To the page of this appid")).toBe(`${apps}/${appid}`);
     expect(await routeOf(appid)).toBe(world.siteId);
     const page = await visitor.open(`${apps}/${appid}`);
     expect([page.status, page.heading, page.notices]).toEqual([200, appid, ["This appid has no app"]]);
@@ -69,12 +69,12 @@ describe("an appid reserved for a site without an app", () => {
 
   it("an appid cannot be released while its home is closed", async () => {
     const { world, visitor, apps, appid } = await start();
-    const closed = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
-    const page = await closed.open(`${apps}/${appid}`);
+    const closedVisitor = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
+    const page = await closedVisitor.open(`${apps}/${appid}`);
     expect(page.text).toContain("The appid can be released as soon as no home of it is closed.");
     expect(page.text).not.toContain("Release the appid…");
     const question = await visitor.open(`${apps}/${appid}/release`);
-    expect((await closed.press(question, "Release the appid")).status).toBe(503);
+    expect((await closedVisitor.press(question, "Release the appid")).status).toBe(503);
     expect(await routeOf(appid)).toBe(world.siteId);
   });
 });

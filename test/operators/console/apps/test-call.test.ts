@@ -44,9 +44,9 @@ describe("a test call", () => {
     expect(result.link("Open the session")).toBe(`${site}/sessions/${session?.id}`);
     const nonces = await rowsOf(world, "SELECT appid, operation, outcome FROM nonces WHERE site_id = ?");
     expect(nonces).toEqual([{ appid: world.appid, operation: "create_session", outcome: "accepted" }]);
-    const tested = { action: "app.tested", actor: "console", subject: world.appid, who_id: "root" };
+    const testedRow = { action: "app.tested", actor: "console", subject: world.appid, who_id: "root" };
     const { audit } = await world.operated();
-    expect(audit.at(-1)).toMatchObject({ ...tested, details: JSON.stringify({ agent_id: 2 }) });
+    expect(audit.at(-1)).toMatchObject({ ...testedRow, details: JSON.stringify({ agent_id: 2 }) });
   });
 
   it("a test call whose button is pressed twice opens one session, and both presses show the same result", async () => {
@@ -63,11 +63,11 @@ describe("a test call", () => {
     const { world, visitor, app } = await start();
     const page = await visitor.open(`${app}/test`);
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/1`, { status: "disabled" });
-    const refused = await visitor.press(page, "Send a test call", { "Responsible agent": "1" });
-    expect(refused.notices).toEqual(["It was refused, and no session was opened."]);
-    expect(refused.text).toContain("An agent was unknown, foreign or disabled. kefu_id: Disabled: 1.");
-    expect(refused.text).toContain("Send only agents of this site in normal status, or add them to the site.");
-    expect(refused.text).toContain("Status 400");
+    const refusal = await visitor.press(page, "Send a test call", { "Responsible agent": "1" });
+    expect(refusal.notices).toEqual(["It was refused, and no session was opened."]);
+    expect(refusal.text).toContain("An agent was unknown, foreign or disabled. kefu_id: Disabled: 1.");
+    expect(refusal.text).toContain("Send only agents of this site in normal status, or add them to the site.");
+    expect(refusal.text).toContain("Status 400");
     expect(await sessionsOf(world)).toEqual([]);
   });
 
@@ -76,9 +76,9 @@ describe("a test call", () => {
     const page = await visitor.open(`${app}/test`);
     // Only the batch of the call has more than five statements. The batch is run, but its answer is lost at each try.
     const batch = async (statements: D1PreparedStatement[]) => {
-      const done = await env.HOME_APAC.batch(statements);
-      if (done.length > 5) throw new Error("D1_ERROR: Network connection lost.");
-      return done;
+      const results = await env.HOME_APAC.batch(statements);
+      if (results.length > 5) throw new Error("D1_ERROR: Network connection lost.");
+      return results;
     };
     const losing = visitor.through(world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { batch }) }));
     const result = await losing.press(page, "Send a test call", { "Responsible agent": "1" });
@@ -91,8 +91,8 @@ describe("a test call", () => {
   it("a test call shows no more than a caller would learn", async () => {
     const { world, visitor, app } = await start();
     const page = await visitor.open(`${app}/test`);
-    const closed = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
-    const result = await closed.press(page, "Send a test call", { "Responsible agent": "1" });
+    const closedVisitor = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
+    const result = await closedVisitor.press(page, "Send a test call", { "Responsible agent": "1" });
     expect(result.text).toContain("It was refused, and no session was opened. The home was closed. Open it:");
   });
 

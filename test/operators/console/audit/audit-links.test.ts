@@ -32,13 +32,13 @@ describe("an entry of the audit log", () => {
   });
 
   it("an audit entry has no link when its subject is gone, belongs to an ended site, or needs a higher role", async () => {
-    const erased = { action: "customer.erased", subject: "019a-erasure" } as const;
+    const erasedEntry = { action: "customer.erased", subject: "019a-erasure" } as const;
     const rows = [
       { action: "webhook.deleted", subject: "wh_gone" },
       { action: "app.released", subject: "released" },
       { action: "app.revoked", subject: "revoked" },
     ] as const;
-    const { visitor, world, path } = await start(...rows, erased);
+    const { visitor, world, path } = await start(...rows, erasedEntry);
     const hrefs = async (who = visitor) =>
       (await who.open(path)).links.filter((href) => /wh_gone|released|revoked|erasure/.test(href));
     expect(await hrefs()).toEqual([
@@ -57,16 +57,16 @@ describe("an entry of the audit log", () => {
     const page = await visitor.open(since);
     expect(page.link("Café <Nord>")).toBe(`/console/sites/${world.siteId}`);
     await env.DB.prepare("UPDATE audit_log SET site_id = 999999 WHERE site_id = ?").bind(world.siteId).run();
-    const gone = await visitor.open(since);
-    expect([gone.text.includes("(999999)"), gone.links.includes("/console/sites/999999")]).toEqual([true, false]);
+    const newPage = await visitor.open(since);
+    expect([newPage.text.includes("(999999)"), newPage.links.includes("/console/sites/999999")]).toEqual([true, false]);
     await env.DB.prepare("DELETE FROM audit_log WHERE site_id = 999999").run();
   });
 
   it("an audit entry links to all entries of the same person within the current filter", async () => {
     const { visitor, path } = await start({ ...ADA, action: "site.closed" }, { ...ADA }, {});
     const page = await visitor.open(`${path}?action=site.closed`);
-    const theirs = await visitor.open(page.link("ada@example.com"));
-    expect(theirs.path).toBe(`${path}?who=ada%40example.com&action=site.closed`);
+    const personPage = await visitor.open(page.link("ada@example.com"));
+    expect(personPage.path).toBe(`${path}?who=ada%40example.com&action=site.closed`);
     expect((await visitor.open(`${path}?who=ada%40example.com`)).rows).toHaveLength(2);
   });
 });

@@ -10,7 +10,7 @@ const ADA = { whoKind: "person", whoId: "ada@example.com", whoName: "ada@example
 const NIGHTLY = { whoKind: "token", whoId: "tok_1", whoName: "Nightly" } as const;
 
 /** The details of each row of a site's audit log, newest first, in the given language. Undefined when a row has no details. */
-async function shown({ visitor, path }: Awaited<ReturnType<typeof start>>, language: string) {
+async function shownDetails({ visitor, path }: Awaited<ReturnType<typeof start>>, language: string) {
   const { html } = await visitor.open(path, { "accept-language": language });
   return [...html.matchAll(/<tr[^>]*><th scope="row">.*?<\/tr>/gs)].map(([row]) => {
     const [, text] = /<small class="clip" title="[^"]*"><bdi>(.*?)<\/bdi>/.exec(row) ?? [];
@@ -137,10 +137,10 @@ describe("the page of the audit log", () => {
       ["Nightly Token", "Agent renamed Ana → Bo", "1", "now"],
       ["ada@example.com", "Agent renamed", "1", "now"],
     ]);
-    const rest = page.rows.map((row) => row[4]);
-    expect(rest[0]).toBe("More about Sign-in refused When 15 Jan 2027, 08:00:00 Through Console");
-    expect(rest[2]).toContain(`Through API Network 2001:db8:7::/48 Request id ${CALL} Subject 1 Details Ana → Bo`);
-    expect(rest[3]).toContain(`Through Console Network 192.0.2.0/24 Request id ${CALL}`);
+    const details = page.rows.map((row) => row[4]);
+    expect(details[0]).toBe("More about Sign-in refused When 15 Jan 2027, 08:00:00 Through Console");
+    expect(details[2]).toContain(`Through API Network 2001:db8:7::/48 Request id ${CALL} Subject 1 Details Ana → Bo`);
+    expect(details[3]).toContain(`Through Console Network 192.0.2.0/24 Request id ${CALL}`);
   });
 
   it("the audit page shows names as text, not as HTML", async () => {
@@ -155,16 +155,16 @@ describe("the page of the audit log", () => {
       [2, "en"],
       [3, "zh-CN"],
     ] as const) {
-      const said = (await shown(site, language)).map((text, row) => [...(DETAILS[row] ?? []).slice(0, 2), text]);
-      expect(said).toEqual(DETAILS.map((row) => [row[0], row[1], row[at]]));
+      const rows = (await shownDetails(site, language)).map((text, row) => [...(DETAILS[row] ?? []).slice(0, 2), text]);
+      expect(rows).toEqual(DETAILS.map((row) => [row[0], row[1], row[at]]));
     }
   });
 
   it("the audit page names the first ten of many agents and the number of the others", async () => {
     const ids = Array.from({ length: 100 }, (_, i) => i + 1);
     const details = JSON.stringify({ ids, names: ids.map((id) => `N${id}`) });
-    const [said] = await shown(await start({ action: "agent.added", details }), "en");
-    expect(said).toMatch(/^1 N1, 2 N2, .*10 N10, and 90 more$/);
+    const [text] = await shownDetails(await start({ action: "agent.added", details }), "en");
+    expect(text).toMatch(/^1 N1, 2 N2, .*10 N10, and 90 more$/);
   });
 });
 
@@ -175,9 +175,9 @@ describe("the filter of the audit log", () => {
     for (const action of AUDIT_ACTIONS) expect(html).toContain(`<option value="${action}"`);
   });
 
-  let filled: Awaited<ReturnType<typeof start>>;
+  let filledLog: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
-    filled = await start(
+    filledLog = await start(
       { ...ADA, subject: "10411" },
       { ...NIGHTLY, at: NOW + 60, subject: "2" },
       { ...ADA, at: NOW + 120, action: "agent.added", subject: "", details: '{"ids":[10411,7],"names":["A","B"]}' },
@@ -195,7 +195,7 @@ describe("the filter of the audit log", () => {
     [{ From: "2027-01-15T08:01", To: "2027-01-15T08:01" }, ["2"]],
     [{ Who: "ada@example.com", Subject: "2" }, []],
   ])("the audit log filtered by %j shows exactly the entries that match", async (fill, subjects) => {
-    const { visitor, path } = filled;
+    const { visitor, path } = filledLog;
     const page = await visitor.press(await visitor.open(path), "Find", fill);
     expect([page.status, page.rows.map((row) => row[2])]).toEqual([200, subjects]);
     for (const [label, value] of Object.entries(fill)) expect(page.value(label)).toBe(value.trim());
@@ -203,8 +203,8 @@ describe("the filter of the audit log", () => {
   });
 
   it("the filter of the audit log takes times in the reader's time zone", async () => {
-    const { world, path } = filled;
-    const visitor = filled.visitor.through(world);
+    const { world, path } = filledLog;
+    const visitor = filledLog.visitor.through(world);
     visitor.cookies.set("__Host-zone", "Asia/Shanghai");
     const form = await visitor.open(path);
     const page = await visitor.press(form, "Find", { From: "2027-01-15T16:01", To: "2027-01-15T16:01" });
@@ -229,7 +229,7 @@ describe("the filter of the audit log", () => {
     [`who=${"x".repeat(321)}`, "Who", "Must have at most 320 characters"],
     [`subject=${"x".repeat(321)}`, "Subject", "Must have at most 320 characters"],
   ])("the filter of the audit log is shown again with its faults: ?%s", async (query, label, error) => {
-    const { visitor, path } = filled;
+    const { visitor, path } = filledLog;
     const page = await visitor.open(`${path}?${query}`);
     expect([page.status, page.rows]).toEqual([400, []]);
     expect(page.text).toContain("Correct the filter above.");

@@ -12,10 +12,10 @@ export async function start(...rows: Partial<Row>[]) {
   const visitor = await ConsoleVisitor.signedIn(world);
   await databaseOf("main").prepare("DELETE FROM audit_log WHERE site_id = ?").bind(world.siteId).run();
   for (const row of rows) {
-    const whole = { at: NOW, actor: "console", action: "agent.renamed", subject: "1", details: "{}", ...row } as const;
+    const entry = { at: NOW, actor: "console", action: "agent.renamed", subject: "1", details: "{}", ...row } as const;
     await drizzle(databaseOf("main"))
       .insert(auditLog)
-      .values({ siteId: world.siteId, ...whole });
+      .values({ siteId: world.siteId, ...entry });
   }
   return { world, visitor, path: `/console/sites/${world.siteId}/audit` };
 }

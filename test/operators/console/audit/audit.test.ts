@@ -11,9 +11,9 @@ const log = async (world: World, query = ""): Promise<Page> =>
 /** The entries of the audit log since `before`, oldest first. */
 async function since(world: World, before: Page): Promise<Entry[]> {
   const { items } = await log(world, "&limit=100");
-  const known = new Set(before.items.map(({ id }) => id));
+  const knownIds = new Set(before.items.map(({ id }) => id));
   return items
-    .filter(({ id }) => !known.has(id))
+    .filter(({ id }) => !knownIds.has(id))
     .reverse()
     .map(({ actor, action, subject, details, at }) => ({ actor, action, subject, details, at }));
 }
@@ -25,23 +25,23 @@ describe("the audit log", () => {
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;
     const app = `${site}/apps/${world.appid}`;
-    const moved = crypto.randomUUID();
-    await visitor.submit(await visitor.open(`${site}/apps`), "Issue app", { Name: "Moved", appid: moved });
+    const movedAppid = crypto.randomUUID();
+    await visitor.submit(await visitor.open(`${site}/apps`), "Issue app", { Name: "Moved", appid: movedAppid });
     await visitor.submit(await visitor.open(app), "Rotate", { Overlap: "3600" });
     await visitor.submit(await visitor.open(`${app}/revoke`), "Revoke for good");
-    const added = await visitor.press(await visitor.open(`${site}/agents`), "Add agent", { ID: "10", Name: "Ana" });
-    const renamed = await visitor.open(added.link("Rename Ana"));
-    await visitor.submit(await visitor.press(renamed, "Rename", { Name: "Ana Costa" }), "Disable Ana Costa");
+    const addedPage = await visitor.press(await visitor.open(`${site}/agents`), "Add agent", { ID: "10", Name: "Ana" });
+    const renamedPage = await visitor.open(addedPage.link("Rename Ana"));
+    await visitor.submit(await visitor.press(renamedPage, "Rename", { Name: "Ana Costa" }), "Disable Ana Costa");
     world.clock.now = NOW + 5;
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/10`, { status: "normal", name: "Ana" });
     const version = expect.stringMatching(/^[0-9a-f]{32}$/);
     const entryBy = (actor: string, at = NOW) => ({ actor, at });
     expect(await since(world, before)).toEqual([
-      { ...entryBy("console"), action: "app.routed", subject: moved, details: { name: "Moved" } },
+      { ...entryBy("console"), action: "app.routed", subject: movedAppid, details: { name: "Moved" } },
       {
         ...entryBy("console"),
         action: "app.imported",
-        subject: moved,
+        subject: movedAppid,
         details: { name: "Moved", imported: ["appid"] },
       },
       {
@@ -82,7 +82,7 @@ describe("the audit log", () => {
     const world = await World.create();
     const { appid, siteId } = world;
     const before = await log(world, "&limit=100");
-    const refused: [string, string, unknown?][] = [
+    const refusedCalls: [string, string, unknown?][] = [
       ["POST", `/admin/sites/${siteId}/apps`, { name: "Again", appid }],
       ["POST", `/admin/sites/${siteId}/agents`, { id: 1, name: "Again" }],
       ["PATCH", `/admin/sites/${siteId}/agents/999`, { name: "Nobody" }],
@@ -90,7 +90,7 @@ describe("the audit log", () => {
       ["POST", "/admin/apps/nothing-here/rotate", {}],
       ["DELETE", "/admin/apps/nothing-here"],
     ];
-    for (const [method, path, body] of refused) await world.admin(method, path, body);
+    for (const [method, path, body] of refusedCalls) await world.admin(method, path, body);
     expect(await since(world, before)).toEqual([]);
     await world.admin("DELETE", `/admin/apps/${appid}`);
     await world.admin("DELETE", `/admin/apps/${appid}`);
@@ -104,19 +104,19 @@ describe("the audit log", () => {
     const answers = await Promise.all(
       [1, 2, 3, 4, 5].map(() => world.anotherIsolate().admin("POST", `/admin/apps/${world.appid}/rotate`, {})),
     );
-    const done = answers.filter(({ status }) => status === 200).length;
+    const doneCount = answers.filter(({ status }) => status === 200).length;
     const versions = (await since(world, before)).map(({ details }) => details.version);
-    expect([versions.length, new Set(versions).size]).toEqual([done, done]);
+    expect([versions.length, new Set(versions).size]).toEqual([doneCount, doneCount]);
   });
 
   it("the audit log never has a secret, sealed or not", async () => {
     const world = await World.create();
-    const brought = "brought-along-secret-of-mine";
-    await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Moved", secret: brought });
-    const rotated = await (await world.admin("POST", `/admin/apps/${world.appid}/rotate`, {})).json<{
+    const ownSecret = "brought-along-secret-of-mine";
+    await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Moved", secret: ownSecret });
+    const rotatedApp = await (await world.admin("POST", `/admin/apps/${world.appid}/rotate`, {})).json<{
       secret: string;
     }>();
     const text = JSON.stringify(await world.operated().then(({ audit }) => audit));
-    for (const secret of [brought, world.secret, rotated.secret, "v1.", "v2."]) expect(text).not.toContain(secret);
+    for (const secret of [ownSecret, world.secret, rotatedApp.secret, "v1.", "v2."]) expect(text).not.toContain(secret);
   });
 });

@@ -41,12 +41,12 @@ describe("the customers of a site", () => {
 describe("the page of a customer", () => {
   it("the page of a customer shows the name, the first and latest session, and the latest metadata", async () => {
     const { world, visitor, path } = await start();
-    const theirs = { sbs: "mei", sbs_mc: "Mei Tanaka", ip: "203.0.113.7" };
-    const first = await world.chatId({ ...theirs, metadata: { plan: "free", order: "1" } });
+    const customer = { sbs: "mei", sbs_mc: "Mei Tanaka", ip: "203.0.113.7" };
+    const first = await world.chatId({ ...customer, metadata: { plan: "free", order: "1" } });
     await world.chatId({ sbs: "other", metadata: { secret: "of another" } });
     world.clock.now = NOW + 60;
-    for (const order of ["2", "3", "4", "4"]) await world.chatId({ ...theirs, metadata: { plan: "gold", order } });
-    const last = await world.chatId({ ...theirs, title: "Last" });
+    for (const order of ["2", "3", "4", "4"]) await world.chatId({ ...customer, metadata: { plan: "gold", order } });
+    const last = await world.chatId({ ...customer, title: "Last" });
     const page = await findCustomerPage(visitor, path, "mei");
     expect([page.path, page.heading, page.html.includes("<title>Customer · ")]).toEqual([
       `${path}?chat_id=${last}`,
@@ -68,15 +68,15 @@ describe("the page of a customer", () => {
   it("each session of a customer links to the customer's page, which lists all sessions in pages", async () => {
     const { world, visitor, path } = await start();
     const ids = (await manySessions(world, "many", 45)).toReversed();
-    const listed: number[] = [];
+    const listedIds: number[] = [];
     let page = await visitor.open(`${path}?chat_id=7`);
     for (;;) {
-      listed.push(...page.rows.map(([title = ""]) => Number(/\d+$/.exec(title)?.[0])));
+      listedIds.push(...page.rows.map(([title = ""]) => Number(/\d+$/.exec(title)?.[0])));
       expect(page.heading).toBe("Many");
       if (!page.links.some((href) => href.includes("cursor=") && page.html.includes('rel="next"'))) break;
       page = await visitor.open(page.link("Next page"));
     }
-    expect(listed).toEqual(ids);
+    expect(listedIds).toEqual(ids);
   });
 
   it("a link to the customer of an unknown session shows the list of customers with a notice", async () => {

@@ -49,7 +49,7 @@ export async function manySessions({ home, siteId, appid }: World, sbs: string, 
 }
 
 /** The rows of the audit log about customers: action, subject and details. */
-export async function audited(world: World): Promise<[string, string, Record<string, unknown>][]> {
+export async function auditRows(world: World): Promise<[string, string, Record<string, unknown>][]> {
   const { audit } = await world.operated();
   return audit
     .filter(({ action }) => String(action).startsWith("customer."))

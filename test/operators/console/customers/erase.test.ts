@@ -4,24 +4,24 @@ import { closedHomeVars } from "../../../support/closed-home-vars.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { ADMIN_TOKEN, NOW } from "../../../support/world.ts";
-import { askedToErase, audited, findCustomerPage, manySessions, SBS, start } from "./customers-world.ts";
+import { askedToErase, auditRows, findCustomerPage, manySessions, SBS, start } from "./customers-world.ts";
 
 const DAY = 86_400;
 const SURE = { "Nobody can undo this": "on" };
-const actionsOf = async (world: Parameters<typeof audited>[0]) => (await audited(world)).map(([action]) => action);
+const actionsOf = async (world: Parameters<typeof auditRows>[0]) => (await auditRows(world)).map(([action]) => action);
 const iso = (at: number) => `datetime="${new Date(at * 1000).toISOString()}"`;
 
 describe("erasing a customer", () => {
   it("the console asks before it erases a customer, and then shows what is gone, who had received it and what stays", async () => {
     const { world, visitor, path } = await start();
     const toldWebhook = await newWebhook(world, { url: "https://told.example.com/" });
-    const untold = await newWebhook(world, { url: "https://untold.example.com/", events: '["session.created"]' });
-    const theirs = { sbs: "mei", sbs_mc: "Mei Tanaka" };
-    const chatIds = [await world.chatId(theirs), await world.chatId(theirs)];
+    const webhook = await newWebhook(world, { url: "https://untold.example.com/", events: '["session.created"]' });
+    const customer = { sbs: "mei", sbs_mc: "Mei Tanaka" };
+    const chatIds = [await world.chatId(customer), await world.chatId(customer)];
     const other = await world.chatId({ sbs: "other" });
     await databaseOf(world.home)
       .prepare("UPDATE deliveries SET status = 'delivered' WHERE site_id = ? AND webhook_id = ? AND seq = 1")
-      .bind(world.siteId, untold.id)
+      .bind(world.siteId, webhook.id)
       .run();
     const before = await world.stored();
 
@@ -34,11 +34,11 @@ describe("erasing a customer", () => {
       chatIds.join(" , "),
     ]);
     expect(askPage.text).toMatch(/Time Travel.*Idempotency-Keys.*Free pages.*receivers.*systems that opened/);
-    expect([await world.stored(), await audited(world)]).toEqual([before, []]);
+    expect([await world.stored(), await auditRows(world)]).toEqual([before, []]);
 
     const unticked = await visitor.press(askPage, "Erase now");
     expect([unticked.status, unticked.error("Nobody can undo this")]).toEqual([400, "Tick it: this cannot be undone."]);
-    expect([await world.stored(), await audited(world)]).toEqual([before, []]);
+    expect([await world.stored(), await auditRows(world)]).toEqual([before, []]);
 
     const donePage = await visitor.press(unticked, "Erase now", SURE);
     expect([donePage.status, donePage.heading]).toEqual([200, "A customer's data was erased"]);
@@ -51,7 +51,7 @@ describe("erasing a customer", () => {
         ["https://untold.example.com/", "1", "0", "No"],
       ]),
     );
-    expect(donePage.link("https://untold.example.com/")).toBe(`/console/sites/${world.siteId}/webhooks/${untold.id}`);
+    expect(donePage.link("https://untold.example.com/")).toBe(`/console/sites/${world.siteId}/webhooks/${webhook.id}`);
     expect(donePage.link("https://told.example.com/")).toContain(toldWebhook.id);
     expect(donePage.html).toContain(iso(NOW + 30 * DAY));
     expect(donePage.html).toContain(iso(NOW + DAY));
@@ -60,10 +60,10 @@ describe("erasing a customer", () => {
     const after = await world.stored();
     expect(after.sessions.map(({ id }) => id)).toEqual([other]);
     expect(after.customers.map(({ external_id }) => external_id)).toEqual(["other"]);
-    const [begun, erased] = await audited(world);
-    expect([begun?.[0], erased?.[0]]).toEqual(["customer.erasure_begun", "customer.erased"]);
-    expect(donePage.path).toBe(`${path}/erasures/${begun?.[1]}`);
-    expect(donePage.text).toContain(`Id of the erasure ${begun?.[1]}`);
+    const [begunRow, erasedRow] = await auditRows(world);
+    expect([begunRow?.[0], erasedRow?.[0]]).toEqual(["customer.erasure_begun", "customer.erased"]);
+    expect(donePage.path).toBe(`${path}/erasures/${begunRow?.[1]}`);
+    expect(donePage.text).toContain(`Id of the erasure ${begunRow?.[1]}`);
   });
 });
 
@@ -73,30 +73,23 @@ describe("an erasure of several steps", () => {
     await manySessions(world, "many", 370);
     const askPage = await askedToErase(visitor, path, "many");
     expect([askPage.fact("Sessions"), askPage.fact("chat_id")]).toEqual(["370", "1 , 2 , 3 … 370"]);
-    const begun = await visitor.press(askPage, "Erase now", SURE);
-    expect([begun.heading, begun.notices]).toEqual([
-      "Erasing a customer's data",
-      ["It is not done: sessions left: 120"],
-    ]);
-    expect([begun.fact("Sessions"), begun.fact("Sessions left"), begun.fact("Customer id (sbs)")]).toEqual([
+    const page = await visitor.press(askPage, "Erase now", SURE);
+    expect([page.heading, page.notices]).toEqual(["Erasing a customer's data", ["It is not done: sessions left: 120"]]);
+    expect([page.fact("Sessions"), page.fact("Sessions left"), page.fact("Customer id (sbs)")]).toEqual([
       "250",
       "120",
       "many",
     ]);
     expect((await world.stored()).sessions).toHaveLength(120);
-    const donePage = await visitor.press(begun, "Go on erasing");
-    expect([donePage.path, donePage.notices, donePage.fact("Sessions")]).toEqual([begun.path, ["It is done"], "370"]);
+    const donePage = await visitor.press(page, "Go on erasing");
+    expect([donePage.path, donePage.notices, donePage.fact("Sessions")]).toEqual([page.path, ["It is done"], "370"]);
     expect(donePage.text).not.toContain("many");
     expect((await world.stored()).customers).toEqual([]);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
 
     // The form of the old page is sent again.
-    const pageAgain = await visitor.press(begun, "Go on erasing");
-    expect([pageAgain.path, pageAgain.notices, pageAgain.fact("Sessions")]).toEqual([
-      begun.path,
-      ["It is done"],
-      "370",
-    ]);
+    const pageAgain = await visitor.press(page, "Go on erasing");
+    expect([pageAgain.path, pageAgain.notices, pageAgain.fact("Sessions")]).toEqual([page.path, ["It is done"], "370"]);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
   });
 
@@ -156,8 +149,8 @@ describe("a form that erases", () => {
     const page = await findCustomerPage(visitor, path, "mei");
     const askPage = await visitor.press(page, "Erase this customer…");
     const donePage = await visitor.press(askPage, "Erase now", SURE);
-    const gone = await visitor.press(await findCustomerPage(visitor, path, "mei"), "Look for an erasure");
-    expect([gone.status, gone.path, gone.heading]).toEqual([200, donePage.path, "A customer's data was erased"]);
+    const result = await visitor.press(await findCustomerPage(visitor, path, "mei"), "Look for an erasure");
+    expect([result.status, result.path, result.heading]).toEqual([200, donePage.path, "A customer's data was erased"]);
     // The customer's page that was opened before the erasure.
     expect((await visitor.press(page, "Erase this customer…")).path).toBe(donePage.path);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
@@ -166,9 +159,9 @@ describe("a form that erases", () => {
       404,
       "This site has no such customer. If there was one who was erased, nothing is left of them here.",
     ]);
-    const forged = { form: page.value("form"), customer: '"never"', asked: "yes", sure: "on" };
-    expect((await visitor.post(`${path}/erase`, forged)).status).toBe(404);
-    expect((await visitor.post(`${path}/erase`, { ...forged, customer: "{" })).status).toBe(400);
+    const forgedFields = { form: page.value("form"), customer: '"never"', asked: "yes", sure: "on" };
+    expect((await visitor.post(`${path}/erase`, forgedFields)).status).toBe(404);
+    expect((await visitor.post(`${path}/erase`, { ...forgedFields, customer: "{" })).status).toBe(400);
   });
 
   it("an erasing form asks again after a change of language or a new sign-in, and erases nothing meanwhile", async () => {
@@ -185,7 +178,7 @@ describe("a form that erases", () => {
       "Erase this customer's data?",
       ["Nothing was changed yet: look the form over and send it."],
     ]);
-    expect(await audited(world)).toEqual([]);
+    expect(await auditRows(world)).toEqual([]);
     expect((await visitor.press(back, "Erase now", SURE)).notices).toEqual(["It is done"]);
   });
 });
@@ -203,7 +196,7 @@ describe("an erasure that cannot be done now", () => {
       "A home is closed, so this cannot be done now",
       expect.any(String),
     ]);
-    expect([await world.stored(), await audited(world)]).toEqual([before, []]);
+    expect([await world.stored(), await auditRows(world)]).toEqual([before, []]);
     const pageAgain = await askedToErase(visitor, path, "mei");
     expect((await visitor.press(pageAgain, "Erase now", SURE)).notices).toEqual(["It is done"]);
   });
@@ -213,8 +206,8 @@ describe("an erasure that cannot be done now", () => {
     await world.chatId({ sbs: "mei" });
     const askPage = await askedToErase(visitor, path, "mei");
     const { path: donePage } = await visitor.press(askPage, "Erase now", SURE);
-    const { path: elsewhere } = await start();
-    const other = donePage.replace(path, elsewhere);
+    const { path: otherPath } = await start();
+    const other = donePage.replace(path, otherPath);
     for (const address of [other, `${path}/erasures/none`, `${path}/erasures/%27`]) {
       expect([address, (await visitor.get(address)).status]).toEqual([address, 404]);
       const form = askPage.value("form");
@@ -228,15 +221,15 @@ describe("a deployment without KV", () => {
     const { world, visitor, path } = await start("main", { CREDENTIALS: undefined });
     const chatId = await world.chatId({ sbs: "mei" });
     const askPage = await askedToErase(visitor, path, "mei");
-    const begun = await visitor.press(askPage, "Erase now", SURE);
-    expect(begun.notices).toEqual(["Nothing is erased yet: keep the receipts below first"]);
+    const begunPage = await visitor.press(askPage, "Erase now", SURE);
+    expect(begunPage.notices).toEqual(["Nothing is erased yet: keep the receipts below first"]);
     expect((await world.stored()).sessions).toHaveLength(1);
-    const [[, id] = []] = await audited(world);
-    expect(JSON.parse(begun.code("receipts"))).toEqual([
+    const [[, id] = []] = await auditRows(world);
+    expect(JSON.parse(begunPage.code("receipts"))).toEqual([
       { erasure_id: id, site_id: world.siteId, hash: expect.any(String), highest_chat_id: chatId, chat_ids: [chatId] },
     ]);
-    expect(begun.text).toContain("Receipts to keep for 31 days");
-    const donePage = await visitor.press(begun, "I have kept them: erase now");
+    expect(begunPage.text).toContain("Receipts to keep for 31 days");
+    const donePage = await visitor.press(begunPage, "I have kept them: erase now");
     expect([donePage.notices, donePage.text.includes("Receipts to keep for 31 days")]).toEqual([["It is done"], true]);
     expect((await world.stored()).sessions).toEqual([]);
     expect(

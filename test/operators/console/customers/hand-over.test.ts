@@ -4,7 +4,7 @@ import { ConsolePage } from "../../../support/console-page.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { ADMIN_TOKEN } from "../../../support/world.ts";
-import { audited, findCustomerPage, manySessions, SBS, start } from "./customers-world.ts";
+import { auditRows, findCustomerPage, manySessions, SBS, start } from "./customers-world.ts";
 
 interface File {
   customer: { sbs: string; name: string };
@@ -20,8 +20,8 @@ describe("handing a customer's data over", () => {
   it("a customer's data is handed over as one file, with the same audit rows as an export by the API", async () => {
     const { world, visitor, path } = await start();
     await newWebhook(world);
-    const theirs = { sbs: "mei", sbs_mc: "Mei 😀", content: "Where is it?", metadata: { order: "7" } };
-    const chatIds = [await world.chatId(theirs), await world.chatId(theirs)];
+    const customer = { sbs: "mei", sbs_mc: "Mei 😀", content: "Where is it?", metadata: { order: "7" } };
+    const chatIds = [await world.chatId(customer), await world.chatId(customer)];
     await world.chatId({ sbs: "other" });
     const answer = await visitor.submit(await findCustomerPage(visitor, path, "mei"), HAND_OVER);
     expect(answer.status).toBe(200);
@@ -29,11 +29,11 @@ describe("handing a customer's data over", () => {
     expect(answer.headers.get("content-disposition")).toBe(
       `attachment; filename="customer-data-of-site-${world.siteId}.json"`,
     );
-    const given = await world.admin("POST", `/admin/sites/${world.siteId}/customers/export`, { sbs: "mei" });
+    const adminAnswer = await world.admin("POST", `/admin/sites/${world.siteId}/customers/export`, { sbs: "mei" });
     const file = await fileOf(answer);
-    expect(file).toEqual(await given.json());
+    expect(file).toEqual(await adminAnswer.json());
     expect(file.sessions.map((session) => session.chat_id)).toEqual(chatIds);
-    expect(await audited(world)).toEqual([
+    expect(await auditRows(world)).toEqual([
       ["customer.exported", "", { hash: expect.any(String), sessions: 2, after: 0 }],
       ["customer.exported", "", { hash: expect.any(String), sessions: 2, after: 0 }],
     ]);
@@ -56,14 +56,14 @@ describe("handing a customer's data over", () => {
     const file = await fileOf(answer);
     expect(file.sessions.map((session) => session.chat_id)).toEqual(chatIds);
     expect(file.next_cursor).toBe(null);
-    expect((await audited(world)).map(([, , { after }]) => after)).toEqual([0, 50, 100]);
+    expect((await auditRows(world)).map(([, , { after }]) => after)).toEqual([0, 50, 100]);
   });
 
   it("the data of a customer with more than 150 sessions is several files with each session once", async () => {
     const { world, visitor, path } = await start();
     const chatIds = await manySessions(world, "many", 331);
     const page = await visitor.press(await findCustomerPage(visitor, path, "many"), HAND_OVER);
-    expect([page.status, await audited(world)]).toEqual([200, []]);
+    expect([page.status, await auditRows(world)]).toEqual([200, []]);
     expect(page.rows.map((row) => row.slice(0, 3))).toEqual([
       ["1", "150", "1 – 150"],
       ["2", "150", "151 – 300"],
@@ -92,9 +92,9 @@ describe("handing a customer's data over", () => {
     const page = await visitor.press(customer, HAND_OVER);
     expect(page.text).toContain("Sessions 10,000 or more");
     expect(page.rows.at(-1)?.slice(0, 3)).toEqual(["67", "100", "9901 – 10000"]);
-    const further = await visitor.press(page, "Further files…");
-    expect(further.rows.map((row) => row.slice(0, 3))).toEqual([["68", "2", "10001 – 10002"]]);
-    const file = await fileOf(await visitor.submit(further, "Download 68"));
+    const furtherPage = await visitor.press(page, "Further files…");
+    expect(furtherPage.rows.map((row) => row.slice(0, 3))).toEqual([["68", "2", "10001 – 10002"]]);
+    const file = await fileOf(await visitor.submit(furtherPage, "Download 68"));
     expect(file.sessions.map((session) => session.chat_id)).toEqual([10_001, 10_002]);
   });
 
@@ -117,8 +117,8 @@ describe("handing a customer's data over", () => {
 
   it("handing over a customer's data keeps the typed id when the language changes, and hands nothing over", async () => {
     const { world, visitor, path } = await start();
-    const missed = await findCustomerPage(visitor, path, "late");
-    const chinese = await visitor.press(missed, "中文");
+    const unknownPage = await findCustomerPage(visitor, path, "late");
+    const chinese = await visitor.press(unknownPage, "中文");
     expect([chinese.status, chinese.heading, chinese.value("客户编号（sbs），须完全一致")]).toEqual([
       404,
       "客户",
@@ -126,7 +126,7 @@ describe("handing a customer's data over", () => {
     ]);
     await world.chatId({ sbs: "late" });
     const page = await visitor.press(chinese, "查找");
-    expect(await audited(world)).toEqual([]);
+    expect(await auditRows(world)).toEqual([]);
     expect((await fileOf(await visitor.submit(page, "导出为文件"))).customer.sbs).toBe("late");
   });
 
@@ -137,7 +137,7 @@ describe("handing a customer's data over", () => {
     visitor.cookies.clear();
     const signInPage = await visitor.press(page, HAND_OVER);
     const back = await visitor.press(signInPage, "Sign in", { "Admin token": ADMIN_TOKEN });
-    expect([back.heading, back.notices, await audited(world)]).toEqual([
+    expect([back.heading, back.notices, await auditRows(world)]).toEqual([
       "Mei",
       ["Nothing was changed yet: look the form over and send it."],
       [],

@@ -4,7 +4,7 @@ import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { tablesOf } from "../../../support/read-store.ts";
 import type { World } from "../../../support/world.ts";
-import { audited, findCustomerPage, manySessions, SBS, start } from "./customers-world.ts";
+import { auditRows, findCustomerPage, manySessions, SBS, start } from "./customers-world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -28,7 +28,7 @@ const ODD = [
 ];
 
 /** A visitor that records every address that was requested or redirected to. */
-function watched(world: World): { visitor: ConsoleVisitor; addresses: string[] } {
+function watchVisitor(world: World): { visitor: ConsoleVisitor; addresses: string[] } {
   const addresses: string[] = [];
   const visitor = new ConsoleVisitor({
     fetch: async (request: Request) => {
@@ -56,12 +56,12 @@ describe("a customer with an odd id", () => {
     const chatId = await world.chatId({ sbs });
     const page = await visitor.open(`${path}?chat_id=${chatId}`);
     const ask = "Erase this customer…";
-    const held = (from: ConsolePage) => new URLSearchParams(from.submission(ask, {}).body).get("customer");
-    expect(held(page)).toBe(JSON.stringify(sbs));
+    const customerIn = (from: ConsolePage) => new URLSearchParams(from.submission(ask, {}).body).get("customer");
+    expect(customerIn(page)).toBe(JSON.stringify(sbs));
     // From here on the form is the same, whichever way led to it.
     if (canBeTyped(sbs)) {
-      const typed = await visitor.press(await visitor.open(path), "Find", { [SBS]: sbs });
-      expect(held(typed)).toBe(held(page));
+      const typedPage = await visitor.press(await visitor.open(path), "Find", { [SBS]: sbs });
+      expect(customerIn(typedPage)).toBe(customerIn(page));
     }
     const file = JSON.parse(await (await visitor.submit(page, "Hand over as a file")).text());
     expect([file.customer.sbs, file.sessions.length]).toEqual([sbs, 1]);
@@ -69,8 +69,8 @@ describe("a customer with an odd id", () => {
     expect([askPage.status, askPage.heading]).toEqual([200, "Erase this customer's data?"]);
     expect(askPage.html).not.toContain("<script>alert");
     expect((await visitor.submit(askPage, "Erase now", SURE)).status).toBe(303);
-    const left = (await world.stored()).customers.map((row) => row.external_id);
-    expect([left.includes(sbs), left.includes("other")]).toEqual([false, true]);
+    const idsLeft = (await world.stored()).customers.map((row) => row.external_id);
+    expect([idsLeft.includes(sbs), idsLeft.includes("other")]).toEqual([false, true]);
   });
 
   it("an unknown customer id is shown again as it was typed", async () => {
@@ -95,7 +95,7 @@ describe("the id of a customer", () => {
     }
     const sbs = `person-${crypto.randomUUID()}`;
     await manySessions(world, sbs, 370);
-    const { visitor, addresses } = watched(world);
+    const { visitor, addresses } = watchVisitor(world);
     await visitor.signIn();
     const page = await findCustomerPage(visitor, path, sbs);
     await visitor.open(page.link("Next page"));
@@ -109,17 +109,17 @@ describe("the id of a customer", () => {
     visitor.cookies.delete("__Host-language");
     const askPage = await visitor.press(page, "Erase this customer…");
     await visitor.press(askPage, "Erase now");
-    const begun = await visitor.press(askPage, "Erase now", SURE);
-    expect(begun.text).toContain(sbs);
+    const begunPage = await visitor.press(askPage, "Erase now", SURE);
+    expect(begunPage.text).toContain(sbs);
     const forms = (await tablesOf(env.DB)).console_forms ?? [];
     expect(forms.filter(({ location }) => String(location).startsWith(path))).toHaveLength(1);
     expect(JSON.stringify(forms)).not.toContain(sbs);
-    await visitor.press(begun, "Go on erasing");
+    await visitor.press(begunPage, "Go on erasing");
     await visitor.press(askPage, "Erase now", SURE);
     expect(lines.length).toBeGreaterThan(10);
     expect(lines.join("\n")).not.toContain(sbs);
     expect(addresses.join("\n")).not.toContain(sbs);
-    expect(JSON.stringify(await audited(world))).not.toContain(sbs);
+    expect(JSON.stringify(await auditRows(world))).not.toContain(sbs);
     for (const db of [env.DB, env.HOME_APAC]) expect(JSON.stringify(await tablesOf(db))).not.toContain(sbs);
   });
 });

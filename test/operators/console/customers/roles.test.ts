@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { visitorWithRole } from "../../../support/access-world.ts";
 import { World } from "../../../support/world.ts";
-import { audited, findCustomerPage } from "./customers-world.ts";
+import { auditRows, findCustomerPage } from "./customers-world.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -16,8 +16,8 @@ describe.each(["viewer", "operator"] as const)("a reader with the role %s", (rol
     const page = await findCustomerPage(visitor, `${site}/customers`, "mei");
     expect([page.heading, page.rows.length]).toEqual(["Mei Tanaka", 1]);
     expect(page.forms.filter(({ path }) => path.startsWith(`${site}/customers`))).toEqual([]);
-    const missed = await findCustomerPage(visitor, `${site}/customers`, "nobody");
-    expect([missed.status, missed.has("Look for an erasure")]).toEqual([404, false]);
+    const unknownPage = await findCustomerPage(visitor, `${site}/customers`, "nobody");
+    expect([unknownPage.status, unknownPage.has("Look for an erasure")]).toEqual([404, false]);
   });
 });
 
@@ -30,11 +30,11 @@ describe("an owner", () => {
     const askPage = await visitor.press(await visitor.open(session.link("Customer Name")), "Erase this customer…");
     await visitor.submit(askPage, "Erase now", { "Nobody can undo this": "on" });
     const { audit } = await world.operated();
-    expect((await audited(world)).map(([action]) => action)).toEqual(["customer.erasure_begun", "customer.erased"]);
+    expect((await auditRows(world)).map(([action]) => action)).toEqual(["customer.erasure_begun", "customer.erased"]);
     const page = await visitor.open(`/console/sites/${world.siteId}/audit`);
-    const [erased, begun] = page.rows.map((cells) => cells.join(" "));
-    expect(erased).toMatch(/ada@example\.com .*Customer's data erased .*Through Console/);
-    expect(begun).toMatch(/ada@example\.com .*Erasing a customer's data begun .*Through Console/);
+    const [erasedRow, begunRow] = page.rows.map((cells) => cells.join(" "));
+    expect(erasedRow).toMatch(/ada@example\.com .*Customer's data erased .*Through Console/);
+    expect(begunRow).toMatch(/ada@example\.com .*Erasing a customer's data begun .*Through Console/);
     expect(audit.at(-1)?.actor).toBe("console");
   });
 });

@@ -82,9 +82,9 @@ describe("a form that is sent again", () => {
       const form = await visitor.open(`${site}/apps`);
       // The first batch claims the form, and the second makes the route. Every try to issue the app comes later.
       const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth >= 2 ? fault : undefined));
-      const broken = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
-      const failed = await broken.press(form, "Issue app", { Name: "Shop" });
-      expect([failed.status, failed.heading]).toEqual([503, "The app is not finished"]);
+      const brokenVisitor = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
+      const failedPage = await brokenVisitor.press(form, "Issue app", { Name: "Shop" });
+      expect([failedPage.status, failedPage.heading]).toEqual([503, "The app is not finished"]);
       const { apps } = await world.operated();
       expect(apps).toHaveLength(fault === "after" ? 2 : 1);
       withoutPauses();
@@ -98,8 +98,8 @@ describe("a form that is sent again", () => {
     const { world, visitor, site } = await start("main");
     const form = await visitor.open(`${site}/apps`);
     const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth === 0 ? "after" : undefined));
-    const broken = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
-    expect((await broken.press(form, "Issue app", { Name: "Shop" })).status).toBe(503);
+    const brokenVisitor = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
+    expect((await brokenVisitor.press(form, "Issue app", { Name: "Shop" })).status).toBe(503);
     withoutPauses();
     expect((await visitor.press(form, "Issue app", { Name: "Shop" })).notices).toEqual([NOT_KNOWN]);
     expect((await world.operated()).apps).toHaveLength(1);
@@ -111,17 +111,17 @@ describe("a form that is sent again", () => {
     const list = { "One agent a line: id, name": "20, Ana\r\n21, Ben" };
     const other = await ConsoleVisitor.signedIn(world);
     const before = await world.operated();
-    const shown = await other.press(form, "Add all", list);
-    expect([shown.status, shown.notices]).toEqual([200, ["Nothing was changed yet: look the form over and send it."]]);
-    expect(shown.value("One agent a line: id, name")).toBe("20, Ana\r\n21, Ben");
+    const draft = await other.press(form, "Add all", list);
+    expect([draft.status, draft.notices]).toEqual([200, ["Nothing was changed yet: look the form over and send it."]]);
+    expect(draft.value("One agent a line: id, name")).toBe("20, Ana\r\n21, Ben");
     expect(await world.operated()).toEqual(before);
-    expect((await other.press(shown, "Add all")).notices).toEqual(["2 agents were added."]);
+    expect((await other.press(draft, "Add all")).notices).toEqual(["2 agents were added."]);
     expect((await world.operated()).agents).toHaveLength(6);
   });
 });
 
 describe("a new secret", () => {
-  async function rotated() {
+  async function startRotated() {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const page = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
@@ -131,7 +131,7 @@ describe("a new secret", () => {
   }
 
   it("a new secret stays on its page for ten minutes: after a reload, in the other language, and after going back", async () => {
-    const { world, visitor, path, page, secret } = await rotated();
+    const { world, visitor, path, page, secret } = await startRotated();
     expect(page.html).toMatch(new RegExp(`data-until="${NOW + 600}"[^>]*>\\(00:10:00\\)`));
     expect(page.headers.get("refresh")).toBe("600");
     expect((await visitor.open(page.path)).html).toContain(secret);
@@ -143,14 +143,14 @@ describe("a new secret", () => {
     world.clock.now = NOW + 599;
     expect((await visitor.open(page.path)).html).toContain(secret);
     world.clock.now = NOW + 600;
-    const gone = await visitor.open(page.path);
-    expect([gone.status, gone.heading]).toEqual([410, "This secret is no longer shown"]);
-    expect(gone.html).not.toContain(secret);
-    expect(gone.link("Rotate the secret")).toBe(`${path}#rotate`);
+    const gonePage = await visitor.open(page.path);
+    expect([gonePage.status, gonePage.heading]).toEqual([410, "This secret is no longer shown"]);
+    expect(gonePage.html).not.toContain(secret);
+    expect(gonePage.link("Rotate the secret")).toBe(`${path}#rotate`);
   });
 
   it("a new secret is not shown to another session, or to the same person after signing out", async () => {
-    const { world, visitor, page, secret } = await rotated();
+    const { world, visitor, page, secret } = await startRotated();
     const other = await ConsoleVisitor.signedIn(world);
     expect((await other.open(page.path)).status).toBe(410);
     await visitor.submit(page, "Sign out");
@@ -162,7 +162,7 @@ describe("a new secret", () => {
   });
 
   it("a new secret is not shown on another app's page, or after the app is rotated again or revoked", async () => {
-    const { world, visitor, path, page } = await rotated();
+    const { world, visitor, path, page } = await startRotated();
     const other = await World.create();
     const elsewhere = page.path.replace(path, `/console/sites/${other.siteId}/apps/${other.appid}`);
     expect((await visitor.open(elsewhere)).status).toBe(410);
@@ -174,18 +174,18 @@ describe("a new secret", () => {
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { ends: "current" });
     expect((await visitor.open(page.path)).status).toBe(410);
     const next = await visitor.press(await visitor.open(path), "Rotate", { "Which secret stops": "previous" });
-    const shown = await visitor.press(next, "Rotate now");
-    expect(shown.status).toBe(200);
+    const shownPage = await visitor.press(next, "Rotate now");
+    expect(shownPage.status).toBe(200);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
-    expect((await visitor.open(shown.path)).status).toBe(410);
+    expect((await visitor.open(shownPage.path)).status).toBe(410);
   });
 
   it("a new secret is in no address, no cookie and no row of the console", async () => {
-    const { visitor, page, secret } = await rotated();
-    const stored = await env.DB.prepare("SELECT * FROM console_forms").all();
+    const { visitor, page, secret } = await startRotated();
+    const forms = await env.DB.prepare("SELECT * FROM console_forms").all();
     const sessions = await env.DB.prepare("SELECT * FROM console_sessions").all();
-    const seen = [page.path, ...visitor.cookies.values(), JSON.stringify([stored.results, sessions.results])];
-    for (const text of seen) expect(text).not.toContain(secret);
+    const texts = [page.path, ...visitor.cookies.values(), JSON.stringify([forms.results, sessions.results])];
+    for (const text of texts) expect(text).not.toContain(secret);
   });
 });
 
@@ -194,17 +194,17 @@ describe("a finished change", () => {
     const { world, visitor, site } = await start("main");
     const app = `${site}/apps/${world.appid}`;
     const path = `${site}/agents`;
-    const disabled = await visitor.press(await visitor.open(path), "Disable Agent 1");
-    expect(disabled.notices).toEqual(["The agent was disabled."]);
-    const forged = ["revoked", "toString", "revoked.1800000600.x"].map((done) => `${app}?done=${done}`);
-    for (const page of [...forged, "/console?done=site"]) {
+    const disabledPage = await visitor.press(await visitor.open(path), "Disable Agent 1");
+    expect(disabledPage.notices).toEqual(["The agent was disabled."]);
+    const forgedPaths = ["revoked", "toString", "revoked.1800000600.x"].map((done) => `${app}?done=${done}`);
+    for (const page of [...forgedPaths, "/console?done=site"]) {
       expect((await visitor.open(page)).notices).toEqual([]);
     }
-    const query = disabled.path.split("?")[1];
+    const query = disabledPage.path.split("?")[1];
     expect((await visitor.open(`${site}?${query}`)).notices).toEqual([]);
-    expect((await (await ConsoleVisitor.signedIn(world)).open(disabled.path)).notices).toEqual([]);
+    expect((await (await ConsoleVisitor.signedIn(world)).open(disabledPage.path)).notices).toEqual([]);
     world.clock.now = NOW + 600;
-    expect((await visitor.open(disabled.path)).notices).toEqual([]);
+    expect((await visitor.open(disabledPage.path)).notices).toEqual([]);
   });
 
   it("a change in a list leads back to the page of the list with the form", async () => {
@@ -214,17 +214,17 @@ describe("a finished change", () => {
       "One agent a line: id, name": agents,
     });
     const second = await visitor.open(list.link("Next page"));
-    const disabled = await visitor.press(second, "Disable Person 59");
-    expect(disabled.text).toContain("Person 59 159 Disabled");
+    const disabledPage = await visitor.press(second, "Disable Person 59");
+    expect(disabledPage.text).toContain("Person 59 159 Disabled");
     // The link also names the row, so that the page scrolls to it and marks it.
-    expect(disabled.path).toMatch(/#agent-159$/);
-    expect(disabled.html).toContain('<tr id="agent-159">');
-    expect(disabled.notices).toEqual(["The agent was disabled."]);
-    expect((await visitor.open(disabled.link("Previous page"))).text).toContain("Person 1 101");
-    const rename = await visitor.open(disabled.link("Rename Person 58"));
+    expect(disabledPage.path).toMatch(/#agent-159$/);
+    expect(disabledPage.html).toContain('<tr id="agent-159">');
+    expect(disabledPage.notices).toEqual(["The agent was disabled."]);
+    expect((await visitor.open(disabledPage.link("Previous page"))).text).toContain("Person 1 101");
+    const rename = await visitor.open(disabledPage.link("Rename Person 58"));
     expect(rename.link("Cancel")).toBe(second.path);
-    const renamed = await visitor.press(rename, "Rename", { Name: "Renamed" });
-    expect(renamed.text).toContain("Renamed 158 Normal");
+    const renamedPage = await visitor.press(rename, "Rename", { Name: "Renamed" });
+    expect(renamedPage.text).toContain("Renamed 158 Normal");
     // The console ignores a return address that it did not make.
     const answer = await visitor.post(`${site}/agents/1`, {
       form: list.value("form"),
@@ -254,14 +254,14 @@ describe("the language switch", () => {
       [`${site}/settings`, "Rename", { Name: "x".repeat(101) }, "名称", "须为 1 到 100 个字符"],
       [`${site}/settings`, "Set the chat_id…", { "Next chat_id": "x" }, "下一个 chat_id", "须为 1 到 1000000000000"],
     ];
-    for (const [path, button, fill, field, said] of cases) {
+    for (const [path, button, fill, field, message] of cases) {
       const wrong = await visitor.press(await visitor.open(path), button, fill);
       expect([path, wrong.status, wrong.notices]).toEqual([path, 400, ["Nothing was changed."]]);
       const chinese = await visitor.press(wrong, "中文");
       expect(chinese.html).toContain('<html lang="zh-CN">');
-      expect(chinese.text).toContain(said);
-      const typed = Object.values(fill)[0];
-      expect([path, chinese.value(field)]).toEqual([path, field === "appid" ? world.appid : typed]);
+      expect(chinese.text).toContain(message);
+      const input = Object.values(fill)[0];
+      expect([path, chinese.value(field)]).toEqual([path, field === "appid" ? world.appid : input]);
       visitor.cookies.set("__Host-language", "en");
     }
     expect(await world.operated()).toEqual(before);

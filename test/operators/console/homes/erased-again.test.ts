@@ -31,7 +31,7 @@ function slowKv(): KVNamespace {
 }
 
 /** A closed home that was restored to a time before the customer `mei` was erased. */
-async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}) {
+async function startRestored(home: string, bindings: { CREDENTIALS?: undefined } = {}) {
   const world = await World.create(bindings, home);
   await world.chatId({ sbs: "mei" });
   await world.chatId({ sbs: "other" });
@@ -39,44 +39,44 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
   const restore = await bookmarkDatabase(databaseOf(home));
   const path = `/console/sites/${world.siteId}/customers`;
   const askPage = await askedToErase(visitor, path, "mei");
-  const begun = await visitor.press(askPage, "Erase now", { "Nobody can undo this": "on" });
-  const receipts = begun.code("receipts");
-  if (receipts !== "") await visitor.press(begun, "I have kept them: erase now");
+  const begunPage = await visitor.press(askPage, "Erase now", { "Nobody can undo this": "on" });
+  const receipts = begunPage.code("receipts");
+  if (receipts !== "") await visitor.press(begunPage, "I have kept them: erase now");
   expect(await customersOf(world)).toEqual(["other"]);
   await restore();
   expect(await customersOf(world)).toEqual(["mei", "other"]);
-  const closed = visitor.through(world.anotherIsolate(closedHomeVars(home)));
-  const form = await closed.open(`/console/homes/${home}/restored`);
-  return { world, visitor, closed, form, receipts };
+  const owner = visitor.through(world.anotherIsolate(closedHomeVars(home)));
+  const form = await owner.open(`/console/homes/${home}/restored`);
+  return { world, visitor, owner, form, receipts };
 }
 
 describe("a restored home", () => {
   it("reconciling a home in the console erases erased customers again, and shows how many", async () => {
-    const { world, closed, form } = await restored("apac");
+    const { world, owner, form } = await startRestored("apac");
     expect(form.text).toContain("customers who were erased are erased again");
-    const askPage = await closed.press(form, "Go on…");
+    const askPage = await owner.press(form, "Go on…");
     expect(askPage.text).toContain("Receipts from before KV was bound…");
-    const donePage = await closed.press(askPage, LIFT);
+    const donePage = await owner.press(askPage, LIFT);
     expect(donePage.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
     expect(donePage.text).toContain("Customers erased again 1");
     expect(await customersOf(world)).toEqual(["other"]);
-    const pageAgain = await closed.press(await closed.open(askPage.path), LIFT);
+    const pageAgain = await owner.press(await owner.open(askPage.path), LIFT);
     expect(pageAgain.text).toContain("Customers erased again 0");
   });
 
   it("the console warns against opening a home while erasures are left, and links to the form again", async () => {
-    const { world, closed, form } = await restored("apac");
-    const askPage = await closed.press(form, "Go on…");
-    const late = closed.through(world.anotherIsolate({ ...closedHomeVars("apac"), CREDENTIALS: slowKv() }));
-    const begun = await late.press(askPage, LIFT);
-    expect(begun.notices).toEqual([
+    const { world, owner, form } = await startRestored("apac");
+    const askPage = await owner.press(form, "Go on…");
+    const late = owner.through(world.anotherIsolate({ ...closedHomeVars("apac"), CREDENTIALS: slowKv() }));
+    const begunPage = await late.press(askPage, LIFT);
+    expect(begunPage.notices).toEqual([
       "The sites of the home apac have skipped session numbers (chat_id)",
       "Do not open this home: erasures left: 1",
     ]);
-    expect(begun.text).toContain("Customers erased again 0");
+    expect(begunPage.text).toContain("Customers erased again 0");
     expect(await customersOf(world)).toEqual(["mei", "other"]);
     vi.restoreAllMocks();
-    const donePage = await closed.press(await closed.open(begun.link("Send it again…")), LIFT);
+    const donePage = await owner.press(await owner.open(begunPage.link("Send it again…")), LIFT);
     expect(donePage.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
     expect(donePage.text).toContain("Customers erased again 1");
     expect(donePage.text).toContain("Session numbers skipped (chat_id) 0");
@@ -86,14 +86,14 @@ describe("a restored home", () => {
 
 describe("a restored main without KV", () => {
   it("reconciling main without KV erases customers again by pasted receipts", async () => {
-    const { world, closed, form, receipts } = await restored("main", { CREDENTIALS: undefined });
-    const askPage = await closed.press(form, "Go on…");
+    const { world, owner, form, receipts } = await startRestored("main", { CREDENTIALS: undefined });
+    const askPage = await owner.press(form, "Go on…");
     expect(askPage.value(RECEIPTS)).toBe("");
-    const none = await closed.press(askPage, LIFT);
+    const none = await owner.press(askPage, LIFT);
     expect(none.text).toContain("Customers erased again 0");
     expect(none.text).toContain("only receipts that were pasted in");
     expect(await customersOf(world)).toEqual(["mei", "other"]);
-    const donePage = await closed.press(await closed.open(askPage.path), LIFT, {
+    const donePage = await owner.press(await owner.open(askPage.path), LIFT, {
       [RECEIPTS]: `\n${receipts}\n\n${receipts}`,
     });
     expect([donePage.status, donePage.notices]).toEqual([
@@ -111,17 +111,17 @@ describe("a restored main without KV", () => {
     const askPage = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…", {
       "Session numbers to skip (chat_id)": "2000",
     });
-    for (const [pasted, text] of [
+    for (const [pastedText, text] of [
       ["{", "Line 1 is not JSON. Was it cut off?"],
       ['[]\n[{"erasure_id"', "Line 2 is not JSON. Was it cut off?"],
       ["[1]", "Number 1 is no receipt: paste it as it was shown."],
       ['"text"', "Number 1 is no receipt: paste it as it was shown."],
       ["[{}]", "Number 1 is not as it was shown: erasure_id"],
     ] as const) {
-      const page = await visitor.press(askPage, LIFT, { [RECEIPTS]: pasted });
+      const page = await visitor.press(askPage, LIFT, { [RECEIPTS]: pastedText });
       const heading = "Was the home main restored?";
-      expect([pasted, page.status, page.heading, page.error(RECEIPTS)]).toEqual([pasted, 400, heading, text]);
-      expect([page.value(RECEIPTS).replaceAll("\r\n", "\n"), page.value("lift")]).toEqual([pasted, "2000"]);
+      expect([pastedText, page.status, page.heading, page.error(RECEIPTS)]).toEqual([pastedText, 400, heading, text]);
+      expect([page.value(RECEIPTS).replaceAll("\r\n", "\n"), page.value("lift")]).toEqual([pastedText, "2000"]);
     }
     expect(await world.operated()).toEqual(before);
     const chinese = await visitor.press(await visitor.press(askPage, LIFT, { [RECEIPTS]: "[]\n{" }), "中文");

@@ -10,10 +10,10 @@ const [OPERATING = ""] = Object.values(
   import.meta.glob("../../../../docs/operating.md", { query: "?raw", import: "default", eager: true }),
 );
 
-const broken = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
+const brokenHome = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
 
 /** The page of the list of sites that shows this site. */
-const listed = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
+const openList = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
 
 const siteRow = (siteId: number) => env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(siteId).first();
 const homeRow = (siteId: number, db = env.HOME_APAC) =>
@@ -22,10 +22,10 @@ const homeRow = (siteId: number, db = env.HOME_APAC) =>
 describe("a deployment of one home", () => {
   it('a deployment of one home mentions homes only in the link "Homes" and in one audit action', async () => {
     const { world, visitor, site } = await start("main", { HOME_APAC: undefined });
-    const created = await visitor.press(await visitor.open("/console"), "Create site", { Name: "Only" });
+    const createdPage = await visitor.press(await visitor.open("/console"), "Create site", { Name: "Only" });
     const tabs = ["", "/sessions", "/apps", "/agents", "/audit", "/settings", "/close"].map((tab) => site + tab);
     const pages = await Promise.all(["/console/signature-check", ...tabs].map((path) => visitor.open(path)));
-    for (const page of [created, await listed(visitor, world.siteId), ...pages]) {
+    for (const page of [createdPage, await openList(visitor, world.siteId), ...pages]) {
       const rest = page.text.replace("Sites Homes ", "").replace("Home restored ", "");
       expect([page.path, page.status, /\bhomes?\b/i.exec(rest)?.[0]]).toEqual([page.path, 200, undefined]);
     }
@@ -61,7 +61,7 @@ describe("creating a site", () => {
     expect(await siteRow(siteId)).toMatchObject({ name, home: "apac", status: "open", first_chat_id: 5000 });
     expect(await homeRow(siteId)).toMatchObject({ name, status: "open", chat_id_floor: 4999 });
     expect(await homeRow(siteId, env.DB)).toBeNull();
-    const [row] = (await listed(visitor, siteId)).rows;
+    const [row] = (await openList(visitor, siteId)).rows;
     expect(row?.slice(0, 4)).toEqual([name, String(siteId), "apac", "Open"]);
   });
 
@@ -85,16 +85,16 @@ describe("creating a site", () => {
 
   it("a new site stays unfinished when its home does not answer, and a button finishes it", async () => {
     const { world, visitor } = await start();
-    const brokenVisitor = visitor.through(world.anotherIsolate(broken()));
+    const brokenVisitor = visitor.through(world.anotherIsolate(brokenHome()));
     const name = `Begun ${world.siteId}`;
     const fill = { Name: name, Home: "apac", "First chat_id": "70" };
-    const failed = await brokenVisitor.press(await brokenVisitor.open("/console"), "Create site", fill);
-    expect([failed.status, failed.heading]).toEqual([503, "The home apac or the directory does not answer"]);
-    const begun = await env.DB.prepare("SELECT * FROM sites WHERE name = ?").bind(name).first<{ id: number }>();
-    const siteId = begun?.id ?? 0;
-    expect(begun).toMatchObject({ status: "creating", home: "apac" });
+    const failedPage = await brokenVisitor.press(await brokenVisitor.open("/console"), "Create site", fill);
+    expect([failedPage.status, failedPage.heading]).toEqual([503, "The home apac or the directory does not answer"]);
+    const begunSite = await env.DB.prepare("SELECT * FROM sites WHERE name = ?").bind(name).first<{ id: number }>();
+    const siteId = begunSite?.id ?? 0;
+    expect(begunSite).toMatchObject({ status: "creating", home: "apac" });
 
-    const list = await listed(visitor, siteId);
+    const list = await openList(visitor, siteId);
     expect(list.rows[0]?.[3]).toContain("Unfinished");
     const page = await visitor.open(list.link(name));
     expect(page.text).toContain("This site was begun, but its home does not have it yet");
@@ -104,12 +104,12 @@ describe("creating a site", () => {
     }
     const still = await brokenVisitor.press(page, "Finish this site");
     expect([still.status, still.heading]).toEqual([503, "The home apac or the directory does not answer"]);
-    const finished = await Promise.all([
+    const finishedPages = await Promise.all([
       visitor.press(page, "Finish this site"),
       visitor.press(list, `Finish ${name}`),
       visitor.press(page, "Finish this site"),
     ]);
-    for (const each of finished) {
+    for (const each of finishedPages) {
       expect([each.path.split("?")[0], each.notices]).toEqual([`/console/sites/${siteId}`, ["The site was created."]]);
     }
     const { results } = await env.DB.prepare("SELECT id, status FROM sites WHERE name = ?").bind(name).all();
@@ -127,16 +127,16 @@ describe("the page Homes", () => {
     const { visitor, world } = await start();
     const page = await visitor.open((await visitor.open("/console")).link("Homes"));
     expect([page.path, page.heading]).toEqual(["/console/homes", "Homes"]);
-    const counted = await env.DB.prepare(
+    const siteCount = await env.DB.prepare(
       "SELECT count(*) AS sites FROM sites WHERE home = 'apac' AND status <> 'deleted'",
     ).first("sites");
     expect(page.rows.map((row) => row.slice(0, 3))).toEqual([
       ["main", "Open", expect.any(String)],
-      ["apac", "Open", String(counted)],
+      ["apac", "Open", String(siteCount)],
     ]);
-    const closed = await visitor.through(world.anotherIsolate(closedHomeVars("apac"))).open("/console/homes");
-    expect(closed.rows[1]?.[1]).toBe("Closed");
-    const down = await visitor.through(world.anotherIsolate(broken())).open("/console/homes");
+    const closedPage = await visitor.through(world.anotherIsolate(closedHomeVars("apac"))).open("/console/homes");
+    expect(closedPage.rows[1]?.[1]).toBe("Closed");
+    const down = await visitor.through(world.anotherIsolate(brokenHome())).open("/console/homes");
     expect(down.rows[1]?.[1]).toBe("Down");
   });
 
@@ -145,9 +145,9 @@ describe("the page Homes", () => {
     await env.DB.prepare("DELETE FROM home_metrics").run();
     const unknown = await visitor.open("/console/homes");
     expect(unknown.rows[1]?.slice(3, 6)).toEqual(["Not known", "Not known", "Not known"]);
-    const said = { size: 8.2e9, sizes: [[NOW - 20 * 86_400, 7.2e9]] };
+    const gauges = { size: 8.2e9, sizes: [[NOW - 20 * 86_400, 7.2e9]] };
     await env.DB.prepare("INSERT INTO home_metrics (home, at, copy, counters, gauges) VALUES ('apac', ?, 1, '[]', ?)")
-      .bind(NOW, JSON.stringify(said))
+      .bind(NOW, JSON.stringify(gauges))
       .run();
     const page = await visitor.open("/console/homes");
     expect(page.rows[1]?.slice(3, 6)).toEqual([
@@ -160,18 +160,18 @@ describe("the page Homes", () => {
   });
 
   it("a restored home is reconciled in the console after a confirmation, and the page shows the result", async () => {
-    const { visitor: opened, world, site } = await start();
-    const lost = await (await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Lost" })).json<{
+    const { visitor: openVisitor, world, site } = await start();
+    const lostApp = await (await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Lost" })).json<{
       appid: string;
     }>();
-    await env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(lost.appid).run();
+    await env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(lostApp.appid).run();
     await world.chatId();
     const before = await homeRow(world.siteId);
-    const early = await opened.open("/console/homes/apac/restored");
+    const early = await openVisitor.open("/console/homes/apac/restored");
     expect(early.notices).toEqual(["The home apac is not closed"]);
-    const refused = await opened.press(await opened.press(early, "Go on…"), "It was restored: skip now");
-    expect([refused.status, refused.heading, await homeRow(world.siteId)]).toEqual([409, "This home is open", before]);
-    const visitor = opened.through(world.anotherIsolate(closedHomeVars("apac")));
+    const refusal = await openVisitor.press(await openVisitor.press(early, "Go on…"), "It was restored: skip now");
+    expect([refusal.status, refusal.heading, await homeRow(world.siteId)]).toEqual([409, "This home is open", before]);
+    const visitor = openVisitor.through(world.anotherIsolate(closedHomeVars("apac")));
     const homes = await visitor.open("/console/homes");
     const form = await visitor.open(homes.link("It was restored… apac"));
     expect([form.heading, form.value("Session numbers to skip (chat_id)")]).toEqual(["Restored home apac", "1000000"]);
@@ -188,8 +188,8 @@ describe("the page Homes", () => {
     ]);
     expect(donePage.text).toContain("Session numbers skipped (chat_id) 2,000");
     expect(donePage.html).toContain(`datetime="${new Date((NOW + 1860) * 1000).toISOString()}"`);
-    expect(donePage.link(lost.appid)).toBe(`${site}/apps`);
-    expect(donePage.rows.find(([appid]) => appid === lost.appid)?.[2]).toContain("issue it again with this appid");
+    expect(donePage.link(lostApp.appid)).toBe(`${site}/apps`);
+    expect(donePage.rows.find(([appid]) => appid === lostApp.appid)?.[2]).toContain("issue it again with this appid");
     expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
     // The same form or page again is the same reconciliation and skips no more ids.
     await visitor.submit(askPage, "It was restored: skip now");
@@ -204,12 +204,12 @@ describe("the page Homes", () => {
     const forged = donePage.path.replace("~2000~", "~9000~");
     expect(forged).not.toBe(donePage.path);
     expect((await visitor.open(forged)).text).not.toContain("were lifted");
-    await env.DB.prepare("DELETE FROM app_routes WHERE appid = ?").bind(lost.appid).run();
+    await env.DB.prepare("DELETE FROM app_routes WHERE appid = ?").bind(lostApp.appid).run();
   });
 
   it("after a restore of main the console lists the tokens, and each deletion leads back to that list", async () => {
-    const { visitor: opened, world } = await start("main");
-    const visitor = opened.through(world.anotherIsolate(closedHomeVars("main")));
+    const { visitor: openVisitor, world } = await start("main");
+    const visitor = openVisitor.through(world.anotherIsolate(closedHomeVars("main")));
     const { id } = await newToken({
       name: "0 came back",
       role: "viewer",

@@ -7,7 +7,7 @@ import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { replacing } from "../../../support/replacing.ts";
 import { NOW, World } from "../../../support/world.ts";
 
-const broken = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
+const brokenHome = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
 
 /** A directory without this table. */
 const unmigratedIn = (table: string) =>
@@ -16,7 +16,7 @@ const unmigratedIn = (table: string) =>
   });
 
 /** The page of the list of sites that shows this site. */
-const listed = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
+const openList = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
 
 describe("a site of a home that does not serve", () => {
   let world: World;
@@ -27,15 +27,15 @@ describe("a site of a home that does not serve", () => {
   });
 
   it("the pages of a site say that its home is closed", async () => {
-    const closed = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
+    const closedVisitor = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
     for (const tab of ["", "/apps", "/settings"]) {
-      const page = await closed.open(site + tab);
+      const page = await closedVisitor.open(site + tab);
       expect([page.status, page.notices]).toEqual([200, ["The home apac is closed"]]);
     }
   });
 
   it("the pages of a site name its home when that home is down", async () => {
-    const brokenVisitor = visitor.through(world.anotherIsolate(broken()));
+    const brokenVisitor = visitor.through(world.anotherIsolate(brokenHome()));
     for (const tab of ["", "/sessions", "/apps", "/agents", "/agents/1"]) {
       const page = await brokenVisitor.open(site + tab);
       expect([tab, page.status, page.heading]).toEqual([tab, 503, "The home apac or the directory does not answer"]);
@@ -67,7 +67,7 @@ describe("a site of a home that does not serve", () => {
     const unbound = visitor.through(world.anotherIsolate({ HOME_APAC: undefined }));
     const page = await unbound.open(`${site}/apps`);
     expect([page.status, page.heading]).toEqual([503, "The home apac has no database"]);
-    const list = await listed(unbound, world.siteId);
+    const list = await openList(unbound, world.siteId);
     expect(list.rows[0]?.slice(2, 4)).toEqual(["apac", "Not bound"]);
     const log = await unbound.open(`${site}/audit`);
     expect([log.status, log.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
@@ -113,7 +113,7 @@ describe("the audit pages of several homes", () => {
       "Appid kept for the site App (main)",
       "Site begun Site · home apac (main)",
     ]);
-    const brokenVisitor = visitor.through(world.anotherIsolate(broken()));
+    const brokenVisitor = visitor.through(world.anotherIsolate(brokenHome()));
     const some = await brokenVisitor.open("/console/audit");
     expect([some.status, some.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
     expect(new Set(some.rows.map(homeOf))).toEqual(new Set(["main"]));

@@ -10,10 +10,10 @@ import { newRefusal } from "../../../support/new-refusal.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 async function start(home = "main") {
-  const { sent, JOURNAL } = keepingJournal();
+  const { sent: messages, JOURNAL } = keepingJournal();
   const world = await World.create({ JOURNAL }, home);
   const visitor = await ConsoleVisitor.signedIn(world);
-  const settle = () => new JournalConsumer().write(sent.splice(0));
+  const settle = () => new JournalConsumer().write(messages.splice(0));
   return { world, visitor, settle, site: `/console/sites/${world.siteId}` };
 }
 
@@ -67,15 +67,15 @@ describe("the refused calls of a site", () => {
       });
       return [await texts[0], await texts[1]];
     };
-    const known = await read();
-    expect(known[0]).toContain("kefu_ids: There is nobody to add. Unknown on this site: 777.");
+    const knownTexts = await read();
+    expect(knownTexts[0]).toContain("kefu_ids: There is nobody to add. Unknown on this site: 777.");
     const rows = await journalOf(world);
     expect(rows.map(({ violations }) => violations?.length).sort()).toEqual([1, 1, 2]);
     await databaseOf(world.home)
       .prepare("UPDATE refusals SET violations = NULL WHERE site_id = ?")
       .bind(world.siteId)
       .run();
-    expect(await read()).toEqual(known);
+    expect(await read()).toEqual(knownTexts);
   });
 
   it("a refused call shows the violations that fit whole into 500 characters, and quotes the rest", async () => {
@@ -130,9 +130,9 @@ describe("the refused calls of a site", () => {
     await newRefusal(world, { requestId: firstRequestIdAt(NOW - 50), at: NOW - 50, reason: "app_limit" });
     const both = await visitor.open(`${site}/refusals?reason=app_limit&operation=create_gd`);
     expect(both.rows).toHaveLength(1);
-    const without = both.link("Why: The app was over its limit of calls. Take this filter off");
-    expect(without).toBe(`${site}/refusals?operation=create_gd`);
-    expect((await visitor.open(without)).rows).toHaveLength(2);
+    const href = both.link("Why: The app was over its limit of calls. Take this filter off");
+    expect(href).toBe(`${site}/refusals?operation=create_gd`);
+    expect((await visitor.open(href)).rows).toHaveLength(2);
     expect(both.link("Clear")).toBe(`${site}/refusals`);
   });
 
@@ -199,8 +199,8 @@ describe("the refused calls of a site", () => {
     expect((await visitor.open(`${site}/refusals`)).text).toContain(
       "No call of this site has been refused in the last 30 days.",
     );
-    const filtered = await visitor.open(`${site}/refusals?reason=app_limit`);
-    expect(filtered.text).toContain("No refused call fits this filter.");
+    const filteredPage = await visitor.open(`${site}/refusals?reason=app_limit`);
+    expect(filteredPage.text).toContain("No refused call fits this filter.");
   });
 });
 
@@ -225,10 +225,10 @@ describe("the page of a call", () => {
   });
 
   it("the page of a refused call shows the message of its reason, also when ERROR_STATUS is always-200", async () => {
-    const { sent, JOURNAL } = keepingJournal();
+    const { sent: messages, JOURNAL } = keepingJournal();
     const world = await World.create({ JOURNAL, ERROR_STATUS: "always-200" });
     const answer = await world.create({ timestamp: NOW - 301 });
-    await new JournalConsumer().write(sent);
+    await new JournalConsumer().write(messages);
     const visitor = await ConsoleVisitor.signedIn(world);
     const page = await visitor.open(`/console/sites/${world.siteId}/requests/${idOf(answer)}`);
     expect(page.text).toContain("200 token验证失败!");
@@ -267,12 +267,12 @@ describe("the page of a call", () => {
     ];
     await newRefusal(world, { requestId: before });
     await newRefusal(world, { requestId: after, reason: "signature_mismatch", skipped: 1_234 });
-    for (const [language, leftOut] of [
+    for (const [language, notice] of [
       ["en", "1,234 refused calls within two minutes of it were left out"],
       ["zh", "前后两分钟内，有 1,234 次被拒绝的调用未单独记录"],
     ] as const) {
       const page = await visitor.open(`${site}/requests/${missing}?lang=${language}`);
-      expect([page.status, page.text.includes("2027-01-15T07:59:00Z"), page.notices]).toEqual([404, true, [leftOut]]);
+      expect([page.status, page.text.includes("2027-01-15T07:59:00Z"), page.notices]).toEqual([404, true, [notice]]);
       expect(page.links.filter((href) => href.includes("/requests/"))).toEqual([
         `${site}/requests/${after}`,
         `${site}/requests/${before}`,
@@ -283,7 +283,7 @@ describe("the page of a call", () => {
   it("the page of an unknown call says when the home did not answer about the calls around it", async () => {
     const { world, visitor, site } = await start("apac");
     const silent = visitor.through(world.anotherIsolate({ HOME_APAC: downAround(env.HOME_APAC) }));
-    for (const [language, without, none] of [
+    for (const [language, notice, none] of [
       [
         "en",
         "These homes do not answer, so their calls are missing here: apac",
@@ -292,9 +292,9 @@ describe("the page of a call", () => {
       ["zh", "以下数据库（home）无响应，此处缺少它们的调用：apac", "前后两分钟内，记录中没有"],
     ] as const) {
       const path = `${site}/requests/${firstRequestIdAt(NOW - 60)}?lang=${language}`;
-      const [page, whole] = [await silent.open(path), await visitor.open(path)];
-      expect([page.status, page.text.includes(without), page.text.includes(none)]).toEqual([404, true, false]);
-      expect([whole.text.includes(without), whole.text.includes(none)]).toEqual([false, true]);
+      const [page, wholePage] = [await silent.open(path), await visitor.open(path)];
+      expect([page.status, page.text.includes(notice), page.text.includes(none)]).toEqual([404, true, false]);
+      expect([wholePage.text.includes(notice), wholePage.text.includes(none)]).toEqual([false, true]);
     }
   });
 
@@ -319,7 +319,7 @@ describe("the page of a call", () => {
     const session = await visitor.open(page.link("To the session"));
     expect(session.link(idOf(answer))).toBe(`${site}/requests/${idOf(answer)}`);
     const secondAnswer = await world.create({ ranstr: "again" }, { "idempotency-key": "k" });
-    const repeated = await visitor.open(`${site}/requests/${idOf(secondAnswer)}`);
-    expect(repeated.notices).toEqual([`The call was answered like an earlier one: session ${chat_id}`]);
+    const repeatedPage = await visitor.open(`${site}/requests/${idOf(secondAnswer)}`);
+    expect(repeatedPage.notices).toEqual([`The call was answered like an earlier one: session ${chat_id}`]);
   });
 });

@@ -12,8 +12,8 @@ import { searched } from "./search-world.ts";
 
 /** A world whose refused calls reach the journal when `settle` is called. */
 async function startWithJournal(home = "main") {
-  const { sent, JOURNAL } = keepingJournal();
-  const settle = () => new JournalConsumer().write(sent.splice(0));
+  const { sent: messages, JOURNAL } = keepingJournal();
+  const settle = () => new JournalConsumer().write(messages.splice(0));
   return { ...(await start(home, { JOURNAL })), settle };
 }
 
@@ -53,10 +53,10 @@ describe("a request id in the search of any page", () => {
     const answer = await world.add(await world.chatId(), { kefu_ids: "3" });
     const here = await visitor.press(await visitor.open(`${site}/sessions`), "Search", { [BOX]: idOf(answer) });
     expect(here.path).toBe(`${site}/requests/${idOf(answer)}`);
-    const elsewhere = await visitor.press(await visitor.open("/console/audit"), "Search", { [BOX]: idOf(answer) });
-    expect([elsewhere.status, elsewhere.value(BOX)]).toEqual([200, idOf(answer)]);
-    expect(elsewhere.text).toContain("Nothing was found for");
-    expect(elsewhere.text).toContain("Refused calls are kept for 30 days, and of a flood some are left out.");
+    const resultPage = await visitor.press(await visitor.open("/console/audit"), "Search", { [BOX]: idOf(answer) });
+    expect([resultPage.status, resultPage.value(BOX)]).toEqual([200, idOf(answer)]);
+    expect(resultPage.text).toContain("Nothing was found for");
+    expect(resultPage.text).toContain("Refused calls are kept for 30 days, and of a flood some are left out.");
   });
 
   it("an unknown request id in the search shows its time and the refused calls around it", async () => {

@@ -24,27 +24,27 @@ describe("what a reader finds", () => {
   it("a viewer who finds an agent is led to the list with this agent, because only operators may rename", async () => {
     const world = await World.create();
     const site = `/console/sites/${world.siteId}`;
-    const found = async (role: "viewer" | "operator") =>
+    const hrefs = async (role: "viewer" | "operator") =>
       linksTo(await searched(await visitorWithRole(world, role), "Agent 2", world.siteId), `${site}/agents`);
-    expect([await found("viewer"), await found("operator")]).toEqual([[`${site}/agents?q=2`], [`${site}/agents/2`]]);
+    expect([await hrefs("viewer"), await hrefs("operator")]).toEqual([[`${site}/agents?q=2`], [`${site}/agents/2`]]);
   });
 
   it("an operator of one site finds only things of that site in the search, whatever site is named", async () => {
-    const [mine, other] = [await World.create(), await World.create({}, "apac")];
-    for (const world of [mine, other])
+    const [ownWorld, other] = [await World.create(), await World.create({}, "apac")];
+    for (const world of [ownWorld, other])
       await newSession(world, 7_100_000, { autoTitle: "Same words", customerExternalId: "same" });
     const answer = await other.create();
     const requestId = answer.headers.get("x-request-id") ?? "";
     const who = { kind: "token", id: "tok_1", name: "Nightly" } as const;
-    const ctx = { ...contextAt(NOW), identity: { who, role: "viewer", onlySite: mine.siteId } as const };
-    for (const openSite of [undefined, mine.siteId, other.siteId]) {
+    const ctx = { ...contextAt(NOW), identity: { who, role: "viewer", onlySite: ownWorld.siteId } as const };
+    for (const openSite of [undefined, ownWorld.siteId, other.siteId]) {
       for (const typed of ["same words", "same", "7100000", requestId, other.appid, "Site", String(other.siteId)]) {
         const result = await search(ctx, { typed, openSite });
         const { sessions, titles, customers, sessionsOf, apps, agents, calls, namedSites } = result;
         const ids = [sessions, titles, customers, sessionsOf, apps, agents, calls].flat().map(({ siteId }) => siteId);
         expect(
-          [...ids, ...namedSites.map(({ id }) => id), ...result.sites.keys(), mine.siteId].filter(
-            (id) => id !== mine.siteId,
+          [...ids, ...namedSites.map(({ id }) => id), ...result.sites.keys(), ownWorld.siteId].filter(
+            (id) => id !== ownWorld.siteId,
           ),
         ).toEqual([]);
       }

@@ -24,8 +24,8 @@ describe("a session is found by words of its titles", () => {
     await newSession(world, 99, { autoTitle: "100 off, ayb, another thing" });
     for (const [id, [typed]] of cases.entries()) {
       const page = await searched(visitor, typed, world.siteId);
-      const found = [typed, page.status, page.notices, linksTo(page, `${site}/sessions/`)];
-      expect(found).toEqual([typed, 200, [], [`${site}/sessions/${71 + id}`]]);
+      const result = [typed, page.status, page.notices, linksTo(page, `${site}/sessions/`)];
+      expect(result).toEqual([typed, 200, [], [`${site}/sessions/${71 + id}`]]);
     }
   });
 
@@ -134,7 +134,7 @@ describe("a customer", () => {
 });
 
 describe("an app", () => {
-  const named = async () => {
+  const startWithApp = async () => {
     const { world, ...others } = await start("main");
     const appid = `shop-${crypto.randomUUID()}`;
     await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Corner Shop 角店", appid });
@@ -142,7 +142,7 @@ describe("an app", () => {
   };
 
   it("the search leads to an app by its appid, and finds it by the first six characters, not five", async () => {
-    const { world, visitor, site, appid } = await named();
+    const { world, visitor, site, appid } = await startWithApp();
     const foundLinks = async (typed: string) => linksTo(await searched(visitor, typed, world.siteId), `${site}/apps/`);
     expect(await foundLinks(appid.slice(0, 6))).toEqual([`${site}/apps/${appid}`]);
     expect(await foundLinks(appid.slice(0, 5))).toEqual([]);
@@ -151,7 +151,7 @@ describe("an app", () => {
   });
 
   it("a revoked app is found by words of its name, and is marked as revoked", async () => {
-    const { world, visitor, site, appid } = await named();
+    const { world, visitor, site, appid } = await startWithApp();
     await world.admin("DELETE", `/admin/apps/${appid}`);
     const page = await searched(visitor, "角店 corner", world.siteId);
     expect(linksTo(page, `${site}/apps/`)).toEqual([`${site}/apps/${appid}`]);
@@ -175,8 +175,8 @@ describe("a webhook and an event", () => {
     const { world, visitor, site } = await start("main");
     const events = ["session.created"];
     const url = "https://hooks.example.com/in";
-    const added = await world.admin("POST", `/admin/sites/${world.siteId}/webhooks`, { url, events });
-    const { id } = await added.json<{ id: string }>();
+    const answer = await world.admin("POST", `/admin/sites/${world.siteId}/webhooks`, { url, events });
+    const { id } = await answer.json<{ id: string }>();
     expect((await searched(visitor, ` ${id.toUpperCase()} `)).path).toBe(`${site}/webhooks/${id}`);
     const chatId = await world.chatId();
     const [event] = (

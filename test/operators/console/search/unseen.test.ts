@@ -18,8 +18,8 @@ describe("invisible characters", () => {
     ["  two words ", "␣␣two words␣", "two words"],
     ["\u3164\u2800\u{e0020}tag", "[U+3164][U+2800][U+E0020]tag", "tag"],
     ["\u200b", "[U+200B]", ""],
-  ])("invisible characters are shown by their codes and can be removed: %j", (text, shown, without) => {
-    expect([showUnseen(text), withoutUnseen(text), hasUnseen(without)]).toEqual([shown, without, false]);
+  ])("invisible characters are shown by their codes and can be removed: %j", (text, shownText, cleanText) => {
+    expect([showUnseen(text), withoutUnseen(text), hasUnseen(cleanText)]).toEqual([shownText, cleanText, false]);
   });
 
   it.each(["王伟", "a b", "e\u0301", "<b>", "🙂", "قال مرحبا"])("this text has no invisible characters: %j", (text) => {
@@ -62,8 +62,8 @@ describe("a search with invisible characters", () => {
       expect(each.value("Customer id (sbs), to the letter")).toBe("\u202amei\u202c ");
       expect((await visitor.press(each, WITHOUT)).path).toBe(`${path}?chat_id=${chatId}`);
     }
-    const gone = await visitor.press(await findCustomerPage(visitor, path, "nobody\u200b"), WITHOUT);
-    expect([gone.status, gone.text.includes(GONE), gone.has(WITHOUT)]).toEqual([404, true, false]);
+    const gonePage = await visitor.press(await findCustomerPage(visitor, path, "nobody\u200b"), WITHOUT);
+    expect([gonePage.status, gonePage.text.includes(GONE), gonePage.has(WITHOUT)]).toEqual([404, true, false]);
   });
 
   it("a list filter with invisible characters shows them and links to the list without them", async () => {
@@ -78,9 +78,9 @@ describe("a search with invisible characters", () => {
       [`refusals?appid=%E2%80%8E${world.appid}`, "[U+200E]", `refusals?appid=${world.appid}`],
       ["audit?who=root%E2%80%8B&subject=x", "root[U+200B]", "audit?who=root&subject=x"],
     ] as const;
-    for (const [query, shown, clean] of cases) {
+    for (const [query, shownText, clean] of cases) {
       const page = await visitor.open(`${site}/${query}`);
-      expect([query, page.text.includes(shown), page.link(WITHOUT)]).toEqual([query, true, `${site}/${clean}`]);
+      expect([query, page.text.includes(shownText), page.link(WITHOUT)]).toEqual([query, true, `${site}/${clean}`]);
       if (/sbs|agent=|app=/.test(query)) expect(page.rows).toEqual([]);
       expect((await visitor.open(page.link(WITHOUT))).text).not.toContain("characters that nobody sees");
     }

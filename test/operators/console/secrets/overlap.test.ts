@@ -17,14 +17,14 @@ describe("a secret of an app", () => {
     expect((await visitor.open(`${app}/end-overlap`)).path).toBe(app);
     const before = await visitor.open(app);
     expect(before.text).toContain("Rotate with an overlap: both secrets work.");
-    const rotated = await visitor.press(before, "Rotate");
-    expect((await visitor.press(before, "Rotate")).path).toBe(rotated.path);
-    expect(rotated.text).toContain("Two secrets work now");
-    expect(rotated.html).toMatch(new RegExp(`data-until="${NOW + 86_400}"[^>]*>\\(24:00:00\\)`));
-    expect(rotated.text).toContain("Put the new secret wherever the old one is used.");
+    const rotatedPage = await visitor.press(before, "Rotate");
+    expect((await visitor.press(before, "Rotate")).path).toBe(rotatedPage.path);
+    expect(rotatedPage.text).toContain("Two secrets work now");
+    expect(rotatedPage.html).toMatch(new RegExp(`data-until="${NOW + 86_400}"[^>]*>\\(24:00:00\\)`));
+    expect(rotatedPage.text).toContain("Put the new secret wherever the old one is used.");
     const old = world.secret;
-    world.secret = rotated.code("secret");
-    const page = await visitor.open(rotated.link("I have saved it"));
+    world.secret = rotatedPage.code("secret");
+    const page = await visitor.open(rotatedPage.link("I have saved it"));
     expect(page.html).not.toContain(world.secret);
     expect(page.text).toContain("Half an hour later, see on this page that the old one is not used any more.");
     expect(page.text).toContain("Its last use");
@@ -38,9 +38,9 @@ describe("a secret of an app", () => {
       const { status } = await Object.assign(world.anotherIsolate(), { secret }).create();
       expect(status).toBe(200);
     }
-    const stopped = await visitor.press(askPage, "The old secret stops now");
-    expect(stopped.notices).toEqual(["The old secret has stopped."]);
-    expect(stopped.text).not.toContain("Two secrets work now");
+    const stoppedPage = await visitor.press(askPage, "The old secret stops now");
+    expect(stoppedPage.notices).toEqual(["The old secret has stopped."]);
+    expect(stoppedPage.text).not.toContain("Two secrets work now");
     expect((await visitor.open(`${site}/audit`)).text).toContain("Old secret ended");
     expect((await world.create()).status).toBe(200);
     world.secret = old;
@@ -51,11 +51,11 @@ describe("a secret of an app", () => {
 describe("the old secret", () => {
   it("the old secret can be ended from the page of the new one, from the app's page and from the list of apps", async () => {
     const { world, visitor, site, app } = await start();
-    const rotated = await visitor.press(await visitor.open(app), "Rotate");
+    const rotatedPage = await visitor.press(await visitor.open(app), "Rotate");
     const list = await visitor.open(`${site}/apps`);
     expect(list.rows.find(([name]) => name !== undefined)?.join(" ")).toContain("(24:00:00)");
     const links = [
-      rotated.link(STOP),
+      rotatedPage.link(STOP),
       (await visitor.open(app)).link(STOP),
       list.link(`${STOP} ${(await nameOf(world)) ?? ""}`),
     ];
@@ -64,14 +64,14 @@ describe("the old secret", () => {
 
   it("the console does not offer to end an old secret when there is none, or for a revoked app", async () => {
     const { world, visitor, site, app } = await start();
-    const absent = async (who: ConsoleVisitor) => {
+    const expectAbsent = async (who: ConsoleVisitor) => {
       for (const path of [app, `${site}/apps`]) expect((await who.open(path)).html).not.toContain("/end-overlap");
     };
-    await absent(visitor);
+    await expectAbsent(visitor);
     await rotate(world);
     expect((await visitor.open(app)).html).toContain("/end-overlap");
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
-    await absent(visitor);
+    await expectAbsent(visitor);
   });
 });
 

@@ -8,10 +8,10 @@ import { NOW, World } from "../../../support/world.ts";
 import { start } from "./sessions-world.ts";
 
 /** The timeline of a session, one text for each second. */
-const happened = (html: string): string[] => {
+const timelineOf = (html: string): string[] => {
   const [, list = ""] = /<ol class="timeline">(.*?)<\/ol>/s.exec(html) ?? [];
-  return [...list.matchAll(/<li><time.*?<\/time>(.*?)<\/li>(?=<li><time|$)/gs)].map(([, said = ""]) =>
-    said
+  return [...list.matchAll(/<li><time.*?<\/time>(.*?)<\/li>(?=<li><time|$)/gs)].map(([, item = ""]) =>
+    item
       .replace(/<[^>]*>/g, " ")
       .replace(/\s+/g, " ")
       .trim(),
@@ -116,7 +116,7 @@ describe("the page of a session", () => {
     const id = await seedSession(world, { metadata: '{"order":"A-17"}' });
     const titles = "visitor_title = 'For the visitor', agent_title = 'For agents', auto_title = 'Summed up'";
     await env.HOME_APAC.prepare(`UPDATE sessions SET ${titles} WHERE id = ?`).bind(id).run();
-    const shownAs: Record<string, string> = {
+    const shownTexts: Record<string, string> = {
       chat_id: String(id),
       kind: "Ticket",
       status: "Waiting",
@@ -129,7 +129,7 @@ describe("the page of a session", () => {
     };
     const page = await visitor.page(`${path}/${id}`);
     const names = SESSION_FIELDS.map(([, name]) => name);
-    expect(names.filter((name) => !page.includes(shownAs[name] ?? `<dt><code>${name}</code></dt>`))).toEqual([]);
+    expect(names.filter((name) => !page.includes(shownTexts[name] ?? `<dt><code>${name}</code></dt>`))).toEqual([]);
   });
 
   it("the page of a session shows an unknown status by its own name, without a colour", async () => {
@@ -159,7 +159,7 @@ describe("the timeline of a session", () => {
     await set(well, 3, "status = 'skipped', attempts = 1, last_status = 410, last_error = 'HTTP 410'");
 
     const page = await visitor.open(`${path}/${id}`);
-    expect(happened(page.html)).toEqual([
+    expect(timelineOf(page.html)).toEqual([
       "Opened by the app App Event 2 session.created well.example.com Delivered attempts: 1 ill.example.com Failed attempts: 8 The receiver answered 500",
       "Agents joined: 2, added by Agent 1 (1) Agent 2 (2) Agent 3 (3) Event 3 session.agents_added well.example.com Skipped attempts: 1 The receiver answered 410 ill.example.com Pending",
     ]);
@@ -175,8 +175,8 @@ describe("the timeline of a session", () => {
       world.clock.now = NOW + i * 7;
       ids.push(await world.chatId());
     }
-    const seen = await Promise.all(ids.map(async (id) => happened((await visitor.open(`${path}/${id}`)).html)));
-    expect(seen.map(([first = "", ...more]) => [/Event (\d+)/.exec(first)?.[1], more])).toEqual(
+    const timelines = await Promise.all(ids.map(async (id) => timelineOf((await visitor.open(`${path}/${id}`)).html)));
+    expect(timelines.map(([first = "", ...more]) => [/Event (\d+)/.exec(first)?.[1], more])).toEqual(
       ids.map((_, i) => [String(i + 1), []]),
     );
   });
@@ -187,16 +187,16 @@ describe("the timeline of a session without events", () => {
     const { world, visitor, path } = await start();
     const before = await world.chatId({ kefu_id: [1], fzr_uid: 1 });
     const webhook = await newWebhook(world);
-    const pruned = await world.chatId();
+    const prunedId = await world.chatId();
     await world.chatId();
     await env.HOME_APAC.prepare("DELETE FROM deliveries WHERE site_id = ?").bind(world.siteId).run();
     await env.HOME_APAC.prepare("DELETE FROM events WHERE site_id = ? AND seq = 1").bind(world.siteId).run();
-    for (const id of [before, pruned]) {
-      expect([id, happened((await visitor.open(`${path}/${id}`)).html)]).toEqual([id, ["Opened by the app App"]]);
+    for (const id of [before, prunedId]) {
+      expect([id, timelineOf((await visitor.open(`${path}/${id}`)).html)]).toEqual([id, ["Opened by the app App"]]);
     }
-    const untold = await visitor.open(`${path}/${pruned + 1}`);
-    expect(happened(untold.html)[0]).toContain("Event 2 session.created No webhook gets it");
-    expect(untold.html).not.toContain(webhook.id);
+    const untoldPage = await visitor.open(`${path}/${prunedId + 1}`);
+    expect(timelineOf(untoldPage.html)[0]).toContain("Event 2 session.created No webhook gets it");
+    expect(untoldPage.html).not.toContain(webhook.id);
   });
 
   it("the timeline of a session has at most 50 events, and says so", async () => {
@@ -241,9 +241,9 @@ describe("an unknown session", () => {
     const { world, visitor, site, path } = await start();
     const id = await world.chatId({ title: "Late" });
     const other = await World.create({}, "apac");
-    const elsewhere = await other.chatId();
+    const otherId = await other.chatId();
     for (let i = 0; i < 3; i++) await other.chatId();
-    for (const missing of [String(elsewhere + 3), "0", "x", "9".repeat(20)]) {
+    for (const missing of [String(otherId + 3), "0", "x", "9".repeat(20)]) {
       const page = await visitor.open(`${path}/${missing}`);
       expect([page.status, page.heading]).toEqual([404, `This site has no session ${missing}`]);
       expect([page.link("Webhooks"), page.link("All sessions")]).toEqual([`${site}/webhooks`, path]);

@@ -4,7 +4,7 @@ import { LOOKED_THROUGH } from "../../../../src/operators/services/sessions.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { NOW, World } from "../../../support/world.ts";
 import { manySessions } from "../customers/customers-world.ts";
-import { chipsOf, idsIn, start, without } from "./sessions-world.ts";
+import { chipsOf, hrefWithout, idsIn, start } from "./sessions-world.ts";
 
 const SBS = "Customer id (sbs)";
 const DAY = 86_400;
@@ -20,13 +20,13 @@ describe("sessions", () => {
     )
       .bind(world.siteId, world.appid)
       .run();
-    const made = Array.from({ length: 23 }, (_, i) => 23 - i);
+    const ids = Array.from({ length: 23 }, (_, i) => 23 - i);
     const page = await visitor.open(path);
-    expect(idsIn(page)).toEqual(made.slice(0, 20));
-    expect(idsIn(await visitor.open(page.link("Next page")))).toEqual(made.slice(20));
-    const of = (keep: (made: number) => boolean) => made.filter((_, i) => keep(22 - i));
+    expect(idsIn(page)).toEqual(ids.slice(0, 20));
+    expect(idsIn(await visitor.open(page.link("Next page")))).toEqual(ids.slice(20));
+    const of = (keep: (id: number) => boolean) => ids.filter((_, i) => keep(22 - i));
     const find = async (fill: Record<string, string>) => idsIn(await visitor.press(page, "Find", fill));
-    expect(await find({})).toEqual(made.slice(0, 20));
+    expect(await find({})).toEqual(ids.slice(0, 20));
     expect(await find({ Status: "waiting" })).toEqual(of((i) => i % 4 === 0));
     expect(await find({ [SBS]: "c1" })).toEqual(of((i) => i % 2 === 1));
     expect(await find({ [SBS]: "c0", Status: "replied" })).toEqual(of((i) => i % 4 === 2));
@@ -71,8 +71,8 @@ describe("sessions", () => {
     const { world, visitor } = await start();
     const other = await World.create({}, "apac");
     await world.chatId({ sbs: "same" });
-    const mine = await other.chatId({ sbs: "same" });
-    expect(idsIn(await visitor.open(`/console/sites/${other.siteId}/sessions?sbs=same`))).toEqual([mine]);
+    const ownId = await other.chatId({ sbs: "same" });
+    expect(idsIn(await visitor.open(`/console/sites/${other.siteId}/sessions?sbs=same`))).toEqual([ownId]);
   });
 
   it("the list of sessions shows the app and the end of the request id, and links to the call and the customer", async () => {
@@ -96,19 +96,19 @@ describe("sessions", () => {
 describe("the filters of sessions", () => {
   it("the filters of sessions are app, agent, days, status and customer; they combine and can be removed one by one", async () => {
     const { world, path } = await start();
-    const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Second" });
+    const answer = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Second" });
     const second = world.anotherIsolate();
-    Object.assign(second, await issued.json());
-    const asked = { kefu_id: [1, 2], fzr_uid: 1, sbs: "mei", sender_type: 1 };
+    Object.assign(second, await answer.json());
+    const fields = { kefu_id: [1, 2], fzr_uid: 1, sbs: "mei", sender_type: 1 };
     const all = {
-      fits: await second.chatId(asked),
-      app: await world.chatId(asked),
-      agent: await second.chatId({ ...asked, kefu_id: [3], fzr_uid: 3 }),
-      status: await second.chatId({ ...asked, sender_type: 2 }),
-      customer: await second.chatId({ ...asked, sbs: "other" }),
+      fits: await second.chatId(fields),
+      app: await world.chatId(fields),
+      agent: await second.chatId({ ...fields, kefu_id: [3], fzr_uid: 3 }),
+      status: await second.chatId({ ...fields, sender_type: 2 }),
+      customer: await second.chatId({ ...fields, sbs: "other" }),
     };
     second.clock.now = NOW + DAY;
-    const late = await second.chatId(asked);
+    const late = await second.chatId(fields);
     world.clock.now = NOW + DAY;
     const fresh = await ConsoleVisitor.signedIn(world);
     const filters = { Status: "waiting", App: second.appid, Agent: "2", "Opened until": "2027-01-15", [SBS]: "mei" };
@@ -128,7 +128,7 @@ describe("the filters of sessions", () => {
       ["Agent", all.agent],
       ["Opened", late],
     ] as const) {
-      const wider = await fresh.open(without(page, label));
+      const wider = await fresh.open(hrefWithout(page, label));
       expect([label, idsIn(wider).toSorted((a, b) => a - b)]).toEqual([
         label,
         [all.fits, more].toSorted((a, b) => a - b),
@@ -244,11 +244,11 @@ describe("a chat_id in the filter", () => {
     const foundPage = await visitor.press(await visitor.open(path), "Find", fill);
     expect([foundPage.path, foundPage.heading]).toEqual([`${path}/${id}`, "Late"]);
     const other = await World.create({}, "apac");
-    const elsewhere = `/console/sites/${other.siteId}/sessions`;
+    const otherPath = `/console/sites/${other.siteId}/sessions`;
     await other.chatId();
     await other.admin("PATCH", `/admin/sites/${other.siteId}`, { first_chat_id: id + 10 });
-    const missed = await visitor.press(await visitor.open(elsewhere), "Find", { "Session (chat_id)": String(id + 5) });
-    expect(missed.notices).toEqual([`This site has no session ${id + 5}`]);
+    const refusal = await visitor.press(await visitor.open(otherPath), "Find", { "Session (chat_id)": String(id + 5) });
+    expect(refusal.notices).toEqual([`This site has no session ${id + 5}`]);
   });
 });
 

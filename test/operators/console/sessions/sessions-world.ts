@@ -19,12 +19,12 @@ export const idsIn = ({ html }: Pick<ConsolePage, "html">): number[] =>
 
 /** The texts of the active filters. */
 export const chipsOf = ({ html }: ConsolePage): string[] =>
-  [...html.matchAll(/<a class="chip" href="[^"]*"><span>(.*?)<\/span>/g)].map(([, said = ""]) =>
-    said.replace(/<[^>]*>/g, ""),
+  [...html.matchAll(/<a class="chip" href="[^"]*"><span>(.*?)<\/span>/g)].map(([, chip = ""]) =>
+    chip.replace(/<[^>]*>/g, ""),
   );
 
 /** The address of the list without the filter that has this label. */
-export const without = ({ html }: ConsolePage, label: string): string => {
+export const hrefWithout = ({ html }: ConsolePage, label: string): string => {
   const [, href = ""] = new RegExp(`<a class="chip" href="([^"]*)"><span>${label}:`).exec(html) ?? [];
   return href.replaceAll("&amp;", "&");
 };

@@ -56,10 +56,10 @@ describe("a form of a session by Access", () => {
       world.clock.now,
     );
     expect((await person.submit(page, "Make the token", fill)).status).toBe(303);
-    const made = await env.DB.prepare("SELECT count(*) AS n FROM admin_tokens WHERE name = ?")
+    const tokenCount = await env.DB.prepare("SELECT count(*) AS n FROM admin_tokens WHERE name = ?")
       .bind(fill.Name)
       .first<number>("n");
-    expect(made).toBe(1);
+    expect(tokenCount).toBe(1);
   });
 });
 
@@ -89,13 +89,13 @@ describe("an assertion that comes again", () => {
     const assertion = await assertionFor(PEOPLE.owner);
     const real = world.env.DB as D1Database;
     const other = new ConsoleVisitor(world.anotherIsolate(), { [HEADER]: assertion });
-    let raced = false;
+    let hasRaced = false;
     const slow = new Proxy(real, {
       get(target, name) {
         if (name === "batch") {
           return async (statements: D1PreparedStatement[]) => {
-            if (!raced) {
-              raced = true;
+            if (!hasRaced) {
+              hasRaced = true;
               await other.submit(await other.open("/console"), "Sign out");
             }
             return target.batch(statements);

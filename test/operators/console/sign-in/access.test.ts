@@ -47,8 +47,8 @@ describe("a person by Access", () => {
     const sessions = env.DB.prepare("SELECT * FROM console_sessions WHERE who_id = ? ORDER BY created_at").bind(
       PEOPLE.operator,
     );
-    const stored = (await sessions.all()).results.at(-1);
-    expect(stored).toMatchObject({
+    const storedSession = (await sessions.all()).results.at(-1);
+    expect(storedSession).toMatchObject({
       who_kind: "person",
       who_name: PEOPLE.operator,
       browser: "Firefox, Linux",
@@ -80,15 +80,15 @@ describe("a person by Access", () => {
     const world = await accessWorld();
     const assertion = await assertionFor(PEOPLE.owner);
     expect((await open(world, assertion, "/console/homes/main/restored")).status).toBe(200);
-    const lowered = world.anotherIsolate({
+    const loweredWorld = world.anotherIsolate({
       CONSOLE_OWNERS: "",
       CONSOLE_OPERATORS: "",
       CONSOLE_VIEWERS: PEOPLE.owner,
     } as never);
-    expect((await open(lowered, assertion, "/console/homes/main/restored")).status).toBe(403);
-    expect((await open(lowered, assertion)).status).toBe(200);
-    const removed = world.anotherIsolate({ CONSOLE_OWNERS: "", CONSOLE_OPERATORS: "" } as never);
-    expect((await open(removed, assertion)).status).toBe(403);
+    expect((await open(loweredWorld, assertion, "/console/homes/main/restored")).status).toBe(403);
+    expect((await open(loweredWorld, assertion)).status).toBe(200);
+    const removedWorld = world.anotherIsolate({ CONSOLE_OWNERS: "", CONSOLE_OPERATORS: "" } as never);
+    expect((await open(removedWorld, assertion)).status).toBe(403);
   });
 
   it("a person without a role who comes through Access gets 403, a page that names the address, and no session", async () => {
@@ -149,8 +149,8 @@ describe("an assertion", () => {
       const answer = await open(world, assertion, site);
       expect(answer.status).toBe(status);
       expect(await answer.text()).not.toContain(world.appid);
-      const posted = await new ConsoleVisitor(world).post(`${site}/close`, {}, { [HEADER]: assertion });
-      expect(posted.status).toBe(status);
+      const postAnswer = await new ConsoleVisitor(world).post(`${site}/close`, {}, { [HEADER]: assertion });
+      expect(postAnswer.status).toBe(status);
     });
     expect(rows.map(({ action }) => action)).toEqual(["operator.refused"]);
     const site = await env.DB.prepare("SELECT status FROM sites WHERE id = ?").bind(world.siteId).first("status");
@@ -189,8 +189,8 @@ describe("an assertion", () => {
     };
     const admin = await world.fetch(new Request("https://worker/admin/sites", { headers }));
     expect(admin.status).toBe(401);
-    const signed = await world.sendRaw("create_gd", JSON.stringify(world.createBody()), headers);
-    expect(signed.status).toBe(401);
+    const signedAnswer = await world.sendRaw("create_gd", JSON.stringify(world.createBody()), headers);
+    expect(signedAnswer.status).toBe(401);
   });
 
   it("an Access assertion is ignored when the console accepts tokens only", async () => {
@@ -217,11 +217,11 @@ describe("a console with Access only", () => {
   it("with CONSOLE_SIGN_IN = access, the console refuses the admin token and older cookies", async () => {
     const world = await accessWorld();
     const root = await ConsoleVisitor.signedIn(world);
-    const shut = world.anotherIsolate(only);
-    expect((await root.through(shut).get("/console")).status).toBe(401);
-    const page = await new ConsoleVisitor(shut).open("/console/sign-in");
+    const shutWorld = world.anotherIsolate(only);
+    expect((await root.through(shutWorld).get("/console")).status).toBe(401);
+    const page = await new ConsoleVisitor(shutWorld).open("/console/sign-in");
     expect([page.status, page.text.includes("Admin token")]).toEqual([401, false]);
-    const answer = await new ConsoleVisitor(shut).post("/console/sign-in", { token: ADMIN_TOKEN });
+    const answer = await new ConsoleVisitor(shutWorld).post("/console/sign-in", { token: ADMIN_TOKEN });
     expect([answer.status, answer.headers.getSetCookie()]).toEqual([401, []]);
   });
 
@@ -262,8 +262,8 @@ describe.each<[Role, string]>(Object.entries(PEOPLE) as [Role, string][])(
       }
       expect(await world.operated()).toEqual(before);
       await world.chatId({ sbs: "erased" });
-      const erased = await world.admin("POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs: "erased" });
-      const { erasure_id } = await erased.json<{ erasure_id: string }>();
+      const eraseAnswer = await world.admin("POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs: "erased" });
+      const { erasure_id } = await eraseAnswer.json<{ erasure_id: string }>();
       for (const each of CONSOLE_CALLS.filter((one) => one.method === "get" && one.role === role)) {
         const path = pathOf(each, world, { erasure_id }).replace("/admin", "/console").replace(/\/$/, "");
         expect([path, (await person.get(path)).status]).toEqual([

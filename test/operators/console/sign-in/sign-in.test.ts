@@ -59,8 +59,8 @@ describe("signing in", () => {
   it("every console session ends when ADMIN_TOKEN changes", async () => {
     const world = await World.create();
     const { cookies } = await ConsoleVisitor.signedIn(world);
-    const changed = world.anotherIsolate({ ADMIN_TOKEN: "another-admin-token-0123456789abcdef" });
-    const visitor = new ConsoleVisitor(changed);
+    const changedWorld = world.anotherIsolate({ ADMIN_TOKEN: "another-admin-token-0123456789abcdef" });
+    const visitor = new ConsoleVisitor(changedWorld);
     for (const [name, value] of cookies) visitor.cookies.set(name, value);
     expect((await visitor.get("/console")).status).toBe(303);
   });
@@ -98,8 +98,8 @@ describe("signing in", () => {
     const { cookies } = await ConsoleVisitor.signedIn(world);
     const down = new Faults(() => "before");
     const visitor = new ConsoleVisitor(world.anotherIsolate({ DB: faultyD1(env.DB, down) }));
-    const refused = await visitor.signIn();
-    expect([refused.status, refused.headers.getSetCookie()]).toEqual([503, []]);
+    const refusedAnswer = await visitor.signIn();
+    expect([refusedAnswer.status, refusedAnswer.headers.getSetCookie()]).toEqual([503, []]);
     for (const [name, value] of cookies) visitor.cookies.set(name, value);
     const page = await visitor.open("/console");
     expect([page.status, page.heading]).toEqual([503, "The database does not answer"]);
@@ -300,8 +300,8 @@ describe("a form sent after the sign-in has ended", () => {
     expect(back.value("One agent a line: id, name")).toBe(list);
     for (const { html } of [wrong, chinese, english, back]) expect(html).not.toContain(ADMIN_TOKEN);
     expect(await world.operated()).toEqual(before);
-    const added = await visitor.press(back, "Add all");
-    expect(added.notices).toEqual(["2 agents were added."]);
+    const addedPage = await visitor.press(back, "Add all");
+    expect(addedPage.notices).toEqual(["2 agents were added."]);
     expect((await world.operated()).agents.at(-1)).toMatchObject({ id: 21, name: "<b>Ben</b> & co" });
   });
 

@@ -11,16 +11,16 @@ describe("a check that was opened from a refused call", () => {
   let visitor: ConsoleVisitor;
   let form: ConsolePage;
   beforeAll(async () => {
-    const { sent, JOURNAL } = keepingJournal();
+    const { sent: messages, JOURNAL } = keepingJournal();
     world = await World.create({ JOURNAL } as never);
     const answer = await world.create({ timestamp: NOW - 301 });
-    await new JournalConsumer().write(sent.splice(0));
+    await new JournalConsumer().write(messages.splice(0));
     const id = answer.headers.get("x-request-id") ?? "";
     visitor = await ConsoleVisitor.signedIn(world);
     form = await visitor.open(`/console/signature-check?operation=create_gd&appid=${world.appid}&request=${id}`);
   });
 
-  const checked = (appid: string, body: string, signature: string) =>
+  const checkPage = (appid: string, body: string, signature: string) =>
     visitor.press(form, "Check", {
       "Which call is it?": "create_gd",
       appid,
@@ -31,7 +31,7 @@ describe("a check that was opened from a refused call", () => {
   it("a check opened from a refused call does not show that call's answer for another app's request", async () => {
     const other = await World.create();
     const body = JSON.stringify(other.createBody());
-    const page = await checked(other.appid, body, await hmac(other.secret, body));
+    const page = await checkPage(other.appid, body, await hmac(other.secret, body));
     expect(verdictOf(page.html).answer).toBe("Sent now, the server accepts this request");
     expect(page.text).not.toContain("This call was answered");
   });
@@ -42,7 +42,7 @@ describe("a check that was opened from a refused call", () => {
     // It is sent through another isolate, because one that has just written to the journal waits for more rows.
     const headers = { "content-type": "application/json", "x-chat-signature": signature };
     expect((await world.anotherIsolate().sendRaw("create_gd", body, headers)).status).toBe(400);
-    const page = await checked(world.appid, body, signature);
+    const page = await checkPage(world.appid, body, signature);
     expect(page.text).toContain("A call with this one-time text (ranstr) was answered 400");
   });
 });
@@ -62,34 +62,34 @@ describe("a header of a pasted request", () => {
   ])("a pasted header with a no-break space is judged as the server judges it: %s", async (name, value, field) => {
     const body = JSON.stringify(world.createBody());
     const hex = await hmac(world.secret, body);
-    const given = value ?? `${hex}\u00a0`;
+    const input = value ?? `${hex}\u00a0`;
     const page = await pressCheck(visitor, {
       operation: "create_gd",
       body,
       signature: hex,
       contentType: "application/json",
-      [field]: given,
+      [field]: input,
     } as never);
     const answer = await world.sendRaw("create_gd", body, {
       "content-type": "application/json",
       "x-chat-signature": hex,
-      [name]: given,
+      [name]: input,
     });
-    const shown = verdictOf(page.html).answer;
-    expect(shown.includes("accepts") ? 200 : Number(/\d{3}/.exec(shown)?.[0])).toBe(answer.status);
+    const shownAnswer = verdictOf(page.html).answer;
+    expect(shownAnswer.includes("accepts") ? 200 : Number(/\d{3}/.exec(shownAnswer)?.[0])).toBe(answer.status);
   });
 
   it("an absent Content-Type is 415 when the operator says so, and accepted when the operator does not know", async () => {
     const body = JSON.stringify(world.createBody());
-    const filled = {
+    const fields = {
       "Which call is it?": "create_gd",
       "Body, as it was sent": body,
       "Signature (x-chat-signature)": await hmac(world.secret, body),
     };
     const form = await visitor.open("/console/signature-check");
-    const not = await visitor.press(form, "Check", { ...filled, "Content-Type was not sent": "on" });
+    const not = await visitor.press(form, "Check", { ...fields, "Content-Type was not sent": "on" });
     expect(verdictOf(not.html).answer).toContain("415");
-    const unknown = await visitor.press(form, "Check", filled);
+    const unknown = await visitor.press(form, "Check", fields);
     expect(verdictOf(unknown.html).answer).toBe("Sent now, the server accepts this request");
   });
 });

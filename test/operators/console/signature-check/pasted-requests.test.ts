@@ -88,9 +88,9 @@ async function oneOfEachKind() {
   };
   const kinds = new Map<string, PastedRequest>();
   for (const request of PASTED_REQUESTS) {
-    const sent = await request.make(nobody);
-    if (!canBePasted(sent)) continue;
-    const kind = [request.cause.split("+")[0], sent.operation, ...Object.keys(sent.headers ?? {})].join();
+    const sentRequest = await request.make(nobody);
+    if (!canBePasted(sentRequest)) continue;
+    const kind = [request.cause.split("+")[0], sentRequest.operation, ...Object.keys(sentRequest.headers ?? {})].join();
     const key = request.cause === "accepted" ? request.name : kind;
     if (!kinds.has(key)) kinds.set(key, request);
   }
@@ -101,8 +101,8 @@ const ONE_OF_EACH_KIND = await oneOfEachKind();
 
 describe("the signature check of a caller's request", () => {
   it.each(ONE_OF_EACH_KIND)("the signature check shows the server's answer and the cause: $name", async ({ make }) => {
-    const sent = await make(right);
-    const { operation = "create_gd", body, signature = "", headers = {} } = sent;
+    const sentRequest = await make(right);
+    const { operation = "create_gd", body, signature = "", headers = {} } = sentRequest;
     const { answer, lines } = await checkSignature(visitor, {
       operation,
       body: String(body),
@@ -111,8 +111,8 @@ describe("the signature check of a caller's request", () => {
       contentEncoding: headers["content-encoding"] ?? "",
       idempotencyKey: headers["idempotency-key"] ?? "",
     });
-    const cause = await causeOf(sent);
-    const { status, envelope, detail } = await send(sent);
+    const cause = await causeOf(sentRequest);
+    const { status, envelope, detail } = await send(sentRequest);
     // The form changes line ends, so the page says with which of them the server accepts the request.
     if (!answer.includes("if its line ends are")) {
       const accepts = "Sent now, the server accepts this request";

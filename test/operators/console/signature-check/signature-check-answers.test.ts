@@ -77,8 +77,8 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
         return world.createBody({ sbs: "" });
       }),
   ],
-  ["65,536 bytes", 400, (world) => ({ body: padded(world, 65_536) })],
-  ["65,537 bytes", 413, (world) => ({ body: padded(world, 65_537) })],
+  ["65,536 bytes", 400, (world) => ({ body: paddedBody(world, 65_536) })],
+  ["65,537 bytes", 413, (world) => ({ body: paddedBody(world, 65_537) })],
   ["30,000 open brackets", 400, () => ({ body: "[".repeat(30_000) })],
   [
     "a create with a used ranstr under its key",
@@ -133,7 +133,7 @@ async function ofAnotherSite(make: (world: World) => Promise<Body>): Promise<Cas
 }
 
 /** A create of this many bytes without a required field. */
-function padded(world: World, bytes: number): string {
+function paddedBody(world: World, bytes: number): string {
   const body = JSON.stringify(world.createBody({ ip: undefined, note: "" }));
   return body.replace('"note":""', `"note":"${"x".repeat(bytes - body.length)}"`);
 }
@@ -148,22 +148,24 @@ describe("the signature check gives the server's answer", () => {
   });
 
   it.each(CASES)("the signature check gives the server's answer to %s: %d", async (_, status, make) => {
-    const { operation = "create_gd", ...made } = await make(world);
-    const body = typeof made.body === "string" ? made.body : JSON.stringify(made.body);
-    const { signature = await hmac(world.secret, body) } = made;
-    const { contentType, contentEncoding, idempotencyKey } = made;
+    const { operation = "create_gd", ...request } = await make(world);
+    const body = typeof request.body === "string" ? request.body : JSON.stringify(request.body);
+    const { signature = await hmac(world.secret, body) } = request;
+    const { contentType, contentEncoding, idempotencyKey } = request;
     const headers = {
       ...(signature !== "" && { "x-chat-signature": signature }),
       ...(contentType !== undefined && { "content-type": contentType }),
       ...(contentEncoding !== undefined && { "content-encoding": contentEncoding }),
       ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
     };
-    const said = await checkSignature(visitor, { ...made, operation, body, signature });
-    const sent = await world.sendRaw(operation, body, headers);
-    expect(sent.status).toBe(status);
-    expect(said.answer).toBe(status === 200 ? ACCEPTS : `Sent now, the server answers ${status} ${sent.envelope.msg}`);
-    const [about, cause] = Object.entries(said.lines).find(([, { state }]) => state === "Cause") ?? [];
-    if (about?.startsWith("Fields of")) expect(cause?.text).toContain(sent.headers.get("x-error-detail"));
+    const check = await checkSignature(visitor, { ...request, operation, body, signature });
+    const reply = await world.sendRaw(operation, body, headers);
+    expect(reply.status).toBe(status);
+    expect(check.answer).toBe(
+      status === 200 ? ACCEPTS : `Sent now, the server answers ${status} ${reply.envelope.msg}`,
+    );
+    const [about, cause] = Object.entries(check.lines).find(([, { state }]) => state === "Cause") ?? [];
+    if (about?.startsWith("Fields of")) expect(cause?.text).toContain(reply.headers.get("x-error-detail"));
   });
 
   it("the signature check says 200 for a refused request when ERROR_STATUS is always-200", async () => {
@@ -180,36 +182,36 @@ describe("the signature check for a site that does not serve", () => {
   /** The check's verdict, and the server's answer to the same request from an isolate with these bindings. */
   async function compare(world: World, visitor: ConsoleVisitor, bindings: ReplacedBindings, change: Body = {}) {
     const other = world.anotherIsolate(bindings);
-    const said = await checkSigned(world, visitor.through(other), change);
-    return { said, sent: await other.create(change) };
+    const verdict = await checkSigned(world, visitor.through(other), change);
+    return { verdict, answer: await other.create(change) };
   }
 
   it("the signature check gives the server's answer for a closed site, after the checks that come first", async () => {
     const { world, visitor } = await start();
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
     const before = await world.stored();
-    const { said, sent } = await compare(world, visitor, {});
-    expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
-    expect(said.lines.Site).toEqual({
+    const { verdict, answer } = await compare(world, visitor, {});
+    expect([answer.status, verdict.answer]).toEqual([503, UNAVAILABLE]);
+    expect(verdict.lines.Site).toEqual({
       state: "Cause",
       text: "The site is closed: its calls are answered 503 until it is opened.",
     });
     const wrong = await compare(world, visitor, {}, { sbs: "" });
-    expect([wrong.sent.status, wrong.said.answer]).toEqual([400, PARAMETERS]);
-    expect(wrong.said.lines.Site?.state).toBe("Also");
+    expect([wrong.answer.status, wrong.verdict.answer]).toEqual([400, PARAMETERS]);
+    expect(wrong.verdict.lines.Site?.state).toBe("Also");
     // The site is checked before the rules of the call.
     const unknown = await compare(world, visitor, {}, { kefu_id: [1, 99] });
-    expect([unknown.sent.status, unknown.said.answer]).toEqual([503, UNAVAILABLE]);
+    expect([unknown.answer.status, unknown.verdict.answer]).toEqual([503, UNAVAILABLE]);
     expect(await world.stored()).toEqual(before);
   });
 
   it("the signature check gives the server's answer for a closed home, whatever the request is", async () => {
     const { world, visitor } = await start();
     for (const change of [{}, { sbs: "" }, { timestamp: NOW - 9_999 }]) {
-      const { said, sent } = await compare(world, visitor, closedHomeVars("apac"), change);
-      expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
-      expect(said.lines.Home?.text).toContain("The home apac is closed. Every call");
-      expect(said.lines.Signature?.text).toBe("Valid.");
+      const { verdict, answer } = await compare(world, visitor, closedHomeVars("apac"), change);
+      expect([answer.status, verdict.answer]).toEqual([503, UNAVAILABLE]);
+      expect(verdict.lines.Home?.text).toContain("The home apac is closed. Every call");
+      expect(verdict.lines.Signature?.text).toBe("Valid.");
     }
   });
 
@@ -218,10 +220,10 @@ describe("the signature check for a site that does not serve", () => {
     ["is not bound", { HOME_APAC: undefined }],
   ])("the signature check gives the server's answer for a home that %s", async (_, bindings) => {
     const { world, visitor } = await start();
-    const { said, sent } = await compare(world, visitor, bindings);
-    expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
-    expect(Object.keys(said.lines)).toEqual(["Content-Type", "Content-Encoding", "Body", "Home"]);
-    expect(said.lines.Home?.state).toBe("Cause");
+    const { verdict, answer } = await compare(world, visitor, bindings);
+    expect([answer.status, verdict.answer]).toEqual([503, UNAVAILABLE]);
+    expect(Object.keys(verdict.lines)).toEqual(["Content-Type", "Content-Encoding", "Body", "Home"]);
+    expect(verdict.lines.Home?.state).toBe("Cause");
   });
 
   it("the signature check does not mention home and site when both are open", async () => {

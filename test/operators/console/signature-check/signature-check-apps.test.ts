@@ -42,11 +42,11 @@ describe("an unknown appid in the signature check", () => {
       const { world, visitor } = started;
       const appid = `shop-o0-${world.siteId}-${crypto.randomUUID().slice(0, 8)}`;
       await issue(world, { appid });
-      const { page, text, marks: shown } = await checkAppid(world, visitor, change(appid));
+      const { page, text, marks: shownMarks } = await checkAppid(world, visitor, change(appid));
       expect(text).toContain(`There is no such app. It may be ${appid} of the site`);
       expect(text).toContain(words);
       expect(page.html).toContain(`<a href="/console/sites/${world.siteId}/apps/${appid}"><code>`);
-      if (marks.length > 0) expect(shown).toEqual(marks);
+      if (marks.length > 0) expect(shownMarks).toEqual(marks);
     },
   );
 
@@ -78,11 +78,11 @@ describe("an unknown appid in the signature check", () => {
 });
 
 describe("the comparison of two appids", () => {
-  const difference = (given: string, existing: string) => {
-    const { givenParts: a, existing: b, ...found } = compareAppids(given, existing);
-    const marked = (stretches: typeof a) =>
+  const difference = (input: string, appid: string) => {
+    const { givenParts: a, existing: b, ...flags } = compareAppids(input, appid);
+    const markedText = (stretches: typeof a) =>
       stretches.map(({ text, differs }) => (differs ? `[${text}]` : text)).join("");
-    return [marked(a), marked(b), ...Object.entries(found).filter(([, value]) => value)];
+    return [markedText(a), markedText(b), ...Object.entries(flags).filter(([, value]) => value)];
   };
 
   it.each<[string, string, unknown[]]>([
@@ -94,11 +94,11 @@ describe("the comparison of two appids", () => {
     ["", "ab", ["", "[ab]", ["slips", 2]]],
     ["ab", "", ["[ab]", "", ["slips", 2]]],
     ["abcd", "badc", ["[abcd]", "[badc]", ["slips", 2]]],
-  ])("the comparison of the appids %j and %j finds the fewest differences", (given, existing, found) => {
-    const [a, b, ...rest] = difference(given, existing);
-    const [wantedA, wantedB, ...wanted] = found;
-    expect([String(a).replaceAll("[", "").replaceAll("]", ""), b, rest]).toEqual([given, wantedB, wanted]);
-    expect(String(a).length).toBe(String(wantedA).length);
+  ])("the comparison of the appids %j and %j finds the fewest differences", (input, appid, result) => {
+    const [a, b, ...rest] = difference(input, appid);
+    const [partsA, partsB, ...flags] = result;
+    expect([String(a).replaceAll("[", "").replaceAll("]", ""), b, rest]).toEqual([input, partsB, flags]);
+    expect(String(a).length).toBe(String(partsA).length);
   });
 });
 
@@ -119,8 +119,8 @@ describe("the secrets in the signature check", () => {
 
   it("the signature check tries the secrets of the first 50 other apps of the site, and of no other site", async () => {
     const { world, visitor } = await start();
-    const called = (name: string) => issue(world, { appid: `${name}-${world.siteId}` });
-    const [first, last, beyond] = [await called("a"), await called("m"), await called("z")];
+    const issueNamed = (name: string) => issue(world, { appid: `${name}-${world.siteId}` });
+    const [first, last, beyond] = [await issueNamed("a"), await issueNamed("m"), await issueNamed("z")];
     // 48 more apps are between the first and the last one that is tried.
     await env.HOME_APAC.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 48)
@@ -135,8 +135,8 @@ describe("the secrets in the signature check", () => {
       const { lines } = await checkSignature(visitor, { body, signature: await hmac(secret, body) });
       return lines.Signature?.text.includes("Signed with the secret of the app");
     };
-    const named = [await isNamed(first), await isNamed(last), await isNamed(beyond), await isNamed(foreign)];
-    expect(named).toEqual([true, true, false, false]);
+    const results = [await isNamed(first), await isNamed(last), await isNamed(beyond), await isNamed(foreign)];
+    expect(results).toEqual([true, true, false, false]);
   });
 
   it("the signature check names the last rotation when no known secret makes the signature", async () => {

@@ -70,8 +70,8 @@ describe("the page of the signature check", () => {
 
   it("the signature check says what a call with a used Idempotency-Key would get", async () => {
     const { world, visitor } = shared;
-    const sent = await world.create({}, { "idempotency-key": "order-17" });
-    const { chat_id } = sent.envelope.data as { chat_id: number };
+    const answer = await world.create({}, { "idempotency-key": "order-17" });
+    const { chat_id } = answer.envelope.data as { chat_id: number };
     const shownText = async (change: Body, idempotencyKey: string) => {
       const body = JSON.stringify(world.createBody(change));
       return checkSignature(visitor, { body, signature: await hmac(world.secret, body), idempotencyKey });
@@ -105,9 +105,9 @@ describe("the page of the signature check", () => {
     const page = await visitor.open(`/console/signature-check?${query}`);
     expect(page.value("Which call is it?")).toBe("add_kf");
     expect([page.value("appid"), page.value("Idempotency-Key")]).toEqual([world.appid, "order-17"]);
-    const checked = await visitor.press(page, "Check", { "Body, as it was sent": "{" });
-    expect(checked.value("request")).toBe(query.get("request"));
-    expect((await visitor.press(checked, "中文")).value("request")).toBe(query.get("request"));
+    const checkedPage = await visitor.press(page, "Check", { "Body, as it was sent": "{" });
+    expect(checkedPage.value("request")).toBe(query.get("request"));
+    expect((await visitor.press(checkedPage, "中文")).value("request")).toBe(query.get("request"));
   });
 
   it("the signature check first shows the answer of the linked call, and nothing for an unknown call", async () => {
@@ -123,8 +123,8 @@ describe("the page of the signature check", () => {
     const page = await visitor.open(`/console/signature-check?operation=create_gd&request=${requestId}`);
     expect(page.notices).toEqual(["This call was answered 400 参数错误"]);
     expect(page.text).toContain("sbs is missing.");
-    const checked = await visitor.press(page, "Check", { "Body, as it was sent": "{" });
-    expect(checked.notices).toEqual([
+    const checkedPage = await visitor.press(page, "Check", { "Body, as it was sent": "{" });
+    expect(checkedPage.notices).toEqual([
       "This call was answered 400 参数错误",
       "Sent now, the server answers 400 参数错误",
     ]);

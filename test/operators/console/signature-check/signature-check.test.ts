@@ -34,7 +34,7 @@ describe("the signature check", () => {
     const before = await world.stored();
     const log = vi.spyOn(console, "log");
     const { answer, lines } = await checkSignature(visitor, { appid: world.appid, body, signature });
-    const logged = log.mock.calls.flat().join("\n");
+    const logText = log.mock.calls.flat().join("\n");
     log.mockRestore();
     expect(answer).toBe(ACCEPTS);
     expect(Object.values(lines).map(({ state }) => state)).toEqual([
@@ -43,8 +43,8 @@ describe("the signature check", () => {
       ...Array(2).fill("Fine"),
     ]);
     expect(await world.stored()).toEqual(before);
-    expect(logged).toContain("/console/signature-check");
-    for (const secret of ["private", signature, world.appid]) expect(logged).not.toContain(secret);
+    expect(logText).toContain("/console/signature-check");
+    for (const secret of ["private", signature, world.appid]) expect(logText).not.toContain(secret);
     expect((await world.sendRaw("create_gd", body, { "x-chat-signature": signature })).status).toBe(200);
   });
 
@@ -67,12 +67,12 @@ describe("the signature check", () => {
     );
     const visitor = await ConsoleVisitor.signedIn(world);
     const chatId = await world.chatId();
-    const used = JSON.stringify(world.createBody());
-    await world.send("create_gd", used);
-    const pasted: [operation: "create_gd" | "add_kf", body: string, secret?: string][] = [
+    const usedBody = JSON.stringify(world.createBody());
+    await world.send("create_gd", usedBody);
+    const requests: [operation: "create_gd" | "add_kf", body: string, secret?: string][] = [
       ["create_gd", JSON.stringify(world.createBody())],
       ["create_gd", JSON.stringify(world.createBody()), "wrong"],
-      ["create_gd", used],
+      ["create_gd", usedBody],
       ["create_gd", JSON.stringify(world.createBody({ content: "" }))],
       ["create_gd", JSON.stringify(world.createBody({ kefu_id: [404], fzr_uid: 404 }))],
       ["create_gd", JSON.stringify(world.createBody({ timestamp: NOW - 1_000 }))],
@@ -80,14 +80,14 @@ describe("the signature check", () => {
       ["add_kf", JSON.stringify(world.addBody(chatId))],
       ["add_kf", JSON.stringify(world.addBody(404_404))],
     ];
-    const stored = async () => [await tablesOf(env.DB), await tablesOf(env.HOME_APAC)];
-    const before = await stored();
+    const readTables = async () => [await tablesOf(env.DB), await tablesOf(env.HOME_APAC)];
+    const before = await readTables();
     writes.length = 0;
     limit.keys.length = 0;
-    for (const [operation, body, secret = world.secret] of pasted) {
+    for (const [operation, body, secret = world.secret] of requests) {
       await checkSignature(visitor, { operation, body, signature: await hmac(secret, body) });
     }
-    expect(await stored()).toEqual(before);
+    expect(await readTables()).toEqual(before);
     expect([writes, limit.keys]).toEqual([[], []]);
   });
 
@@ -103,11 +103,11 @@ describe("the signature check", () => {
     expect(two.answer).toBe(ACCEPTS);
     expect(two.lines["Two appids"]?.text).toContain(`You pasted another, the body says ${world.appid}`);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
-    const revoked = await checkSigned(world, visitor);
-    expect([revoked.answer, revoked.lines.App?.state]).toEqual([TOKEN, "Cause"]);
-    expect(revoked.lines["Agents and session"]?.text).toContain("Nothing stands in the way.");
-    expect(revoked.lines.App?.text).toContain("The app was revoked on");
-    expect(revoked.lines.Signature?.state).toBe("Fine");
+    const verdict = await checkSigned(world, visitor);
+    expect([verdict.answer, verdict.lines.App?.state]).toEqual([TOKEN, "Cause"]);
+    expect(verdict.lines["Agents and session"]?.text).toContain("Nothing stands in the way.");
+    expect(verdict.lines.App?.text).toContain("The app was revoked on");
+    expect(verdict.lines.Signature?.state).toBe("Fine");
   });
 
   it("the signature check names a wrong secret, and a previous secret during and after its overlap", async () => {
@@ -134,14 +134,14 @@ describe("the signature check", () => {
   it("the signature check says which line ends fit the signature, because a form turns them into CRLF", async () => {
     const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody(), null, 2);
-    const sent = body.replaceAll("\n", "\r\n");
-    const lf = await checkSignature(visitor, { body: sent, signature: await hmac(world.secret, body) });
+    const sentBody = body.replaceAll("\n", "\r\n");
+    const lf = await checkSignature(visitor, { body: sentBody, signature: await hmac(world.secret, body) });
     expect(lf.answer).toBe("Sent now, the server accepts this request if its line ends are LF (\\n)");
     expect(lf.lines.Signature?.state).toBe("Depends");
     expect(lf.lines.Signature?.text).toContain(
       "fits LF (\\n). If the body is sent with CRLF (\\r\\n), the server refuses it",
     );
-    const crlf = await checkSignature(visitor, { body: sent, signature: await hmac(world.secret, sent) });
+    const crlf = await checkSignature(visitor, { body: sentBody, signature: await hmac(world.secret, sentBody) });
     expect(crlf.answer).toBe("Sent now, the server accepts this request if its line ends are CRLF (\\r\\n)");
     expect(crlf.lines.Signature?.text).toContain("fits CRLF (\\r\\n)");
     // A body of one line has only one form, so the page must not mention line ends.
@@ -172,11 +172,11 @@ describe("the signature check", () => {
   it("the signature check first says that the call was accepted, and then that its ranstr is used", async () => {
     const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody());
-    const sent = await world.send("create_gd", body);
-    const { chat_id } = sent.envelope.data as { chat_id: number };
+    const sentAnswer = await world.send("create_gd", body);
+    const { chat_id } = sentAnswer.envelope.data as { chat_id: number };
     const signature = await hmac(world.secret, body);
-    const { was, answer, note, lines } = await checkSignature(visitor, { body, signature });
-    expect([was, answer]).toEqual([
+    const { pastAnswer, answer, note, lines } = await checkSignature(visitor, { body, signature });
+    expect([pastAnswer, answer]).toEqual([
       `A call with this one-time text (ranstr) was accepted: session ${chat_id}: ${OTHER_BYTES} To the session`,
       TOKEN,
     ]);
@@ -187,12 +187,12 @@ describe("the signature check", () => {
     expect(html).toContain(`href="/console/sites/${world.siteId}/sessions/${chat_id}"`);
     const add = JSON.stringify(world.addBody(chat_id));
     await world.send("add_kf", add);
-    const added = await checkSignature(visitor, {
+    const addVerdict = await checkSignature(visitor, {
       operation: "add_kf",
       body: add,
       signature: await hmac(world.secret, add),
     });
-    expect(added.was).toContain(`A call with this one-time text (ranstr) was accepted: session ${chat_id}`);
+    expect(addVerdict.pastAnswer).toContain(`A call with this one-time text (ranstr) was accepted: session ${chat_id}`);
   });
 
   it("the signature check first says why the call was refused, and does not blame the ranstr", async () => {
@@ -203,26 +203,26 @@ describe("the signature check", () => {
     // Any earlier time counts while the ranstr is remembered.
     for (const now of [NOW, NOW + 400]) {
       world.clock.now = now;
-      const { was, answer, lines } = await checkSignature(visitor, { body, signature });
-      expect(was).toBe(
+      const { pastAnswer, answer, lines } = await checkSignature(visitor, { body, signature });
+      expect(pastAnswer).toBe(
         `A call with this one-time text (ranstr) was answered 400 参数错误: Agents and session kefu_id: Unknown on this site: 99. Send only agents of this site in normal status, or add them to the site. x-error-detail: kefu_id: 99 unknown ${OTHER_BYTES}`,
       );
       expect(answer).toBe(TOKEN);
       expect([lines["Agents and session"]?.state, lines.ranstr?.state]).toEqual(["Cause", "If sent again"]);
     }
     await seedAgents(world, [99]);
-    const mended = await checkSignature(visitor, { body, signature });
-    expect(mended.was).toBe(
+    const newVerdict = await checkSignature(visitor, { body, signature });
+    expect(newVerdict.pastAnswer).toBe(
       `A call with this one-time text (ranstr) was answered 400 参数错误: What it was refused for has changed since: An agent was unknown, foreign or disabled. ${OTHER_BYTES}`,
     );
     const add = JSON.stringify(world.addBody(999_999));
     expect((await world.send("add_kf", add)).status).toBe(404);
-    const added = await checkSignature(visitor, {
+    const addVerdict = await checkSignature(visitor, {
       operation: "add_kf",
       body: add,
       signature: await hmac(world.secret, add),
     });
-    expect(added.was).toBe(
+    expect(addVerdict.pastAnswer).toBe(
       `A call with this one-time text (ranstr) was answered 404 会话不存在: Agents and session chat_id is unknown to this site. Use the chat_id that create_gd answered to an app of the same site. x-error-detail: chat_id: no such session on this site ${OTHER_BYTES}`,
     );
   });
@@ -238,21 +238,21 @@ describe("the signature check", () => {
       { body: JSON.stringify(world.createBody({ ranstr, sbs_mc: "" })), signature: "" },
     ];
     for (const other of others) {
-      const { was, lines } = await checkSignature(visitor, {
+      const { pastAnswer, lines } = await checkSignature(visitor, {
         ...other,
         signature: await hmac(world.secret, other.body),
       });
-      expect([was, lines.ranstr?.state]).toEqual([undefined, "Cause"]);
+      expect([pastAnswer, lines.ranstr?.state]).toEqual([undefined, "Cause"]);
       expect(lines.ranstr?.text).toContain(`That request was accepted: session ${id}.`);
     }
     await world.create({ ranstr: "refused", kefu_id: [1, 99] });
     const add = JSON.stringify(world.addBody(id, { ranstr: "refused" }));
-    const added = await checkSignature(visitor, {
+    const addVerdict = await checkSignature(visitor, {
       operation: "add_kf",
       body: add,
       signature: await hmac(world.secret, add),
     });
-    expect([added.was, added.lines.ranstr?.text]).toEqual([
+    expect([addVerdict.pastAnswer, addVerdict.lines.ranstr?.text]).toEqual([
       undefined,
       expect.stringContaining("That request was refused: An agent was unknown, foreign or disabled."),
     ]);
@@ -263,7 +263,7 @@ describe("the signature check", () => {
     const body = JSON.stringify(world.createBody());
     await world.send("create_gd", body);
     expect(await checkSignature(visitor, { body, signature: "0".repeat(64) })).toMatchObject({
-      was: undefined,
+      pastAnswer: undefined,
       answer: TOKEN,
     });
   });
@@ -302,8 +302,8 @@ describe("the signature check", () => {
       ],
     ];
     for (const [change, about, detail, words] of answers) {
-      const sent = await world.create(change);
-      expect(sent.headers.get("x-error-detail")).toBe(detail);
+      const refusal = await world.create(change);
+      expect(refusal.headers.get("x-error-detail")).toBe(detail);
       const { answer, lines } = await checkSigned(world, visitor, change);
       expect([answer, lines[about]]).toEqual([
         PARAMETERS,
@@ -325,16 +325,16 @@ describe("the signature check", () => {
       return [verdict.answer, verdict.lines["Agents and session"]];
     };
     const agents = "Unknown on this site: 99. Disabled: 4. On the session already: 1, 2.";
-    const ignored = "99 unknown, 4 disabled, 1 already on the session, 2 already on the session";
+    const ignoredText = "99 unknown, 4 disabled, 1 already on the session, 2 already on the session";
     expect(await shownText("1,2,3,4,99")).toEqual([
       ACCEPTS,
-      { state: "Fine", text: `These are ignored, the others are added: ${agents} x-ignored-agents: ${ignored}` },
+      { state: "Fine", text: `These are ignored, the others are added: ${agents} x-ignored-agents: ${ignoredText}` },
     ]);
     expect(await shownText([99, 4, 2, 1])).toEqual([
       "Sent now, the server answers 409 当前状态不允许操作",
       {
         state: "Cause",
-        text: `kefu_ids: There is nobody to add. ${agents} Nothing to repeat when they are on the session already; otherwise look at the site's agents. x-error-detail: kefu_ids: nobody to add: ${ignored}`,
+        text: `kefu_ids: There is nobody to add. ${agents} Nothing to repeat when they are on the session already; otherwise look at the site's agents. x-error-detail: kefu_ids: nobody to add: ${ignoredText}`,
       },
     ]);
     const [, many] = await shownText(Array.from({ length: 53 }, (_, i) => 1_000 + i));
@@ -392,10 +392,10 @@ describe("the signature check", () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody({ content: "a very private message" }));
     const signature = await hmac("wrong", body);
-    const checked = await pressCheck(visitor, { operation: "create_gd", body, signature });
+    const checkedPage = await pressCheck(visitor, { operation: "create_gd", body, signature });
     const log = vi.spyOn(console, "log");
-    const page = await visitor.press(checked, "中文");
-    const logged = log.mock.calls.flat().join("\n");
+    const page = await visitor.press(checkedPage, "中文");
+    const logText = log.mock.calls.flat().join("\n");
     log.mockRestore();
     expect([page.status, page.path]).toEqual([200, "/console/signature-check?draft=1"]);
     expect(page.html).toContain('<html lang="zh-CN">');
@@ -405,7 +405,7 @@ describe("the signature check", () => {
     expect(pageAgain.value("Which call is it?")).toBe("create_gd");
     expect(pageAgain.value("Body, as it was sent")).toBe(body);
     expect(pageAgain.value("Signature (x-chat-signature)")).toBe(signature);
-    for (const secret of ["private", signature, world.appid]) expect(logged).not.toContain(secret);
+    for (const secret of ["private", signature, world.appid]) expect(logText).not.toContain(secret);
   });
 
   it("the signature check names a fault at the time of sending as the cause, and not the age of the request", async () => {
@@ -426,24 +426,24 @@ describe("the signature check", () => {
     await world.send("create_gd", JSON.stringify(first));
     const again = JSON.stringify({ ...first, timestamp: NOW - 1 });
     expect((await world.send("create_gd", again)).status).toBe(401);
-    const { was } = await checkSignature(visitor, { body: again, signature: await hmac(world.secret, again) });
-    expect(was).toContain(OTHER_BYTES);
+    const { pastAnswer } = await checkSignature(visitor, { body: again, signature: await hmac(world.secret, again) });
+    expect(pastAnswer).toContain(OTHER_BYTES);
   });
 
   it("the signature check explains that an Idempotency-Key was used before", async () => {
     const { world, visitor } = shared;
     const key = { "idempotency-key": "one-key" };
-    const sent = async (change: Body) => {
+    const sendChange = async (change: Body) => {
       const body = JSON.stringify(world.createBody(change));
       const signature = await hmac(world.secret, body);
       const { status } = await world.sendRaw("create_gd", body, { "x-chat-signature": signature, ...key });
       return { body, signature, status };
     };
-    expect((await sent({})).status).toBe(200);
-    const { status, ...second } = await sent({ content: "Another" });
+    expect((await sendChange({})).status).toBe(200);
+    const { status, ...second } = await sendChange({ content: "Another" });
     expect(status).toBe(422);
     const page = await pressCheck(visitor, { operation: "create_gd", ...second });
-    expect(verdictOf(page.html).was).toBe(
+    expect(verdictOf(page.html).pastAnswer).toBe(
       `A call with this one-time text (ranstr) was answered 422 参数错误: The Idempotency-Key was used before for a call that meant something else. ${OTHER_BYTES}`,
     );
     expect(page.text).not.toContain("key_reused");

@@ -17,7 +17,7 @@ import { NOW, World } from "../../../support/world.ts";
 beforeAll(beginCounting);
 
 /** The page of the list that begins with this site. */
-const listed = (visitor: ConsoleVisitor, { siteId }: World) => visitor.open(`/console?cursor=${siteId - 1}`);
+const openList = (visitor: ConsoleVisitor, { siteId }: World) => visitor.open(`/console?cursor=${siteId - 1}`);
 
 /** In apac, so that a statement in the directory instead of the site's home finds nothing. */
 describe("a site", () => {
@@ -30,7 +30,7 @@ describe("a site", () => {
     const { world, visitor, site } = await start();
     const row = { failing_since: NOW - 600, last_status: 500, last_cause: "status" };
     const { id } = await newWebhook(world, row);
-    for (const page of [await visitor.open(site), await listed(visitor, world)]) {
+    for (const page of [await visitor.open(site), await openList(visitor, world)]) {
       expect(page.text).toContain("Webhook failing hooks.example.com The receiver answered 500");
       expect(page.text).toContain("10 min ago");
       expect(page.link("hooks.example.com")).toBe(`${site}/webhooks/${id}`);
@@ -72,8 +72,8 @@ describe("a home that fills", () => {
     expect(page.text).toContain("Home fills main is 71% full");
     expect(page.link("main")).toBe("/console/homes");
     expect((await visitor.open(`/console/sites/${world.siteId}`)).text).toContain("Home fills main is 71% full");
-    const elsewhere = await World.create({}, "apac");
-    expect((await visitor.open(`/console/sites/${elsewhere.siteId}`)).text).not.toContain("Home fills");
+    const otherWorld = await World.create({}, "apac");
+    expect((await visitor.open(`/console/sites/${otherWorld.siteId}`)).text).not.toContain("Home fills");
     await sized(1_000_000);
     expect((await visitor.open("/console")).text).not.toContain("Home fills");
   });
@@ -83,37 +83,37 @@ describe("a home, while it is closed", () => {
   it("a closed home is named in the list and on its sites' overviews, and other troubles stay shown", async () => {
     const { world, visitor, site } = await start();
     await newWebhook(world, { failing_since: NOW - 600 });
-    const closed = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
-    for (const page of [await listed(closed, world), await closed.open(site), await closed.open("/console")]) {
+    const owner = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
+    for (const page of [await openList(owner, world), await owner.open(site), await owner.open("/console")]) {
       expect(page.text).toContain("Home closed apac is closed: calls of its sites are answered 503");
       expect(page.text).toContain("Webhook failing");
     }
-    expect((await listed(closed, world)).rows[0]).toContain("Home closed");
-    expect((await closed.open(site)).html).not.toContain('class="badge good">Open');
+    expect((await openList(owner, world)).rows[0]).toContain("Home closed");
+    expect((await owner.open(site)).html).not.toContain('class="badge good">Open');
   });
 });
 
 /** Wraps bindings to measure how many of their calls wait at the same time. */
 function inFlight() {
-  const waiting = { now: 0, most: 0 };
-  const watched = <Binding extends object>(binding: Binding): Binding =>
+  const counts = { now: 0, most: 0 };
+  const watch = <Binding extends object>(binding: Binding): Binding =>
     new Proxy(binding, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== "function") return value;
         return (...args: unknown[]) => {
           const result: unknown = value.apply(target, args);
-          if (name === "prepare" || name === "bind") return watched(result as object);
+          if (name === "prepare" || name === "bind") return watch(result as object);
           if (!(result instanceof Promise)) return result;
-          waiting.now += 1;
-          waiting.most = Math.max(waiting.most, waiting.now);
+          counts.now += 1;
+          counts.most = Math.max(counts.most, counts.now);
           return result.finally(() => {
-            waiting.now -= 1;
+            counts.now -= 1;
           });
         };
       },
     });
-  return { most: () => waiting.most, watched };
+  return { most: () => counts.most, watch };
 }
 
 describe("a home that does not answer", () => {
@@ -126,7 +126,7 @@ describe("a home that does not answer", () => {
       [env.UNMIGRATED, "Not migrated apac lacks a migration of this release"],
       [undefined, "Not bound apac has no database"],
     ] as const) {
-      const page = await listed(visitor.through(world.anotherIsolate({ HOME_APAC })), world);
+      const page = await openList(visitor.through(world.anotherIsolate({ HOME_APAC })), world);
       expect([page.status, page.text]).toEqual([200, expect.stringContaining(words)]);
       expect(page.text).toContain("Webhook failing");
     }
@@ -137,23 +137,23 @@ describe("a home that does not answer", () => {
     const silent = { all: () => new Promise(() => {}), raw: () => new Promise(() => {}) };
     const prepare = () => ({ ...silent, bind: () => silent });
     const isolate = world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { prepare }) });
-    const fired = firedTimers();
-    expect((await listed(visitor.through(isolate), world)).text).toContain("No answer apac");
-    expect(fired.filter((milliseconds) => milliseconds > 500)).toHaveLength(1);
-    expect(Math.max(...fired)).toBeLessThanOrEqual(1_000);
+    const delays = firedTimers();
+    expect((await openList(visitor.through(isolate), world)).text).toContain("No answer apac");
+    expect(delays.filter((milliseconds) => milliseconds > 500)).toHaveLength(1);
+    expect(Math.max(...delays)).toBeLessThanOrEqual(1_000);
   });
 
   it("a silent home makes no other home look down, because at most six calls wait at a time", async () => {
     const { world, visitor } = await start();
     await World.create();
-    const { most, watched } = inFlight();
+    const { most, watch } = inFlight();
     const isolate = world.anotherIsolate({
-      DB: watched(env.DB),
-      HOME_APAC: watched(env.HOME_APAC),
-      NONCES: watched(env.NONCES),
-      CREDENTIALS: watched(env.CREDENTIALS),
-      EVENTS: watched(env.EVENTS),
-      JOURNAL: watched(env.JOURNAL),
+      DB: watch(env.DB),
+      HOME_APAC: watch(env.HOME_APAC),
+      NONCES: watch(env.NONCES),
+      CREDENTIALS: watch(env.CREDENTIALS),
+      EVENTS: watch(env.EVENTS),
+      JOURNAL: watch(env.JOURNAL),
     });
     const page = await visitor.through(isolate).open("/console");
     expect([page.status, page.text]).toEqual([200, expect.stringContaining("Sites")]);
@@ -163,7 +163,7 @@ describe("a home that does not answer", () => {
 
   it("a home is not shown as silent when only its refused calls could not be read", async () => {
     const { world, visitor } = await start("main");
-    const page = await listed(visitor.through(world.anotherIsolate({ DB: withoutUsage(env.DB) })), world);
+    const page = await openList(visitor.through(world.anotherIsolate({ DB: withoutUsage(env.DB) })), world);
     expect(page.text).toContain("Refused calls could not be compared with the week before.");
     expect(page.text).not.toContain("No answer");
   });

@@ -29,7 +29,7 @@ async function start(ages: number[] = []) {
 }
 
 /** The retention in the home and in the directory, and the details of its audit rows. */
-async function stored({ siteId, home }: World) {
+async function storedRetention({ siteId, home }: World) {
   const [inHome, inDirectory] = await Promise.all([
     databaseOf(home).prepare("SELECT retention_days FROM home_sites WHERE site_id = ?").bind(siteId).first(),
     env.DB.prepare("SELECT retention_days FROM sites WHERE id = ?").bind(siteId).first(),
@@ -57,14 +57,14 @@ describe("an owner who sets how long sessions are kept", () => {
     );
     expect(askPage.text).toContain("Estimated from ids, not counted.");
     expect(askPage.link("Cancel")).toBe(`${site}/settings`);
-    expect(await stored(world)).toEqual({ days: [null, null], audit: [] });
+    expect(await storedRetention(world)).toEqual({ days: [null, null], audit: [] });
 
     const donePage = await visitor.press(askPage, "Change it now", { [AGAIN]: "30" });
     expect([donePage.notices, donePage.value("Days")]).toEqual([["How long sessions are kept was changed."], "30"]);
     expect(donePage.text).toContain(
       "Sessions older than 30 days that are still to go: about 2. The oldest is from 11 Dec 2025, 08:00.",
     );
-    expect(await stored(world)).toEqual({ days: [30, 30], audit: [{ from: null, to: 30 }] });
+    expect(await storedRetention(world)).toEqual({ days: [30, 30], audit: [{ from: null, to: 30 }] });
     const stillToGo = "Sessions older than 30 days that are still to go: about 2.";
     expect((await visitor.open(site)).text).toContain(stillToGo);
     const [row] = (await visitor.open(`${site}/audit`)).rows;
@@ -77,28 +77,28 @@ describe("an owner who sets how long sessions are kept", () => {
 
   it("a retention is not changed unless the same number of days is typed twice", async () => {
     const { world, visitor, site } = await start([400]);
-    for (const typed of ["", "31"]) {
+    for (const input of ["", "31"]) {
       const askPage = await visitor.open(`${site}/retention?days=30`);
-      const page = await visitor.press(askPage, "Change it now", { [AGAIN]: typed });
+      const page = await visitor.press(askPage, "Change it now", { [AGAIN]: input });
       expect([page.status, page.error(AGAIN), page.heading]).toEqual([400, "Must be 30, as above", askPage.heading]);
     }
-    expect(await stored(world)).toEqual({ days: [null, null], audit: [] });
+    expect(await storedRetention(world)).toEqual({ days: [null, null], audit: [] });
   });
 
   it("a longer or removed retention is typed only once, and the page says that nothing is deleted", async () => {
     const { world, visitor, site } = await start([40]);
     await patchSite(world, { retention_days: 60 });
-    for (const [typed, heading, days] of [
+    for (const [input, heading, days] of [
       ["90", "Keep sessions for 90 days?", 90],
       ["", "Keep sessions for ever?", null],
     ] as const) {
-      const askPage = await visitor.press(await visitor.open(`${site}/settings`), "Go on…", { Days: typed });
+      const askPage = await visitor.press(await visitor.open(`${site}/settings`), "Go on…", { Days: input });
       expect([askPage.heading, askPage.text.includes("Nothing is deleted by this:")]).toEqual([heading, true]);
       expect(askPage.text).not.toContain(AGAIN);
       expect((await visitor.press(askPage, "Change it now")).notices).toEqual([
         "How long sessions are kept was changed.",
       ]);
-      expect((await stored(world)).days).toEqual([days, days]);
+      expect((await storedRetention(world)).days).toEqual([days, days]);
     }
     const log = await visitor.open(`${site}/audit`);
     expect(log.rows.slice(0, 3).map(([, what]) => what?.replace("Retention set ", ""))).toEqual([
@@ -120,7 +120,7 @@ describe("the days that sessions are kept", () => {
     expect([chinese.path, chinese.value("天数")]).toEqual([page.path, days]);
     const forged = { form: page.value("form"), days, days_again: days };
     expect((await visitor.post(`${site}/retention`, forged)).status).toBe(400);
-    expect(await stored(world)).toEqual({ days: [null, null], audit: [] });
+    expect(await storedRetention(world)).toEqual({ days: [null, null], audit: [] });
   });
 
   it("a retention may have 1 to 3650 days", async () => {
@@ -132,7 +132,7 @@ describe("the days that sessions are kept", () => {
       const askPage = await visitor.open(`${site}/retention?days=${days}`);
       expect(askPage.heading).toBe(`Keep sessions for ${words}?`);
       await visitor.submit(askPage, "Change it now", { [AGAIN]: days });
-      expect((await stored(world)).days).toEqual([Number(days), Number(days)]);
+      expect((await storedRetention(world)).days).toEqual([Number(days), Number(days)]);
     }
   });
 
@@ -143,7 +143,7 @@ describe("the days that sessions are kept", () => {
     await patchSite(world, { retention_days: null });
     const page = await visitor.press(askPage, "Change it now");
     expect([page.status, page.link(AGAIN)]).toEqual([400, "#days_again"]);
-    expect((await stored(world)).days).toEqual([null, null]);
+    expect((await storedRetention(world)).days).toEqual([null, null]);
   });
 
   it("a change of language shows the question about a retention again, and changes nothing", async () => {
@@ -152,9 +152,9 @@ describe("the days that sessions are kept", () => {
     const wrong = await visitor.press(askPage, "Change it now", { [AGAIN]: "31" });
     const chinese = await visitor.press(wrong, "中文");
     expect([chinese.status, chinese.heading]).toEqual([200, "会话保留 30 天？"]);
-    expect((await stored(world)).audit).toEqual([]);
+    expect((await storedRetention(world)).audit).toEqual([]);
     await visitor.submit(chinese, "立即更改", { 再次输入天数: "30" });
-    expect((await stored(world)).audit).toEqual([{ from: null, to: 30 }]);
+    expect((await storedRetention(world)).audit).toEqual([{ from: null, to: 30 }]);
   });
 
   it("a retention cannot be changed when the site's deletion has begun", async () => {
@@ -165,7 +165,7 @@ describe("the days that sessions are kept", () => {
     expect((await endSite(world.anotherIsolate({ CREDENTIALS: deafKv() }))).status).toBe(503);
     const page = await visitor.press(askPage, "Change it now", { [AGAIN]: "30" });
     expect([page.status, page.heading]).toEqual([409, "The deletion of this site has begun"]);
-    expect((await stored(world)).days).toEqual([null, null]);
+    expect((await storedRetention(world)).days).toEqual([null, null]);
   });
 });
 

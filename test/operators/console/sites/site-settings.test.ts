@@ -54,10 +54,10 @@ describe("the settings of a site", () => {
     expect(askPage.link("Cancel")).toBe(`${site}/settings`);
     expect((await world.create()).status).toBe(200);
 
-    const closed = await visitor.press(askPage, "Close now");
-    expect(closed.notices).toEqual(["The site was closed.", "This site is closed"]);
-    const refused = await world.create({ ranstr: "kept" });
-    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
+    const closedPage = await visitor.press(askPage, "Close now");
+    expect(closedPage.notices).toEqual(["The site was closed.", "This site is closed"]);
+    const refusedAnswer = await world.create({ ranstr: "kept" });
+    expect([refusedAnswer.status, refusedAnswer.headers.get("retry-after")]).toEqual([503, "30"]);
     expect(await siteOf(world)).toMatchObject({ directory: { status: "closed" }, home: { status: "closed" } });
     for (const tab of ["", "/apps", "/agents", "/sessions", "/audit"]) {
       const page = await visitor.open(site + tab);
@@ -66,8 +66,8 @@ describe("the settings of a site", () => {
     // A closed site needs no confirmation.
     expect((await visitor.open(`${site}/close`)).path).toBe(`${site}/settings`);
 
-    const opened = await visitor.press(closed, "Open this site");
-    expect(opened.notices).toEqual(["The site was opened."]);
+    const openedPage = await visitor.press(closedPage, "Open this site");
+    expect(openedPage.notices).toEqual(["The site was opened."]);
     expect((await world.create({ ranstr: "kept" })).status).toBe(200);
     expect((await siteOf(world)).audit.map(([action]) => action)).toEqual(["site.closed", "site.opened"]);
     const log = await visitor.open(`${site}/audit`);
@@ -108,11 +108,11 @@ describe("the settings of a site", () => {
     const text = "Somebody else changed it meanwhile. Nothing was changed now: look at it once more.";
     const askPage = await visitor.open(`${site}/first-chat-id?first_chat_id=500`);
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { first_chat_id: 300 });
-    const once = await visitor.press(askPage, "Set the chat_id");
-    expect([once.notices, once.heading]).toEqual([[text], "Go on at chat_id 500?"]);
-    expect(once.text).toContain("the next session gets 300 With this, it gets 500 Numbers that are never given 200");
+    const newForm = await visitor.press(askPage, "Set the chat_id");
+    expect([newForm.notices, newForm.heading]).toEqual([[text], "Go on at chat_id 500?"]);
+    expect(newForm.text).toContain("the next session gets 300 With this, it gets 500 Numbers that are never given 200");
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { first_chat_id: 900 });
-    const low = await visitor.press(once, "Set the chat_id");
+    const low = await visitor.press(newForm, "Set the chat_id");
     expect([low.status, low.link("Next chat_id")]).toEqual([400, "#first_chat_id"]);
     expect(low.text).toContain("Must be above 899");
     expect(await world.chatId()).toBe(900);
@@ -126,8 +126,8 @@ describe("a change that the directory missed", () => {
     const form = await visitor.open(path);
     const faults = new Faults(({ name }) => (name === "DB.run" ? "before" : undefined));
     const brokenVisitor = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
-    const failed = await brokenVisitor.press(form, "Rename", { Name: "Renamed" });
-    expect([failed.status, failed.heading]).toEqual([
+    const failedPage = await brokenVisitor.press(form, "Rename", { Name: "Renamed" });
+    expect([failedPage.status, failedPage.heading]).toEqual([
       503,
       "The site is changed, but the list of sites does not show it yet",
     ]);
@@ -151,16 +151,16 @@ describe("a change whose answer was lost while another change was made", () => {
       const { world, visitor } = await start();
       const path = `/console/sites/${world.siteId}/settings`;
       const form = await visitor.open(path);
-      const others = async () => {
+      const renameTwice = async () => {
         for (const name of ["Theirs", "Theirs too"])
           await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name });
       };
-      const { db, commitLate } = lateDb(env.HOME_APAC, "late", others);
+      const { db, commitLate } = lateDb(env.HOME_APAC, "late", renameTwice);
       const brokenVisitor = visitor.through(world.anotherIsolate({ HOME_APAC: db }));
       brokenVisitor.cookies.set("__Host-language", language);
-      const refused = await brokenVisitor.press(form, "Rename", { Name: "Mine" });
-      expect([refused.status, refused.heading]).toEqual([409, heading]);
-      expect(refused.text).toContain(words);
+      const refusal = await brokenVisitor.press(form, "Rename", { Name: "Mine" });
+      expect([refusal.status, refusal.heading]).toEqual([409, heading]);
+      expect(refusal.text).toContain(words);
       await commitLate();
       expect(await siteOf(world)).toMatchObject({ directory: { name: "Theirs too" }, home: { name: "Theirs too" } });
       const pageAgain = await visitor.press(await visitor.open(path), "Rename", { Name: "Mine" });

@@ -50,8 +50,8 @@ describe("the overview of a site", () => {
     const key = { "idempotency-key": crypto.randomUUID() };
     await world.create({}, key);
     await world.create({}, key);
-    const used = world.createBody();
-    await world.send("create_gd", used);
+    const body = world.createBody();
+    await world.send("create_gd", body);
     await world.create({ kefu_id: [99_999], fzr_uid: 99_999 });
     await newRefusal(world, { requestId: firstRequestIdAt(NOW + 1), at: NOW + 1, skipped: 4 });
     await count(world);
@@ -91,8 +91,8 @@ describe("the overview of a site", () => {
     ]);
     visitor.cookies.set("__Host-zone", "Asia/Shanghai");
     const page = await visitor.open(site);
-    const shown = days(page).filter(([, , calls]) => calls !== "0");
-    expect(shown).toEqual([
+    const shownDays = days(page).filter(([, , calls]) => calls !== "0");
+    expect(shownDays).toEqual([
       ["15 Jan 2027, so far", "1", "1", "0"],
       ["14 Jan 2027", "2", "9", "4"],
       ["2 Jan 2027", "1,000", "1,000", "0"],
@@ -188,13 +188,13 @@ describe("a home without usage", () => {
     expect([overview.status, overview.html.includes("<svg role")]).toEqual([200, false]);
     expect(overview.text).toContain("Calls Refused calls This part could not be read. Try again in a moment.");
     expect(overview.text).toContain("Parcel");
-    const unread = "When apps were last used could not be read. Try again in a moment.";
+    const unreadText = "When apps were last used could not be read. Try again in a moment.";
     for (const path of [site, `${site}/apps`]) {
       const page = await muted.open(path);
       expect(page.rows.find((cells) => cells.includes(world.appid))?.[3]).toBe("–");
-      expect([page.status, page.text.includes(unread)]).toEqual([200, true]);
+      expect([page.status, page.text.includes(unreadText)]).toEqual([200, true]);
     }
     const app = await muted.open(`${site}/apps/${world.appid}`);
-    expect([app.status, app.text.includes(unread), app.has("Rotate")]).toEqual([200, true, true]);
+    expect([app.status, app.text.includes(unreadText), app.has("Rotate")]).toEqual([200, true, true]);
   });
 });

@@ -31,29 +31,29 @@ const statusWith = async (world: World, token: string, path = "/admin/sites") =>
 describe("the list of tokens", () => {
   it("the list of tokens shows each token's name, role, site and times, and marks expired ones", async () => {
     const { world, visitor } = await start("main");
-    const [used, expired] = [fresh(), fresh()];
+    const [usedName, expiredName] = [fresh(), fresh()];
     const first = { id: `tok_${"0".repeat(31)}1`, createdAt: NOW - DAY, lastUsedAt: NOW };
-    await newToken({ ...first, name: used, role: "viewer", siteId: world.siteId, expiresAt: NOW + 1 });
-    await newToken({ id: `tok_${"0".repeat(31)}2`, name: expired, createdAt: NOW - DAY, expiresAt: NOW });
+    await newToken({ ...first, name: usedName, role: "viewer", siteId: world.siteId, expiresAt: NOW + 1 });
+    await newToken({ id: `tok_${"0".repeat(31)}2`, name: expiredName, createdAt: NOW - DAY, expiresAt: NOW });
     const { rows, links } = await visitor.open(PATH);
     expect(rows.slice(0, 2)).toEqual([
       [
-        `${used} ${first.id}`,
+        `${usedName} ${first.id}`,
         "viewer",
         String(world.siteId),
         "14 Jan, 08:00",
         "08:00–09:00",
         "15 Jan 2027, 08:00",
-        `Actions for ${used} Delete… ${used}`,
+        `Actions for ${usedName} Delete… ${usedName}`,
       ],
       [
-        `${expired} tok_${"0".repeat(31)}2`,
+        `${expiredName} tok_${"0".repeat(31)}2`,
         "operator",
         "all",
         "14 Jan, 08:00",
         "Never",
         "15 Jan 2027, 08:00 Expired",
-        `Actions for ${expired} Delete… ${expired}`,
+        `Actions for ${expiredName} Delete… ${expiredName}`,
       ],
     ]);
     expect(links).toContain(`/console/sites/${world.siteId}`);
@@ -114,11 +114,11 @@ describe("making a token", () => {
     const form = await visitor.open(PATH);
     const press = () => visitor.press(form, "Make the token", { Name: name });
     const [first, second] = await Promise.all([press(), press()]);
-    const notShown =
+    const notShownText =
       "The token was made, and is not shown a second time. If it was not kept, delete it and make another.";
-    expect([first.notices, second.notices].flat().sort()).toEqual(["Copy the token now", notShown]);
+    expect([first.notices, second.notices].flat().sort()).toEqual(["Copy the token now", notShownText]);
     const third = await press();
-    expect([third.path.split("?")[0], third.notices]).toEqual([PATH, [notShown]]);
+    expect([third.path.split("?")[0], third.notices]).toEqual([PATH, [notShownText]]);
     expect(third.html).not.toContain("ast_");
     expect(await tokensOf(name)).toHaveLength(1);
     // A form with another name is another form.
@@ -161,11 +161,11 @@ describe("the last use of a token", () => {
     visitor.cookies.set("__Host-zone", "Asia/Kolkata");
     const old = await newToken({ name: fresh(), lastUsedAt: NOW - DAY });
     const yesterdays = await newToken({ name: fresh(), lastUsedAt: NOW - 20 * 3600 });
-    const used = async (of: string) =>
+    const lastUseOf = async (of: string) =>
       /Last used (.+?) Expires/.exec((await visitor.open(`${PATH}/${of}/delete`)).text)?.[1];
-    expect([await used(id), await used(old.id)]).toEqual(["13:30–14:30", "14 Jan 2027"]);
+    expect([await lastUseOf(id), await lastUseOf(old.id)]).toEqual(["13:30–14:30", "14 Jan 2027"]);
     // By the clock of this page, 17:30 is in the future.
-    expect(await used(yesterdays.id)).toBe("14 Jan, 17:30–18:30");
+    expect(await lastUseOf(yesterdays.id)).toBe("14 Jan, 17:30–18:30");
   });
 });
 
@@ -224,10 +224,10 @@ describe("letting a colleague look and nothing else", () => {
     expect(page.text).toContain("Add the colleague's e-mail address to CONSOLE_VIEWERS in wrangler.toml.");
     expect(page.text).toContain("The colleague opens https://worker/console and signs in there.");
     const owner = await visitorWithRole(world, "owner", "ada@example.com");
-    const known = await owner.open(PATH);
-    expect(known.text).toContain("People sign in by Cloudflare Access.");
-    expect(known.text).toMatch(/CONSOLE_OWNERS : .*ada@example\.com/);
-    expect(known.text).not.toContain("Everybody here signs in with the ADMIN_TOKEN");
+    const ownerPage = await owner.open(PATH);
+    expect(ownerPage.text).toContain("People sign in by Cloudflare Access.");
+    expect(ownerPage.text).toMatch(/CONSOLE_OWNERS : .*ada@example\.com/);
+    expect(ownerPage.text).not.toContain("Everybody here signs in with the ADMIN_TOKEN");
   });
 
   it.each(["viewer", "metrics"])(

@@ -37,18 +37,18 @@ describe("a ping", () => {
     const page = await visitor.open(path);
     expect(page.text).toContain("No deliveries here.");
     expect(page.text).toContain("A ping goes before everything that is pending, also to a receiver that hangs");
-    let sent = page;
+    let result = page;
     for (const _ of [1, 2]) {
-      sent = await visitor.press(page, "Send a ping");
-      expect([sent.path.replace(/\?.*#/, "#"), sent.notices]).toEqual([`${path}#event-1`, []]);
-      expect(sent.html).toContain('<tr id="event-1">');
-      expect(sent.rows).toEqual([["ping 1", "On its way", "No answer yet next in turn", "–", "now", "Redeliver 1"]]);
+      result = await visitor.press(page, "Send a ping");
+      expect([result.path.replace(/\?.*#/, "#"), result.notices]).toEqual([`${path}#event-1`, []]);
+      expect(result.html).toContain('<tr id="event-1">');
+      expect(result.rows).toEqual([["ping 1", "On its way", "No answer yet next in turn", "–", "now", "Redeliver 1"]]);
     }
     const worker = new DeliveringWorker();
     await worker.deliver(webhook);
     expect(worker.posted).toHaveLength(1);
     const delivered = ["ping 1", "Delivered", "The receiver answered 200 attempt 1", "–", "now", "Redeliver 1"];
-    expect((await visitor.open(sent.path.replace(/#.*/, ""))).rows).toEqual([delivered]);
+    expect((await visitor.open(result.path.replace(/#.*/, ""))).rows).toEqual([delivered]);
   });
 
   it("a ping is not sent to a webhook that was disabled since the page was shown, and the page says so", async () => {
@@ -212,8 +212,8 @@ describe("the deliveries of a webhook", () => {
     await world.chatId();
     const page = await visitor.open(`${path}?after=0`);
     expect([seqsOf(page), page.text.includes("Last page")]).toEqual([["1"], false]);
-    const beyond = await visitor.open(`${path}?before=1`);
-    expect([beyond.text.includes("No deliveries here."), beyond.link("First page")]).toEqual([true, path]);
+    const beyondPage = await visitor.open(`${path}?before=1`);
+    expect([beyondPage.text.includes("No deliveries here."), beyondPage.link("First page")]).toEqual([true, path]);
   });
 
   it("a delivery whose event is gone is listed as skipped, without type, session and button", async () => {
@@ -237,14 +237,14 @@ describe("redelivering one event", () => {
     for (let count = 0; count < 3; count++) await world.chatId();
     await setAll(started, FAILED);
     const page = await visitor.open(`${path}?status=failed`);
-    const sent = await visitor.press(page, "Redeliver 2");
-    expect(sent.path).toMatch(/\?status=failed&again=2\..*#event-2$/);
-    expect(sent.rows.map(([event, state]) => [event, state])).toEqual([
+    const sentPage = await visitor.press(page, "Redeliver 2");
+    expect(sentPage.path).toMatch(/\?status=failed&again=2\..*#event-2$/);
+    expect(sentPage.rows.map(([event, state]) => [event, state])).toEqual([
       ["session.created 3", "Failed"],
       ["session.created 2", "On its way"],
       ["session.created 1", "Failed"],
     ]);
-    expect([sent.notices, sent.html.includes('<tr id="event-2">')]).toEqual([[], true]);
+    expect([sentPage.notices, sentPage.html.includes('<tr id="event-2">')]).toEqual([[], true]);
     expect(await deliveriesOf(webhook)).toMatchObject([
       { seq: 1, status: "failed", attempts: 8 },
       { seq: 2, status: "pending", attempts: 0 },
@@ -253,11 +253,11 @@ describe("redelivering one event", () => {
     // The same form again leads to the same row, which shows its present state.
     await setAll(started, "status = 'delivered', attempts = 1, last_status = 200, next_attempt_at = NULL", "seq = 2");
     const pageAgain = await visitor.press(page, "Redeliver 2");
-    expect([pageAgain.path, pageAgain.rows[1]?.[1]]).toEqual([sent.path, "Delivered"]);
+    expect([pageAgain.path, pageAgain.rows[1]?.[1]]).toEqual([sentPage.path, "Delivered"]);
     expect(await deliveriesOf(webhook)).toMatchObject([{}, { seq: 2, status: "delivered", attempts: 1 }, {}]);
     const other = await ConsoleVisitor.signedIn(world);
-    expect((await other.open(sent.path.replace(/#.*/, ""))).rows).toHaveLength(2);
-    expect((await visitor.open(sent.path.replace("again=2", "again=1").replace(/#.*/, ""))).rows).toHaveLength(2);
+    expect((await other.open(sentPage.path.replace(/#.*/, ""))).rows).toHaveLength(2);
+    expect((await visitor.open(sentPage.path.replace("again=2", "again=1").replace(/#.*/, ""))).rows).toHaveLength(2);
   });
 
   it("an erased event cannot be redelivered: it has no button, or the page says why", async () => {

@@ -48,9 +48,9 @@ describe("the page of a delivery", () => {
     );
     const page = await visitor.open(`${path}/deliveries/1`);
     expect(page.text).toContain("Failed No connection to the receiver Nothing answers at this address.");
-    const sent = await visitor.press(page, "Redeliver 1");
-    expect(sent.path).toMatch(/\/deliveries\/1\?again=1\..*#event-1$/);
-    expect(sent.text).toContain("On its way No answer yet");
+    const sentPage = await visitor.press(page, "Redeliver 1");
+    expect(sentPage.path).toMatch(/\/deliveries\/1\?again=1\..*#event-1$/);
+    expect(sentPage.text).toContain("On its way No answer yet");
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", attempts: 0 }]);
   });
 
@@ -62,8 +62,8 @@ describe("the page of a delivery", () => {
     await setWebhook(webhook, "status = 'enabled'");
     const page = await visitor.open(`${path}/deliveries/1`);
     expect(page.text).toContain("Missed It was never meant for this webhook");
-    const sent = await visitor.press(page, "Send it 1");
-    expect(sent.text).toContain("On its way");
+    const sentPage = await visitor.press(page, "Send it 1");
+    expect(sentPage.text).toContain("On its way");
     expect(await deliveriesOf(webhook)).toMatchObject([{ seq: 1, status: "pending" }]);
   });
 
@@ -71,12 +71,12 @@ describe("the page of a delivery", () => {
     const { world, visitor, path } = await start();
     await world.chatId();
     await env.HOME_APAC.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
-    const erased = await visitor.open(`${path}/deliveries/1`);
-    expect([erased.text.includes("The event was erased"), erased.has("Redeliver 1")]).toEqual([true, false]);
+    const erasedPage = await visitor.open(`${path}/deliveries/1`);
+    expect([erasedPage.text.includes("The event was erased"), erasedPage.has("Redeliver 1")]).toEqual([true, false]);
     await env.HOME_APAC.prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
-    const gone = await visitor.open(`${path}/deliveries/1`);
-    expect(gone.heading).toBe("(not kept any more), event 1");
-    expect([gone.text.includes("The event is not kept any more."), gone.has("Redeliver 1")]).toEqual([true, false]);
+    const noPage = await visitor.open(`${path}/deliveries/1`);
+    expect(noPage.heading).toBe("(not kept any more), event 1");
+    expect([noPage.text.includes("The event is not kept any more."), noPage.has("Redeliver 1")]).toEqual([true, false]);
   });
 
   it("the page of a delivery is 404 for an unknown event, one of another site, or a malformed number", async () => {

@@ -69,8 +69,8 @@ describe("sending events again", () => {
     await setWebhook(started.webhook, "status = 'enabled'");
     const before = await deliveriesOf(started.webhook);
     const page = await visitor.open((await visitor.open(path)).link("Send again…"));
-    const ticked = ["Failed", "Pending", "Missed", "Delivered"];
-    expect(ticked.map((label) => page.value(label))).toEqual(["on", "on", "on", ""]);
+    const labels = ["Failed", "Pending", "Missed", "Delivered"];
+    expect(labels.map((label) => page.value(label))).toEqual(["on", "on", "on", ""]);
     // The failed event is two hours old.
     expect(page.text).toContain(
       "2 events match: send them again? Failed, Pending, Missed · 15 Jan 2027, 09:00 to 15 Jan 2027, 10:00",
@@ -83,7 +83,7 @@ describe("sending events again", () => {
       Delivered: "on",
     });
     expect(day.text).toContain("3 events match: send them again? Failed, Missed, Delivered · 14 Jan 2027, 10:00");
-    expect(ticked.map((label) => day.value(label))).toEqual(["on", "", "on", "on"]);
+    expect(labels.map((label) => day.value(label))).toEqual(["on", "", "on", "on"]);
     expect([await deliveriesOf(started.webhook), await auditOf(started)]).toEqual([before, []]);
   });
 
@@ -96,9 +96,9 @@ describe("sending events again", () => {
     // The front page leads to the site, or straight to the webhook.
     const site = await visitor.open(`/console/sites/${world.siteId}`);
     const failing = await visitor.open(site.link("hooks.example.com"));
-    const counted = await visitor.open(failing.link("Send again…"));
-    const sent = await visitor.press(counted, "Send again");
-    expect([sent.notices, await statusesOf(started)]).toEqual([[SENT(1)], ["pending"]]);
+    const preview = await visitor.open(failing.link("Send again…"));
+    const sentPage = await visitor.press(preview, "Send again");
+    expect([sentPage.notices, await statusesOf(started)]).toEqual([[SENT(1)], ["pending"]]);
   });
 
   it("sending events again can begin at the time when the webhook began to fail", async () => {
@@ -130,16 +130,16 @@ describe("sending events again", () => {
     const started = await start();
     const { visitor, path, form, world } = started;
     await threeEvents(started);
-    const counted = await visitor.press(await visitor.open(form), "Count", { ...own("2027-01-15T09:00"), Missed: "" });
-    expect([counted.value("From"), counted.value("To")]).toEqual(["2027-01-15T09:00", ""]);
-    expect(counted.text).toContain("1 event matches: send it again?");
+    const preview = await visitor.press(await visitor.open(form), "Count", { ...own("2027-01-15T09:00"), Missed: "" });
+    expect([preview.value("From"), preview.value("To")]).toEqual(["2027-01-15T09:00", ""]);
+    expect(preview.text).toContain("1 event matches: send it again?");
     const until = world.clock.now;
     // Events after the count are not sent.
     world.clock.now += 60;
     await world.chatId();
     for (const _ of [1, 2]) {
-      const sent = await visitor.press(counted, "Send again");
-      expect([sent.path.split("?")[0], sent.notices]).toEqual([path, [SENT(1)]]);
+      const sentPage = await visitor.press(preview, "Send again");
+      expect([sentPage.path.split("?")[0], sentPage.notices]).toEqual([path, [SENT(1)]]);
     }
     expect(await deliveriesOf(started.webhook)).toMatchObject([
       { status: "failed", attempts: 8 },
@@ -180,14 +180,14 @@ describe("sending events again", () => {
     expect(await statusesOf(started)).toEqual([]);
     const page = await visitor.open(form);
     const fill = { Failed: "", Pending: "" };
-    const refused = await visitor.press(page, "Count", { ...fill, ...own() });
-    expect([refused.status, refused.error("From")]).toEqual([400, "Missed events need a time to begin with."]);
-    expect([refused.value("Failed"), refused.value("Missed"), refused.has("Send again")]).toEqual(["", "on", false]);
-    const posted = await visitor.post(form, { form: page.value("form"), missed: "on" });
-    expect([posted.status, await statusesOf(started)]).toEqual([400, []]);
-    const counted = await visitor.press(page, "Count", { ...fill, ...own("2027-01-15T00:00") });
-    const sent = await visitor.press(counted, "Send again");
-    expect([sent.notices, await statusesOf(started)]).toEqual([[SENT(1)], ["pending"]]);
+    const refusal = await visitor.press(page, "Count", { ...fill, ...own() });
+    expect([refusal.status, refusal.error("From")]).toEqual([400, "Missed events need a time to begin with."]);
+    expect([refusal.value("Failed"), refusal.value("Missed"), refusal.has("Send again")]).toEqual(["", "on", false]);
+    const postAnswer = await visitor.post(form, { form: page.value("form"), missed: "on" });
+    expect([postAnswer.status, await statusesOf(started)]).toEqual([400, []]);
+    const preview = await visitor.press(page, "Count", { ...fill, ...own("2027-01-15T00:00") });
+    const sentPage = await visitor.press(preview, "Send again");
+    expect([sentPage.notices, await statusesOf(started)]).toEqual([[SENT(1)], ["pending"]]);
   });
 
   it("an enabled webhook offers to send again what it missed while it was disabled", async () => {
@@ -204,10 +204,10 @@ describe("sending events again", () => {
     for (const _ of [1, 2]) {
       const enabledPage = await visitor.press(disabledPage, "Enable");
       expect(enabledPage.notices).toEqual(["The webhook is enabled. It got nothing since 15 Jan 2027, 08:01."]);
-      const counted = await visitor.open(enabledPage.link("Send what it missed…"));
+      const preview = await visitor.open(enabledPage.link("Send what it missed…"));
       // The delivery that was pending is from before that time, and is not counted.
-      expect(counted.text).toContain("1 event matches: send it again? Failed, Missed · 15 Jan 2027, 08:01");
-      expect(counted.value("From")).toBe("2027-01-15T08:01:00");
+      expect(preview.text).toContain("1 event matches: send it again? Failed, Missed · 15 Jan 2027, 08:01");
+      expect(preview.value("From")).toBe("2027-01-15T08:01:00");
     }
     const other = await ConsoleVisitor.signedIn(world);
     const enabled = (await visitor.press(disabledPage, "Enable")).path;
@@ -247,14 +247,14 @@ describe("sending events again", () => {
       "sending events again refuses a wrong field at that field, and the form keeps what was entered: %j",
       async (fill, label, rule) => {
         const { visitor } = started;
-        const refused = await visitor.press(page, "Count", fill);
-        expect([refused.status, refused.notices, refused.error(label)]).toEqual([400, ["Nothing was changed."], rule]);
-        expect(refused.html).not.toContain("send them again?");
-        const { "Times of your own": time, "The last hour": _, ...entered } = { ...own(), ...fill };
-        const shown = { ...entered, ...("From" in fill && { "Times of your own": time }) };
-        for (const [name, value] of Object.entries(shown)) expect([name, refused.value(name)]).toEqual([name, value]);
-        const chinese = await visitor.press(refused, "中文");
-        expect([chinese.path, chinese.status]).toEqual([refused.path, 400]);
+        const refusal = await visitor.press(page, "Count", fill);
+        expect([refusal.status, refusal.notices, refusal.error(label)]).toEqual([400, ["Nothing was changed."], rule]);
+        expect(refusal.html).not.toContain("send them again?");
+        const { "Times of your own": time, "The last hour": _, ...input } = { ...own(), ...fill };
+        const values = { ...input, ...("From" in fill && { "Times of your own": time }) };
+        for (const [name, value] of Object.entries(values)) expect([name, refusal.value(name)]).toEqual([name, value]);
+        const chinese = await visitor.press(refusal, "中文");
+        expect([chinese.path, chinese.status]).toEqual([refusal.path, 400]);
         await visitor.submit(chinese, "English");
       },
     );
@@ -269,8 +269,8 @@ describe("sending events again", () => {
         [{ failed: "on", since: String(NOW * 1000) }, "since"],
         [{ failed: "on", until: "99999999999999999999" }, "until"],
       ] as const) {
-        const refused = await visitor.post(form, { form: token, ...fields });
-        expect([refused.status, (await refused.text()).includes(`id="${error}-error"`)]).toEqual([400, true]);
+        const refusal = await visitor.post(form, { form: token, ...fields });
+        expect([refusal.status, (await refusal.text()).includes(`id="${error}-error"`)]).toEqual([400, true]);
         // The same fields in an address.
         expect((await visitor.get(`${form}?${new URLSearchParams({ ...fields, time: "own" })}`)).status).toBe(400);
       }
@@ -282,9 +282,9 @@ describe("sending events again", () => {
     const { visitor, form, world, webhook } = started;
     await fillDeliveries(webhook, 20_002);
     await setDeliveries(webhook, FAILED);
-    const counted = await visitor.open(form);
-    expect(counted.text).toContain("20,000 events or more match: send them again?");
-    const some = await visitor.press(counted, "Send again");
+    const preview = await visitor.open(form);
+    expect(preview.text).toContain("20,000 events or more match: send them again?");
+    const some = await visitor.press(preview, "Send again");
     expect(some.notices).toEqual(["Events sent again: 20,000. There may be more."]);
     expect(await countsOf(started)).toEqual({ pending: 20_000, failed: 2 });
     // Events after the first press are outside the time range.
@@ -297,8 +297,8 @@ describe("sending events again", () => {
     expect(draft.text).toContain("2 events match: send them again?");
     expect(draft.text).toContain("15 Jan 2027, 08:00 · after event 20000");
     expect([draft.value("To"), draft.value("Missed")]).toEqual(["2027-01-15T08:00:00", "on"]);
-    const recounted = await other.press(draft, "Count");
-    expect(recounted.text).toContain("2 events match: send them again?");
+    const newPreview = await other.press(draft, "Count");
+    expect(newPreview.text).toContain("2 events match: send them again?");
     expect(await countsOf(started)).toEqual({ pending: 20_000, failed: 3 });
     for (const page of [some, some]) {
       expect((await visitor.press(page, "Go on with the rest")).notices).toEqual([SENT(2)]);
@@ -340,10 +340,10 @@ describe("sending events again", () => {
     expect([none.text.includes("No event matches."), none.has("Send again")]).toEqual([true, false]);
     await world.chatId();
     await setDeliveries(webhook, FAILED);
-    const counted = await visitor.open(form);
+    const preview = await visitor.open(form);
     await setDeliveries(webhook, "status = 'delivered'");
-    const sent = await visitor.press(counted, "Send again");
-    expect([sent.notices, await auditOf(started)]).toEqual([["No event matched, so none was sent."], []]);
+    const sentPage = await visitor.press(preview, "Send again");
+    expect([sentPage.notices, await auditOf(started)]).toEqual([["No event matched, so none was sent."], []]);
   });
 
   it("the result of sending again is shown only to its own session, and for two hours", async () => {
@@ -351,13 +351,13 @@ describe("sending events again", () => {
     const { visitor, form, world } = started;
     await threeEvents(started);
     const day = `${form}?time=day&failed=on&pending=on`;
-    const sent = await visitor.press(await visitor.open(day), "Send 2 events again");
-    expect(sent.notices).toEqual([SENT(2)]);
+    const sentPage = await visitor.press(await visitor.open(day), "Send 2 events again");
+    expect(sentPage.notices).toEqual([SENT(2)]);
     const other = await ConsoleVisitor.signedIn(world);
-    expect((await other.open(sent.path)).notices).toEqual([]);
-    expect((await visitor.open(sent.path.replace("sent=2", "sent=3"))).notices).toEqual([]);
+    expect((await other.open(sentPage.path)).notices).toEqual([]);
+    expect((await visitor.open(sentPage.path.replace("sent=2", "sent=3"))).notices).toEqual([]);
     world.clock.now += 7_200;
-    expect((await visitor.open(sent.path)).notices).toEqual([]);
+    expect((await visitor.open(sentPage.path)).notices).toEqual([]);
   });
 
   it("sending events again is refused for a webhook that was disabled since, and the page says so", async () => {
@@ -386,14 +386,14 @@ describe("the button that redelivers all failed", () => {
     for (const query of ["", "?status=delivered", "?before=1", "?status=skipped"]) {
       expect([query, (await visitor.open(path + query)).has("Redeliver all failed (1)")]).toEqual([query, true]);
     }
-    const sent = await visitor.press(await visitor.open(`${path}?status=delivered`), "Redeliver all failed (1)");
-    expect(sent.notices).toEqual([SENT(1)]);
+    const sentPage = await visitor.press(await visitor.open(`${path}?status=delivered`), "Redeliver all failed (1)");
+    expect(sentPage.notices).toEqual([SENT(1)]);
     expect(await deliveriesOf(started.webhook)).toMatchObject([
       { status: "pending", attempts: 0 },
       { status: "pending", attempts: 3 },
       { status: "delivered" },
     ]);
-    expect(sent.html).not.toContain("Redeliver all failed");
+    expect(sentPage.html).not.toContain("Redeliver all failed");
     expect(await auditOf(started)).toMatchObject([{ status: ["failed"], queued: 1 }]);
   });
 

@@ -65,16 +65,16 @@ describe("a webhook", () => {
   it("the form for a webhook keeps its fields after a wrong URL, and adds the webhook once the URL is right", async () => {
     const { world, visitor, site } = await begin();
     const form = await visitor.open(`${site}/webhooks`);
-    const kept = (page: ConsolePage) => [page.value("URL"), ...ALL.map((type) => page.value(type))];
-    const typed = ["http://hooks.example.com/", "", ...OTHERS.map(() => "on")];
+    const valuesOf = (page: ConsolePage) => [page.value("URL"), ...ALL.map((type) => page.value(type))];
+    const values = ["http://hooks.example.com/", "", ...OTHERS.map(() => "on")];
     const page = await visitor.press(form, "Add a webhook", { URL: "http://hooks.example.com/", ...WITHOUT_FIRST });
     expect([page.status, page.notices]).toEqual([400, ["Nothing was changed."]]);
     // test/events/url.test.ts tests which URLs break which rule.
     expect(page.error("URL")).toBe("Must be an absolute https URL");
-    expect(kept(page)).toEqual(typed);
+    expect(valuesOf(page)).toEqual(values);
     expect(await storedOf(world)).toEqual({ webhooks: [], events: 0, audit: [] });
     const chinese = await visitor.press(page, "中文");
-    expect(kept(chinese)).toEqual(typed);
+    expect(valuesOf(chinese)).toEqual(values);
     expect(chinese.text).not.toContain("Must be an absolute https URL");
     await visitor.submit(page, "Add a webhook", { URL: URL_OF });
     expect((await storedOf(world)).webhooks).toMatchObject([{ events: OTHERS }]);
@@ -204,12 +204,12 @@ describe("a webhook", () => {
     const webhook = await newWebhook(world);
     await fillDeliveries(webhook, 10_001);
     const path = `${site}/webhooks/${webhook.id}`;
-    const pending = await visitor.open(path);
-    expect(pending.text).toContain("Pending 10,000 or more oldest now Failed 0");
+    const pendingPage = await visitor.open(path);
+    expect(pendingPage.text).toContain("Pending 10,000 or more oldest now Failed 0");
     await setDeliveries(webhook, "status = 'failed', next_attempt_at = NULL");
-    const failed = await visitor.open(path);
-    expect(failed.text).toContain("Pending 0 Failed 10,000 or more");
-    expect(failed.has("Redeliver all failed (10,000 or more)")).toBe(true);
+    const failedPage = await visitor.open(path);
+    expect(failedPage.text).toContain("Pending 0 Failed 10,000 or more");
+    expect(failedPage.has("Redeliver all failed (10,000 or more)")).toBe(true);
   });
 
   it("a webhook is not enabled while its pending deliveries are being ended, and the page says why", async () => {
@@ -223,8 +223,8 @@ describe("a webhook", () => {
     await setWebhook(webhook, "status = 'disabled'");
     const page = await visitor.open(path);
     expect(page.text).toContain("It can be enabled in a few minutes.");
-    const refused = await visitor.press(page, "Enable");
-    expect([refused.path.split("?")[0], refused.notices]).toEqual([
+    const refusal = await visitor.press(page, "Enable");
+    expect([refusal.path.split("?")[0], refusal.notices]).toEqual([
       path,
       [
         "What was pending when it was disabled is still being ended. Try again in a few minutes.",
@@ -311,8 +311,8 @@ describe("the secret of a webhook", () => {
     const askPage = await visitor.open((await visitor.open(path)).link("The old secret stops now…"));
     expect(askPage.text).toContain("A receiver that knows only a stopped secret refuses deliveries");
     expect((await storedOf(world)).audit).toEqual(["webhook.rotated"]);
-    const ended = await visitor.press(askPage, "The old secret stops now");
-    expect([ended.path.split("?")[0], ended.notices]).toEqual([path, ["The old secret has stopped."]]);
+    const endedPage = await visitor.press(askPage, "The old secret stops now");
+    expect([endedPage.path.split("?")[0], endedPage.notices]).toEqual([path, ["The old secret has stopped."]]);
     expect((await storedOf(world)).audit).toEqual(["webhook.rotated", "webhook.overlap_ended"]);
     expect((await visitor.open(path)).text).not.toContain("Two secrets work now");
     expect((await visitor.open(`${site}/audit`)).text).toContain("Old webhook secret ended");
