@@ -18,9 +18,10 @@ export function violationOfShape(signature: string | undefined): Violation | und
 
 function brokenBy(signature: string | undefined): BrokenRule {
   if (signature === undefined || signature === "") return { rule: "required" };
+  if (/^[0-9a-f]+$/i.test(signature)) return { rule: "signature_length", values: [signature.length] };
+  // Before the prefixes, because base64 may begin with 0x.
+  if (BASE64.test(signature)) return { rule: "signature_base64" };
   const [prefix] = PREFIX.exec(signature) ?? [];
   if (prefix !== undefined) return { rule: "signature_prefix", values: [prefix.startsWith("0") ? "0x" : "sha256="] };
-  if (/^[0-9a-f]+$/i.test(signature)) return { rule: "signature_length", values: [signature.length] };
-  if (BASE64.test(signature)) return { rule: "signature_base64" };
   return { rule: "signature_characters", ...sentAs("signature_characters", signature) };
 }

@@ -24,6 +24,7 @@ const UNUSABLE: [string, (signature: string) => HeadersInit, string | null][] = 
     `${DIGITS}, without other characters`,
   ],
   ["base64", (signature) => headersOf(Uint8Array.fromHex(signature).toBase64()), `${DIGITS}, not base64`],
+  ["base64 that begins with 0x", () => headersOf(`0x${"A-".repeat(20)}A`), `${DIGITS}, not base64`],
   ["base64 of its digits", (signature) => headersOf(btoa(signature)), `${DIGITS}, not base64`],
   [
     "base64url without padding",
