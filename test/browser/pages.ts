@@ -119,9 +119,7 @@ const CONSOLE = join(import.meta.dirname, "../../src/operators/console");
 const PLAIN = readdirSync(CONSOLE, { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith("calls.ts"))
   .flatMap((file) => [
-    ...readFileSync(join(CONSOLE, file), "utf8").matchAll(
-      /method: "get",\s+path: "\/((?:sites\/:site_id\/)?[\w/-]+)"/g,
-    ),
+    ...readFileSync(join(CONSOLE, file), "utf8").matchAll(/page\("\w+", "\/((?:sites\/:site_id\/)?[\w/-]+)"/g),
   ])
   .map(([, path = ""]) => path);
 

@@ -4,27 +4,30 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import names from "../../assets/console/names.json";
 import { docsPath } from "./docs-path.ts";
 import type { PageContext } from "./env.ts";
-import { doneNotice } from "./forms/messages.ts";
-import { Action } from "./parts/form.tsx";
+import { doneNotice, type FilledForm, isRefused } from "./forms/messages.ts";
+import { Action, Hidden } from "./parts/form.tsx";
 import { Icon } from "./parts/icons.tsx";
 import { NoticeBox } from "./parts/parts.tsx";
 import { type FramedSite, SiteFrame, SiteNotices } from "./parts/site-frame.tsx";
-import type { View } from "./view.ts";
+import { useView, ViewContext } from "./view.ts";
 
 export interface ShownPage {
   title: string;
   /** The text of the `h1`, when it differs from the title. A customer's text must not get into the browser's history. */
   heading?: Child;
   /** The section of the console that the page belongs to. */
-  section?: "sites" | "homes" | "check" | "audit" | "tokens" | "access";
+  section?: "sites" | "homes" | "check" | "audit" | "tokens" | "access" | undefined;
   /** The site that the page is about, with the tab to mark. */
-  site?: FramedSite;
+  site?: FramedSite | undefined;
   /** The app that the page is about. The examples of the docs show its appid. */
   appid?: string | undefined;
   /** The path that the language switch returns to when the page answers a post. By default it returns to the page's own address. */
   back?: string | undefined;
-  /** A form that is shown again. The language switch sends its values to its path, so that a change of language keeps them. */
-  filled?: { path: string; values: Record<string, string> } | undefined;
+  /**
+   * A form that is shown again. After a post, the language switch sends its values to its path, so that a change of language keeps them.
+   * A form with errors makes the answer a 400.
+   */
+  filled?: (Pick<FilledForm, "path" | "values"> & Partial<FilledForm>) | undefined;
   /** The text that was typed into the search of the previous page. */
   search?: string | undefined;
   /** The site from whose pages the search began. By default it is the site that the page is about. */
@@ -33,29 +36,46 @@ export interface ShownPage {
 }
 
 /** Answers with a page. After a form, the form's result stands at the top. */
-export async function showPage(c: PageContext, page: ShownPage, status: ContentfulStatusCode = 200): Promise<Response> {
-  const back = c.req.method === "POST" ? page.back : undefined;
-  const notice = await doneNotice(c);
-  const content = String(page.body);
-  const shown = { ...page, back, done: notice, body: raw(content), hasList: content.includes('id="list"') };
-  return c.html(`<!doctype html>${String(<Layout view={c.var.view} {...shown} />)}`, status);
+export async function showPage(
+  c: PageContext,
+  { filled, ...page }: ShownPage,
+  status: ContentfulStatusCode = isRefused(filled) ? 400 : 200,
+): Promise<Response> {
+  const { view } = c.var;
+  const isPost = c.req.method === "POST";
+  const done = await doneNotice(c);
+  const rendered = (part: Child) => String(<ViewContext.Provider value={view}>{part}</ViewContext.Provider>);
+  const body = rendered(page.body);
+  const shown = {
+    ...page,
+    back: isPost ? page.back : undefined,
+    sent: isPost && filled ? { path: filled.path ?? c.req.path, values: filled.values } : undefined,
+    done,
+    hasList: body.includes('id="list"'),
+    body: raw(body),
+  };
+  return c.html(`<!doctype html>${rendered(<Layout {...shown} />)}`, status);
 }
 
 function Layout({
-  view,
   title,
   heading = title,
   section = "sites",
   site,
   appid,
   back,
-  filled,
+  sent,
   search,
   searchSite = site?.id,
   done,
   body,
   hasList,
-}: ShownPage & { hasList: boolean; view: View; done: Awaited<ReturnType<typeof doneNotice>> }) {
+}: ShownPage & {
+  hasList: boolean;
+  sent: { path: string; values: Record<string, string> } | undefined;
+  done: Awaited<ReturnType<typeof doneNotice>>;
+}) {
+  const view = useView();
   const { t } = view;
   const chinese = view.language === "zh";
   const language = chinese ? "en" : "zh";
@@ -92,7 +112,7 @@ function Layout({
           <a class="brand" href="/console">
             <span>Agent Session</span>
           </a>
-          {view.session && view.may(SEARCH_PATH) && <SearchBox view={view} siteId={searchSite} text={search} />}
+          {view.session && view.may(SEARCH_PATH) && <SearchBox siteId={searchSite} text={search} />}
           <div class="line">
             {view.session && (
               <nav aria-label={t("Console")}>
@@ -119,30 +139,29 @@ function Layout({
                 {t("Docs")}
               </a>
               <Action
+                isFree
                 action={
-                  filled
-                    ? `/console/language?${new URLSearchParams({ language, draft: filled.path })}`
+                  sent
+                    ? `/console/language?${new URLSearchParams({ language, draft: sent.path })}`
                     : "/console/language"
                 }
                 label={chinese ? "English" : "中文"}
                 lang={chinese ? "en" : "zh-CN"}
                 quiet
               >
-                {Object.entries(filled?.values ?? { language, back: back ?? view.here }).map(([name, value]) => (
-                  <input type="hidden" name={name} value={value} />
-                ))}
+                <Hidden values={sent?.values ?? { language, back: back ?? view.here }} />
               </Action>
-              {view.session && <Action action="/console/sign-out" label={t("Sign out")} quiet />}
+              {view.session && <Action isFree action="/console/sign-out" label={t("Sign out")} quiet />}
             </div>
           </div>
         </header>
         <main id="main">
-          {site && <SiteFrame view={view} site={site} />}
+          {site && <SiteFrame site={site} />}
           {done && <NoticeBox {...done} sticks />}
           <h1 id="top" tabindex={-1}>
             {heading}
           </h1>
-          {site && <SiteNotices view={view} site={site} />}
+          {site && <SiteNotices site={site} />}
           {body}
         </main>
         <footer>{t("Times are in {0}.", view.timeZone)}</footer>
@@ -154,8 +173,8 @@ function Layout({
 const SEARCH_PATH = "/console/search";
 
 /** One search box for everything. It posts its text, which may be a person's data, so that no address holds it. */
-function SearchBox({ view, siteId, text }: { view: View; siteId: number | undefined; text: string | undefined }) {
-  const { t } = view;
+function SearchBox({ siteId, text }: { siteId: number | undefined; text: string | undefined }) {
+  const { t } = useView();
   return (
     <search>
       <form method="post" action={SEARCH_PATH}>

@@ -1,3 +1,4 @@
+import { createContext, useContext } from "hono/jsx";
 import type { RequestContext } from "../../core/http/request-context.ts";
 import { unixSeconds } from "../../core/runtime.ts";
 import type { AccessRefusal } from "../services/access-sessions.ts";
@@ -43,6 +44,16 @@ export interface View {
   closedHomes: ReadonlySet<string>;
   /** Whether a home has a database. */
   isBound: (home: string) => boolean;
+}
+
+/** Gives the view to the components of a page: `showPage` renders them inside of it. */
+export const ViewContext = createContext<View | undefined>(undefined);
+
+/** The view of the page that a component is rendered in. @throws Error outside of a page */
+export function useView(): View {
+  const view = useContext(ViewContext);
+  if (view === undefined) throw new Error("A component was rendered outside of a page.");
+  return view;
 }
 
 export async function viewOf(c: RequestContext): Promise<View> {

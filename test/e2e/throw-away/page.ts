@@ -19,8 +19,8 @@ export async function throwAwayPage(c: PageContext, site: Site): Promise<Respons
   const agents = await searchAgents(c.var.ctx, input);
   const body = (
     <>
-      <AgentTable view={view} siteId={site.id} agents={agents.items} empty={view.t("All agents are enabled.")} />
-      <MoreLink view={view} path={path} query={{}} cursor={agents.nextCursor} />
+      <AgentTable siteId={site.id} agents={agents.items} empty={view.t("All agents are enabled.")} />
+      <MoreLink path={path} query={{}} cursor={agents.nextCursor} />
     </>
   );
   return showPage(c, { title: view.t("Agents out of work"), site: { ...site, tab: "agents" }, back: path, body });
@@ -32,7 +32,7 @@ export async function throwAwayPage(c: PageContext, site: Site): Promise<Respons
     red: "test/operators/console/agents/throw-away-page",
     find: /(import \{ postAgents \}.*\n)(.*AGENTS_CALLS.*? = \[\n)/s,
     replace: `$1import { throwAwayPage } from "./throw-away-page.tsx";
-$2  call({ ...VIEWER_OF_SITE, method: "get", path: "/sites/:site_id/throw-away", audit: [] }, throwAwayPage),
+$2  page("viewer", "/sites/:site_id/throw-away", throwAwayPage),
 `,
   },
   {

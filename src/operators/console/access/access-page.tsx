@@ -74,8 +74,8 @@ export async function accessPage(c: PageContext): Promise<Response> {
             ...(seesAll ? [<bdi class="long">{session.who.name}</bdi>] : []),
             <BrowserOf view={view} session={session} />,
             session.address === null ? "–" : <code>{session.address}</code>,
-            <Ago view={view} at={session.createdAt} />,
-            session.lastUsedAt === null ? "–" : <Ago view={view} at={session.lastUsedAt} />,
+            <Ago at={session.createdAt} />,
+            session.lastUsedAt === null ? "–" : <Ago at={session.lastUsedAt} />,
             <EndSessionButton view={view} session={session} />,
           ])}
           empty={t("None is open.")}
@@ -105,9 +105,9 @@ function BrowserOf({ view, session }: { view: View; session: OpenSession }) {
 function EndSessionButton({ view, session: { name, who, browser } }: { view: View; session: OpenSession }) {
   const { t } = view;
   if (isOwnSession(view, name))
-    return <Action action="/console/sign-out" label={t("Sign out")} about={t("This session")} />;
+    return <Action isFree action="/console/sign-out" label={t("Sign out")} about={t("This session")} />;
   const about = [who.name, browser].filter(Boolean).join(", ");
-  return <Action view={view} action={`${PATH}/${name}/end`} label={t("End")} about={about} />;
+  return <Action action={`${PATH}/${name}/end`} label={t("End")} about={about} />;
 }
 
 /** Answers the button that ends a session. A reader who ends their own session is signed out. */

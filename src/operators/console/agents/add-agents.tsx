@@ -24,7 +24,7 @@ export function AddAgents({ view, path, filled, list }: ShownForm) {
   const isList = filled?.values.lines !== undefined;
   return (
     <>
-      <FormErrors view={view} filled={filled} labels={{ name: t("Name"), id: "ID", lines: t("Add many") }} />
+      <FormErrors filled={filled} fields={{ name: t("Name"), id: "ID", lines: t("Add many") }} />
       <div class={isList ? "part" : "two"}>
         {!isList && <AddAgentForm view={view} path={path} filled={filled} />}
         <section class="card">
@@ -46,7 +46,7 @@ function AddAgentForm({ view, path, filled }: Omit<ShownForm, "list">) {
   return (
     <section class="card">
       <h2>{t("Add an agent")}</h2>
-      <Form view={view} action={path}>
+      <Form action={path}>
         <Field
           label="ID"
           name="id"
@@ -67,7 +67,7 @@ function PasteListForm({ view, path, filled }: Omit<ShownForm, "list">) {
   const { t } = view;
   const { values = {}, errors = {} } = filled ?? {};
   return (
-    <Form view={view} action={path}>
+    <Form action={path}>
       <Field
         label={t("One agent a line: id, name")}
         name="lines"
@@ -100,7 +100,7 @@ function CorrectListForm({ view, path, list, filled }: ShownForm & { list: Agent
         {t("No agent was added yet. Correct the wrong lines or delete them; all agents are then added together.")}
       </p>
       <BadLines view={view} bad={bad} />
-      <Form view={view} action={path}>
+      <Form action={path}>
         <Field
           label={t("The wrong lines")}
           name="lines"

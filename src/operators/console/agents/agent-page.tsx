@@ -5,7 +5,7 @@ import type { Site } from "../../services/sites.ts";
 import { consolePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
-import { doneLocation, type FilledForm, isRefused } from "../forms/messages.ts";
+import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Field, Form, FormErrors } from "../parts/form.tsx";
@@ -40,9 +40,9 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
   const list = consolePath(filledForm?.values.back ?? c.req.query("back"), `/console/sites/${site.id}/agents`);
   const body = (
     <>
-      <FormErrors view={view} filled={filledForm} labels={{ name: t("Name") }} />
+      <FormErrors filled={filledForm} fields={{ name: t("Name") }} />
       <section class="card">
-        <Form view={view} action={path}>
+        <Form action={path}>
           <input type="hidden" name="back" value={list} />
           <Field
             label={t("Name")}
@@ -63,9 +63,5 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
     </>
   );
   const page = { title: t("Rename agent {0}", id), site: { ...site, tab: "agents" as const }, back: path, body };
-  return showPage(
-    c,
-    { ...page, filled: filledForm && { path, values: filledForm.values } },
-    isRefused(filledForm) ? 400 : 200,
-  );
+  return showPage(c, { ...page, filled: filledForm });
 }

@@ -60,7 +60,7 @@ function AgentMenu({ view, siteId, agent }: { view: View; siteId: number; agent:
           <span class="unseen"> {name}</span>
         </a>
       )}
-      <Action view={view} action={path} label={isNormal ? t("Disable") : t("Enable")} about={name}>
+      <Action action={path} label={isNormal ? t("Disable") : t("Enable")} about={name}>
         <input type="hidden" name="status" value={isNormal ? "disabled" : "normal"} />
         <input type="hidden" name="back" value={here} />
       </Action>

@@ -2,7 +2,7 @@ import type { AgentList } from "../../services/agent-list.ts";
 import { searchAgents } from "../../services/agents.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { type FilledForm, isRefused } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Filter, filteredPath } from "../parts/filter.tsx";
 import { Field, Fold } from "../parts/form.tsx";
@@ -39,12 +39,11 @@ export async function agentsPage(
   const body = (
     <>
       <div class="above">
-        <Fold view={view} action={path} label={t("Add agents")} open={filledForm !== undefined || hasNone}>
+        <Fold action={path} label={t("Add agents")} open={filledForm !== undefined || hasNone}>
           <AddAgents view={view} path={path} filled={filledForm?.filled} list={filledForm?.list} />
         </Fold>
         {!hasNone && (
           <Filter
-            view={view}
             path={path}
             parameters={query}
             filtersInForce={on
@@ -63,12 +62,11 @@ export async function agentsPage(
         actions
         empty={<NoAgents view={view} path={path} isFiltered={isFiltered} hasMore={agents.nextCursor !== null} />}
       />
-      <MoreLink view={view} path={path} query={query} cursor={agents.nextCursor} />
+      <MoreLink path={path} query={query} cursor={agents.nextCursor} />
     </>
   );
-  const { values = {} } = filledForm?.filled ?? {};
   const page = { title: t("Agents"), site: { ...site, tab: "agents" as const }, back: path, body };
-  return showPage(c, { ...page, filled: filledForm && { path, values } }, isRefused(filledForm?.filled) ? 400 : 200);
+  return showPage(c, { ...page, filled: filledForm?.filled });
 }
 
 function NoAgents(props: { view: PageContext["var"]["view"]; path: string; isFiltered: boolean; hasMore: boolean }) {

@@ -26,7 +26,7 @@ export async function appOf(c: PageContext, site: Site) {
         <dd>
           <bdi>{app.name}</bdi>
         </dd>
-        <Copyable view={view} id="appid" label="appid" text={appid} />
+        <Copyable id="appid" label="appid" text={appid} />
       </>
     ),
     words: {

@@ -1,7 +1,7 @@
 import { isRefusedFor } from "../../../core/errors.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { type FilledForm, isRefused } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { AskLink, FormErrors } from "../parts/form.tsx";
 import { Time } from "../parts/parts.tsx";
@@ -41,11 +41,7 @@ async function appPage(c: PageContext, siteOfPath: Site, filledForm?: FilledForm
   ]);
   const body = (
     <>
-      <FormErrors
-        view={view}
-        filled={filledForm}
-        labels={{ overlap_seconds: t("Overlap"), ends: t("Which secret stops") }}
-      />
+      <FormErrors filled={filledForm} fields={{ overlap_seconds: t("Overlap"), ends: t("Which secret stops") }} />
       {isActive && <OverlapCard view={view} owner={owner} use={oldSecretUse(view, uses, app.appid)} />}
       <section class="card">
         <dl class="facts">
@@ -56,13 +52,13 @@ async function appPage(c: PageContext, siteOfPath: Site, filledForm?: FilledForm
           </dd>
           <dt>{t("Issued")}</dt>
           <dd>
-            <Time view={view} at={app.createdAt} />
+            <Time at={app.createdAt} />
           </dd>
           {app.revokedAt !== null && (
             <>
               <dt>{t("Revoked on")}</dt>
               <dd>
-                <Time view={view} at={app.revokedAt} />
+                <Time at={app.revokedAt} />
               </dd>
             </>
           )}
@@ -75,18 +71,11 @@ async function appPage(c: PageContext, siteOfPath: Site, filledForm?: FilledForm
         <>
           <RotateCard view={view} owner={owner} filledForm={filledForm} />
           <p>
-            <AskLink view={view} href={`${path}/revoke`}>
-              {t("Revoke this app…")}
-            </AskLink>
+            <AskLink href={`${path}/revoke`}>{t("Revoke this app…")}</AskLink>
           </p>
         </>
       )}
     </>
   );
-  const filled = filledForm && { path: `${path}/rotate`, values: filledForm.values };
-  return showPage(
-    c,
-    { title: app.name, site, appid: app.appid, back: path, body, filled },
-    isRefused(filledForm) ? 400 : 200,
-  );
+  return showPage(c, { title: app.name, site, appid: app.appid, body, filled: filledForm });
 }

@@ -36,10 +36,8 @@ export function AppTable(props: { view: View; siteId: number; apps: AppSummary[]
           </code>,
           <AppState view={view} app={app} />,
           <LastUsedCell view={view} uses={uses} app={app} />,
-          ...(hasOverlaps
-            ? [isOverlapping(app, view.now) && <TimeLeft view={view} at={app.previousExpiresAt ?? 0} />]
-            : []),
-          <Time view={view} at={app.createdAt} />,
+          ...(hasOverlaps ? [isOverlapping(app, view.now) && <TimeLeft at={app.previousExpiresAt ?? 0} />] : []),
+          <Time at={app.createdAt} />,
           <AppMenu view={view} siteId={siteId} app={app} />,
         ])}
         empty={
@@ -82,12 +80,12 @@ function AppMenu({ view, siteId, app }: { view: View; siteId: number; app: AppSu
         </a>
       )}
       {isOverlapping(app, view.now) && (
-        <AskLink view={view} href={`${path}/end-overlap`}>
+        <AskLink href={`${path}/end-overlap`}>
           {t("The old secret stops now")}…{about}
         </AskLink>
       )}
       {isActive && (
-        <AskLink view={view} href={`${path}/revoke`}>
+        <AskLink href={`${path}/revoke`}>
           {t("Revoke this app…")}
           {about}
         </AskLink>

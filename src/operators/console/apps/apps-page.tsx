@@ -3,7 +3,7 @@ import { checkAppid, issueApp, issueAppSchema, listApps } from "../../services/a
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
-import { type FilledForm, isRefused } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Field, Fold, Form, FormErrors } from "../parts/form.tsx";
@@ -44,15 +44,10 @@ export async function appsPage(c: PageContext, site: Site, filledForm?: FilledFo
   const imports = Boolean(values.appid || errors.appid || errors.secret);
   const body = (
     <>
-      <FormErrors view={view} filled={filledForm} labels={{ name: t("Name"), secret: t("Secret") }} />
-      <Fold
-        view={view}
-        action={path}
-        label={t("Issue an app")}
-        open={filledForm !== undefined || apps.items.length === 0}
-      >
+      <FormErrors filled={filledForm} fields={{ name: t("Name"), secret: t("Secret") }} />
+      <Fold action={path} label={t("Issue an app")} open={filledForm !== undefined || apps.items.length === 0}>
         <section class="card">
-          <Form view={view} action={path}>
+          <Form action={path}>
             <Field
               label={t("Name")}
               name="name"
@@ -83,9 +78,9 @@ export async function appsPage(c: PageContext, site: Site, filledForm?: FilledFo
         </section>
       </Fold>
       <AppTable view={view} siteId={site.id} apps={apps.items} uses={uses} />
-      <MoreLink view={view} path={path} cursor={apps.nextCursor} />
+      <MoreLink path={path} cursor={apps.nextCursor} />
     </>
   );
   const page = { title: t("Apps"), site: { ...site, tab: "apps" as const }, back: path, body };
-  return showPage(c, { ...page, filled: filledForm && { path, values } }, isRefused(filledForm) ? 400 : 200);
+  return showPage(c, { ...page, filled: filledForm });
 }

@@ -5,7 +5,6 @@ import { CODE_COOKIE, hostCookie, readCookie } from "../cookies.ts";
 import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
 import { CopyButton } from "../parts/parts.tsx";
-import type { View } from "../view.ts";
 import { type Code, commandsOf, PROGRAMS, programPath, sourceOf } from "./code-programs.ts";
 
 const CODES = Object.keys(PROGRAMS) as Code[];
@@ -48,14 +47,14 @@ export async function CodeExample(c: PageContext, app: { site: Site; appid: stri
       <p class="hint">
         {t("The second line waits for the secret: paste it and press Enter. So it stands in no history of a shell.")}
       </p>
-      <Listing view={view} id="commands" label={t("Commands")} text={commandsOf(program, settings)} />
+      <Listing id="commands" label={t("Commands")} text={commandsOf(program, settings)} />
       {items.length === 0 && (
         <p>
           {t("No agent is enabled, so no session can be opened yet.")}{" "}
           <a href={`/console/sites/${site.id}/agents`}>{t("To the agents")}</a>
         </p>
       )}
-      {source !== undefined && <Listing view={view} id="source" label={program.file} text={source} />}
+      {source !== undefined && <Listing id="source" label={program.file} text={source} />}
       <div class="buttons">
         {view.may(`${path}/test`) && (
           <a class="button plain" href={`${path}/test`}>
@@ -70,12 +69,12 @@ export async function CodeExample(c: PageContext, app: { site: Site; appid: stri
 }
 
 /** Lines of code to copy. */
-function Listing({ view, id, label, text }: { view: View; id: string; label: string; text: string }) {
+function Listing({ id, label, text }: { id: string; label: string; text: string }) {
   return (
     <figure class="source">
       <figcaption>
         <span>{label}</span>
-        <CopyButton view={view} id={id} label={label} />
+        <CopyButton id={id} label={label} />
       </figcaption>
       <pre tabindex={0}>
         <code id={id}>{text}</code>

@@ -43,7 +43,7 @@ function noUseText({ t }: View, uses: LastUses | undefined, { createdAt }: AppSu
 /** The cell "last used" in a table of apps. */
 export function LastUsedCell({ view, uses, app }: { view: View; uses: LastUses | undefined; app: AppSummary }) {
   const at = uses?.byAppid.get(app.appid)?.lastUsedAt ?? null;
-  return at === null ? <span class="hint">{noUseText(view, uses, app)}</span> : <Ago view={view} at={at} />;
+  return at === null ? <span class="hint">{noUseText(view, uses, app)}</span> : <Ago at={at} />;
 }
 
 /** A hint below a table of apps: up to which time their last uses are known. */
@@ -64,7 +64,7 @@ export function LastUsedFact({ view, uses, app }: { view: View; uses: LastUses |
     <>
       <dt>{view.t("Last used")}</dt>
       <dd>
-        {at === null ? noUseText(view, uses, app) : <Time view={view} at={at} />}
+        {at === null ? noUseText(view, uses, app) : <Time at={at} />}
         <span class="hint line">{countedUntilText(view, uses)}</span>
       </dd>
     </>

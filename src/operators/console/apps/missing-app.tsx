@@ -7,7 +7,7 @@ import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { askPage } from "../parts/ask-page.tsx";
+import { askPage } from "../parts/ask.tsx";
 import { AskLink, Field, Form } from "../parts/form.tsx";
 import { Copyable, NoticeBox } from "../parts/parts.tsx";
 
@@ -17,10 +17,11 @@ export async function releasePage(c: PageContext, siteOfPath: Site): Promise<Res
   const { t } = view;
   const { site, appid, path, isMissing, isClosed } = await missingOf(c, siteOfPath);
   if (!isMissing || isClosed) return c.redirect(path, 303);
-  return askPage(c, site, {
+  return askPage(c, {
+    site,
     title: t("Release this appid?"),
     text: t("Any site can get it from then on. This site loses its claim to it."),
-    facts: <Copyable view={view} id="appid" label="appid" text={appid} />,
+    facts: <Copyable id="appid" label="appid" text={appid} />,
     action: `${path}/release`,
     button: t("Release the appid"),
     keep: t("Keep it"),
@@ -85,9 +86,9 @@ export async function missingAppPage(c: PageContext, siteOfPath: Site): Promise<
       </NoticeBox>
       <section class="card">
         <dl class="facts">
-          <Copyable view={view} id="appid" label="appid" text={appid} />
+          <Copyable id="appid" label="appid" text={appid} />
         </dl>
-        <Form view={view} action={`/console/sites/${site.id}/apps`}>
+        <Form action={`/console/sites/${site.id}/apps`}>
           <input type="hidden" name="appid" value={appid} />
           <Field label={t("Name")} name="name" required maxlength={100} />
           <Field
@@ -106,9 +107,7 @@ export async function missingAppPage(c: PageContext, siteOfPath: Site): Promise<
         <p>{t("The appid can be released as soon as no home of it is closed.")}</p>
       ) : (
         <p>
-          <AskLink view={view} href={`${path}/release`}>
-            {t("Release the appid…")}
-          </AskLink>
+          <AskLink href={`${path}/release`}>{t("Release the appid…")}</AskLink>
         </p>
       )}
     </>

@@ -4,7 +4,7 @@ import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { askPage } from "../parts/ask-page.tsx";
+import { askPage } from "../parts/ask.tsx";
 import { appOf } from "./app-of.tsx";
 import { LastUsedFact, readLastUses } from "./last-use.tsx";
 
@@ -14,7 +14,8 @@ export async function revokePage(c: PageContext, siteOfPath: Site): Promise<Resp
   const { site, path, isActive, facts, app } = await appOf(c, siteOfPath);
   if (!isActive) return c.redirect(path, 303);
   const uses = await readLastUses(c, siteOfPath, app.appid);
-  return askPage(c, site, {
+  return askPage(c, {
+    site,
     title: t("Revoke this app?"),
     text: t(
       "None of its secrets will verify from then on, and it cannot be undone. Calls that use it fail at once with 401.",

@@ -3,7 +3,7 @@ import type { Site } from "../../services/sites.ts";
 import { signTestCall, TEST_CUSTOMER } from "../../services/test-call.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
-import { type FilledForm, isRefused } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Field, Form, FormErrors } from "../parts/form.tsx";
@@ -25,7 +25,7 @@ export async function testCallPage(c: PageContext, siteOfPath: Site, filledForm?
   const action = `${path}/test`;
   const body = (
     <>
-      <FormErrors view={view} filled={filledForm} labels={{ agent: t("Responsible agent") }} />
+      <FormErrors filled={filledForm} fields={{ agent: t("Responsible agent") }} />
       {items.length === 0 ? (
         <EmptyState title={t("No agent is enabled.")}>
           <span>{t("A session needs a responsible agent. Add or enable one first.")}</span>
@@ -52,7 +52,7 @@ export async function testCallPage(c: PageContext, siteOfPath: Site, filledForm?
             <dt>{t("Title")}</dt>
             <dd>{wordsOf(c).title}</dd>
           </dl>
-          <Form view={view} action={action}>
+          <Form action={action}>
             <input type="hidden" name="version" value={app.version} />
             <Field
               label={t("Responsible agent")}
@@ -72,9 +72,7 @@ export async function testCallPage(c: PageContext, siteOfPath: Site, filledForm?
       )}
     </>
   );
-  const filled = filledForm && { path: action, values: filledForm.values };
-  const page = { title: t("Send a test call"), site, back: action, body, filled };
-  return showPage(c, page, isRefused(filledForm) ? 400 : 200);
+  return showPage(c, { title: t("Send a test call"), site, back: action, body, filled: filledForm });
 }
 
 /** Answers the form of {@link testCallPage}: sends the call once, and redirects to the page with its result. */

@@ -71,7 +71,7 @@ export async function testResultPage(c: PageContext, siteOfPath: Site): Promise<
           </dd>
           <dt>{t("Time taken")}</dt>
           <dd>{t("{0} ms", result.ms)}</dd>
-          <Copyable view={view} id="request-id" label={t("Request id")} text={result.requestId} />
+          <Copyable id="request-id" label={t("Request id")} text={result.requestId} />
         </dl>
         <div class="buttons">
           {chatId !== undefined && (

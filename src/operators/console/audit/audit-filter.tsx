@@ -59,7 +59,6 @@ export function AuditFilter({ view, path, filterForm }: { view: View; path: stri
   const fieldProps = (name: keyof AuditFilterForm["fields"]) => ({ name, value: fields[name], error: errors[name] });
   return (
     <Filter
-      view={view}
       path={path}
       parameters={fields}
       filtersInForce={filtersInForceOf(view, path, filterForm)}

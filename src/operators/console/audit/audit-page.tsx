@@ -57,7 +57,6 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
       />
       {searched && <p>{searched}</p>}
       <MoreLink
-        view={view}
         path={path}
         query={filterForm.fields}
         cursor={log.nextCursor}

@@ -44,7 +44,7 @@ export function AuditTable(props: AuditRows & { entries: AuditLogEntry[]; isOneS
           ...(isOneSite
             ? []
             : [entry.siteId === null ? "–" : <SiteOf siteId={entry.siteId} site={sites.get(entry.siteId)} />]),
-          <Ago view={view} at={entry.at} />,
+          <Ago at={entry.at} />,
           <MoreFacts view={view} entry={entry} />,
         ])}
         empty={empty}

@@ -1,13 +1,11 @@
-import { call } from "../../http/call.ts";
 import type { ConsoleCall } from "../env.ts";
+import { form, page } from "../page-call.ts";
 import { customersPage } from "./customers-page.tsx";
 import { postErase } from "./erase.tsx";
 import { erasurePage, postErasure } from "./erasure-page.tsx";
 import { postFind } from "./find-customer.ts";
 import { postExport } from "./hand-over.tsx";
 
-const VIEWER_OF_SITE = { role: "viewer", scope: "site" } as const;
-const OWNER = { role: "owner", scope: "site" } as const;
 const CUSTOMERS = "/sites/:site_id/customers";
 
 /**
@@ -15,19 +13,10 @@ const CUSTOMERS = "/sites/:site_id/customers";
  * body or one of the customer's sessions names them.
  */
 export const CUSTOMERS_CALLS: ConsoleCall[] = [
-  call({ ...VIEWER_OF_SITE, method: "get", path: CUSTOMERS, audit: [] }, (c, site) => customersPage(c, site)),
-  call(
-    { ...VIEWER_OF_SITE, method: "post", path: `${CUSTOMERS}/find`, audit: [], changesNothing: "It leads to a page." },
-    postFind,
-  ),
-  call({ ...OWNER, method: "post", path: `${CUSTOMERS}/export`, audit: ["customer.exported"] }, postExport),
-  call(
-    { ...OWNER, method: "post", path: `${CUSTOMERS}/erase`, audit: ["customer.erasure_begun", "customer.erased"] },
-    postErase,
-  ),
-  call({ ...OWNER, method: "get", path: `${CUSTOMERS}/erasures/:erasure_id`, audit: [] }, erasurePage),
-  call(
-    { ...OWNER, method: "post", path: `${CUSTOMERS}/erasures/:erasure_id`, audit: ["customer.erased"] },
-    postErasure,
-  ),
+  page("viewer", CUSTOMERS, customersPage),
+  form("viewer", `${CUSTOMERS}/find`, "It leads to a page.", postFind),
+  form("owner", `${CUSTOMERS}/export`, ["customer.exported"], postExport),
+  form("owner", `${CUSTOMERS}/erase`, ["customer.erasure_begun", "customer.erased"], postErase),
+  page("owner", `${CUSTOMERS}/erasures/:erasure_id`, erasurePage),
+  form("owner", `${CUSTOMERS}/erasures/:erasure_id`, ["customer.erased"], postErasure),
 ];

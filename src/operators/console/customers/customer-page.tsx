@@ -41,12 +41,12 @@ export async function customerPage(
         <span>{t("Customer")}</span>
         <ShownSbs sbs={sbs} />
       </p>
-      <FormErrors view={view} filled={filledForm} labels={{}} />
+      <FormErrors filled={filledForm} fields={{}} />
       <div class="talk">
         <section class="part">
           <h2>{t("Sessions of this customer")}</h2>
           <SessionTable view={view} siteId={site.id} sessions={sessions.items} isOneCustomer />
-          <MoreLink view={view} path={path} query={{ chat_id: chatId }} cursor={sessions.nextCursor} />
+          <MoreLink path={path} query={{ chat_id: chatId }} cursor={sessions.nextCursor} />
         </section>
         <Facts view={view} site={site} customer={customer} />
         <Data view={view} path={path} sbs={sbs} />
@@ -58,7 +58,7 @@ export async function customerPage(
     heading: <bdi>{isVisible(customer.name) ? customer.name : showUnseen(sbs)}</bdi>,
     site: { ...site, tab: "customers" },
     back: `${path}?chat_id=${customer.last.id}`,
-    filled: filledForm && { path: filledForm.path, values: filledForm.values },
+    filled: filledForm,
     body,
   });
 }
@@ -69,7 +69,7 @@ function Facts({ view, site, customer }: { view: View; site: Site; customer: Sho
   const count = new Intl.NumberFormat(view.language).format(sessions);
   const session = ({ id, createdAt }: ShownCustomer["first"]) => (
     <>
-      <Time view={view} at={createdAt} /> · <a href={`/console/sites/${site.id}/sessions/${id}`}>{id}</a>
+      <Time at={createdAt} /> · <a href={`/console/sites/${site.id}/sessions/${id}`}>{id}</a>
     </>
   );
   return (
@@ -136,7 +136,7 @@ function Data({ view, path, sbs }: { view: View; path: string; sbs: string }) {
       <p class="hint">
         {t("Everything that this site has of them: sessions, messages, events, name and IP. Erasing asks first.")}
       </p>
-      <Form view={view} action={`${path}/export`}>
+      <Form action={`${path}/export`}>
         <input type="hidden" name="customer" value={customerValue(sbs)} />
         <div class="buttons">
           <button type="submit" class="plain">

@@ -66,7 +66,7 @@ async function listPage(
             <a href="#sbs">{t("Customer id (sbs)")}</a>: {error}
           </p>
           {isUnseen && (
-            <Unseen view={view} texts={[sbs]}>
+            <Unseen texts={[sbs]}>
               <Action action={`${path}/find`} label={t("Search without them")}>
                 <input type="hidden" name="sbs" value={withoutUnseen(sbs)} />
               </Action>
@@ -75,7 +75,7 @@ async function listPage(
         </NoticeBox>
       )}
       <search class="filter finds">
-        <Form view={view} action={`${path}/find`}>
+        <Form action={`${path}/find`}>
           <CustomerField view={view} sbs={sbs} error={error} />
           <button type="submit">{t("Find")}</button>
           {isUnknown(view, errors) && view.may(`${path}/erase`) && (
@@ -89,7 +89,7 @@ async function listPage(
     </>
   );
   const page = { title: t("Customers"), site: { ...site, tab: "customers" as const }, back: path, body };
-  return showPage(c, { ...page, filled: filledForm && { path: filledForm.path, values } }, statusOf(view, errors));
+  return showPage(c, { ...page, filled: filledForm }, statusOf(view, errors));
 }
 
 /** The field of a customer's id. No input can hold a control character, so an id with one is shown as text and sent in a hidden field. */
@@ -140,7 +140,7 @@ function LatestCustomers({ view, site, customers }: { view: View; site: Site; cu
           <a class="clip" href={`/console/sites/${site.id}/sessions/${customer.chatId}`}>
             <bdi>{titleOf(customer)}</bdi>
           </a>,
-          <Ago view={view} at={customer.createdAt} />,
+          <Ago at={customer.createdAt} />,
         ])}
         empty=""
       />

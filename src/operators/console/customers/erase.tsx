@@ -76,9 +76,8 @@ async function askPage(c: PageContext, site: Site, sbs: string, filledForm?: Fil
   const hidden = { customer: customerValue(sbs), asked: "yes" };
   const body = (
     <>
-      <FormErrors view={view} filled={filledForm} labels={{ sure: t("Nobody can undo this") }} />
+      <FormErrors filled={filledForm} fields={{ sure: t("Nobody can undo this") }} />
       <Ask
-        view={view}
         text={t(
           "The sessions of this customer go, with messages, participants and metadata, and with what their events say. Others stay as they are.",
         )}

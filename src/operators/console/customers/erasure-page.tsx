@@ -74,7 +74,7 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
               <dd>{number(remaining)}</dd>
             </>
           )}
-          <Copyable view={view} id="erasure-id" label={t("Id of the erasure")} text={id} />
+          <Copyable id="erasure-id" label={t("Id of the erasure")} text={id} />
         </dl>
         <p class="hint">{t("The audit log has it under this id.")}</p>
       </section>
@@ -115,7 +115,7 @@ function Progress({ view, path, erasure }: { view: View; path: string; erasure: 
   return (
     <NoticeBox kind="note" title={title}>
       <p>{t("It goes in steps. Press again until nothing is left; this page can be opened again at any time.")}</p>
-      <Form view={view} action={path}>
+      <Form action={path}>
         <button type="submit" class="danger">
           {mustKeep ? t("I have kept them: erase now") : t("Go on erasing")}
         </button>
@@ -137,7 +137,6 @@ function Receipts({ view, receipts }: { view: View; receipts: NonNullable<Custom
       </p>
       <dl class="facts">
         <Copyable
-          view={view}
           id="receipts"
           label={t("Receipts")}
           text={JSON.stringify(receipts.map((each) => show(receiptSchema, receiptData(each))))}

@@ -123,7 +123,7 @@ function partsPage(
           number,
           ids.length,
           `${ids[0]} – ${ids.at(-1)}`,
-          <Action view={view} action={c.req.path} label={t("Download")} about={String(number)}>
+          <Action action={c.req.path} label={t("Download")} about={String(number)}>
             <input type="hidden" name="customer" value={customer} />
             <input type="hidden" name="after" value={after} />
             <input type="hidden" name="part" value={String(number)} />
@@ -132,7 +132,7 @@ function partsPage(
         empty={t("No sessions here.")}
       />
       {isCut && (
-        <Action view={view} action={c.req.path} label={t("Further files…")}>
+        <Action action={c.req.path} label={t("Further files…")}>
           <input type="hidden" name="customer" value={customer} />
           <input type="hidden" name="from" value={String(chatIds.at(-1))} />
           <input type="hidden" name="part" value={String(place.first + parts.length)} />

@@ -17,7 +17,7 @@ export function WhatStays({ view, until }: { view: View; until?: { timeTravel: n
           {until && (
             <>
               {" "}
-              {t("Until:")} <Time view={view} at={until.timeTravel} />
+              {t("Until:")} <Time at={until.timeTravel} />
             </>
           )}
         </li>
@@ -26,7 +26,7 @@ export function WhatStays({ view, until }: { view: View; until?: { timeTravel: n
           {until && (
             <>
               {" "}
-              {t("Until:")} <Time view={view} at={until.keys} />
+              {t("Until:")} <Time at={until.keys} />
             </>
           )}
         </li>

@@ -13,6 +13,8 @@ export function ruleText(view: View, message: string): string {
 
 /** The values of a form that is shown again, and their errors. Without errors, the form is a draft. */
 export interface FilledForm {
+  /** The path that the form was sent to; by default that of the request. */
+  path?: string;
   values: Record<string, string>;
   errors: Record<string, string>;
 }
@@ -21,7 +23,7 @@ export interface FilledForm {
 export const errorTexts = (view: View, issues: { field: string; message: string }[]): Record<string, string> =>
   Object.fromEntries(issues.map(({ field, message }) => [field, ruleText(view, message)]));
 
-export const isRefused = (form: FilledForm | undefined): boolean => Object.keys(form?.errors ?? {}).length > 0;
+export const isRefused = (form: Partial<FilledForm> | undefined): boolean => Object.keys(form?.errors ?? {}).length > 0;
 
 /** The result of a form, which the page after the form shows. */
 export type FormResult =

@@ -37,7 +37,7 @@ export async function homesPage(c: PageContext): Promise<Response> {
         ]}
         rows={homes.map(({ name, sites, status }) => [
           name,
-          <HomeState view={view} status={status} />,
+          <HomeState status={status} />,
           number.format(sites),
           <SizeCell view={view} fill={fillOf(name)} />,
           <GrowthCell view={view} fill={fillOf(name)} />,

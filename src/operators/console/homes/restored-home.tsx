@@ -6,7 +6,7 @@ import { newReconciliationId, reconcileHome, reconcileSchema } from "../../servi
 import { homeUnknown } from "../../services/refusals.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
-import { errorTexts, type FilledForm, isRefused } from "../forms/messages.ts";
+import { errorTexts, type FilledForm } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
@@ -83,7 +83,7 @@ async function formPage(c: PageContext, home: string, filledForm?: FilledForm): 
   const isClosed = view.closedHomes.has(home);
   const body = (
     <>
-      <FormErrors view={view} filled={filledForm} labels={{ lift: t("Session numbers to skip (chat_id)") }} />
+      <FormErrors filled={filledForm} fields={{ lift: t("Session numbers to skip (chat_id)") }} />
       {!isClosed && (
         <NoticeBox kind="note" title={t("The home {0} is not closed", home)}>
           <p>
@@ -122,11 +122,7 @@ async function formPage(c: PageContext, home: string, filledForm?: FilledForm): 
       </section>
     </>
   );
-  return showPage(
-    c,
-    { title: t("Restored home {0}", home), section: "homes", back: pathOf(home), body },
-    isRefused(filledForm) ? 400 : 200,
-  );
+  return showPage(c, { title: t("Restored home {0}", home), section: "homes", filled: filledForm, body });
 }
 
 /** @param isUnread whether the form must be sent again, because KV held more receipts than were read */
@@ -150,10 +146,9 @@ async function confirmPage(
           )}
         />
       ) : (
-        <FormErrors view={view} filled={filledForm} labels={{ receipts: t("Receipts of erasures and deletions") }} />
+        <FormErrors filled={filledForm} fields={{ receipts: t("Receipts of erasures and deletions") }} />
       )}
       <Ask
-        view={view}
         text={t(
           "The session numbers (chat_id) of its sites skip ahead for good. This page sent again skips nothing more and goes on where it stopped.",
         )}
@@ -175,6 +170,5 @@ async function confirmPage(
     </>
   );
   const title = t("Was the home {0} restored?", home);
-  const filled = filledForm && { path: pathOf(home), values: filledForm.values };
-  return showPage(c, { title, section: "homes", filled, body }, isRefused(filledForm) ? 400 : 200);
+  return showPage(c, { title, section: "homes", filled: filledForm, body });
 }

@@ -68,7 +68,7 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
           )}
           <dt>{t("Open it after")}</dt>
           <dd>
-            <Time view={view} at={reopenAfter} />
+            <Time at={reopenAfter} />
             <p class="hint">
               {t(
                 "By then every one-time text (ranstr) of before has expired, so nothing that was undone can be sent again.",
@@ -97,7 +97,7 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
               : t("There is none on this page.")
           }
         />
-        <MoreLink view={view} path={pathOf(home)} query={{ settled: c.req.query("settled") }} cursor={nextCursor} />
+        <MoreLink path={pathOf(home)} query={{ settled: c.req.query("settled") }} cursor={nextCursor} />
       </section>
       {home === MAIN_HOME && <RestoredTokens view={view} tokens={tokens} />}
       <p>

@@ -48,10 +48,10 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
       )}
       <section class="card">
         <dl class="facts">
-          <Copyable view={view} id="request-id" label={view.t("Request id")} text={requestId.toLowerCase()} />
+          <Copyable id="request-id" label={view.t("Request id")} text={requestId.toLowerCase()} />
           <dt>{view.t("When")}</dt>
           <dd>
-            <Time view={view} at={(refusal ?? accepted).at} />{" "}
+            <Time at={(refusal ?? accepted).at} />{" "}
             <code>{new Date((refusal ?? accepted).at * 1000).toISOString().replace(".000", "")}</code>
           </dd>
           <dt>{view.t("Call")}</dt>

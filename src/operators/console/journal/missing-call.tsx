@@ -50,8 +50,7 @@ export async function aroundCall({ var: { ctx, view } }: PageContext, requestId:
     <section class="part">
       <h2>{t("What its id tells")}</h2>
       <p>
-        {t("It holds a time:")} <Time view={view} at={at} />{" "}
-        <code>{new Date(at * 1000).toISOString().replace(".000", "")}</code>
+        {t("It holds a time:")} <Time at={at} /> <code>{new Date(at * 1000).toISOString().replace(".000", "")}</code>
       </p>
       {time === "ahead" && <p>{t("That is in the future, so no call here has had this id.")}</p>}
       {time === "too_old" && <p>{t("Refused calls are kept for {0} days, and no longer.", ctx.config.journalDays)}</p>}

@@ -40,7 +40,7 @@ export function RefusalTable(props: {
               </small>
             )}
           </span>,
-          <Ago view={view} at={at} />,
+          <Ago at={at} />,
           <a class="clip" href={`/console/sites/${siteId}/apps/${appid}`}>
             <bdi>{nameOf(appid)}</bdi>
           </a>,

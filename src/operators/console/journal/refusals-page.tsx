@@ -44,7 +44,6 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
   const body = (
     <>
       <Filter
-        view={view}
         path={path}
         parameters={{ ...fields }}
         filtersInForce={filtersInForceOf(c, path, readFilter, nameOf)}
@@ -83,7 +82,7 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
       </nav>
       {refusals?.tally && <RefusalTally view={view} path={path} fields={fields} nameOf={nameOf} {...refusals.tally} />}
       <RefusalTable view={view} refusals={items} nameOf={nameOf} empty={empty} />
-      <MoreLink view={view} path={path} query={{ ...fields }} cursor={nextCursor} />
+      <MoreLink path={path} query={{ ...fields }} cursor={nextCursor} />
       <p class="hint">
         {t(
           "Kept for {0} days; of a flood, some are left out and counted. Calls whose appid is unknown or was not read are in the log only.",

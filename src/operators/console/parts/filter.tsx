@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from "hono/jsx";
-import type { View } from "../view.ts";
+import { useView } from "../view.ts";
 import { Icon } from "./icons.tsx";
 import { hasUnseen, Unseen, withoutUnseen } from "./unseen.tsx";
 
@@ -20,7 +20,6 @@ export interface FilterInForce {
  */
 export function Filter(
   props: PropsWithChildren<{
-    view: View;
     path: string;
     parameters: FilterParameters;
     filtersInForce: FilterInForce[];
@@ -28,8 +27,8 @@ export function Filter(
     open?: boolean;
   }>,
 ) {
-  const { view, path, parameters, filtersInForce, open, children } = props;
-  const { t } = view;
+  const { path, parameters, filtersInForce, open, children } = props;
+  const { t } = useView();
   const texts = Object.values(parameters).filter((value) => value !== undefined && hasUnseen(value)) as string[];
   const clean = Object.fromEntries(
     Object.entries(parameters).map(([name, value = ""]) => [name, withoutUnseen(value)]),
@@ -63,7 +62,7 @@ export function Filter(
         </div>
       )}
       {texts.length > 0 && (
-        <Unseen view={view} texts={texts}>
+        <Unseen texts={texts}>
           <a class="button plain" href={filteredPath(path, clean)}>
             {t("Search without them")}
           </a>

@@ -1,13 +1,14 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { FilledForm } from "../forms/messages.ts";
-import type { View } from "../view.ts";
+import { useView } from "../view.ts";
 import { NoticeBox } from "./parts.tsx";
 
 /**
  * A form that changes something. A reader who may not send it does not see it. A form without the hidden token would be a draft, which
  * is not carried out.
  */
-export function Form({ view, action, children }: PropsWithChildren<{ view: View; action: string }>) {
+export function Form({ action, children }: PropsWithChildren<{ action: string }>) {
+  const view = useView();
   if (!view.may(action)) return null;
   return (
     <form method="post" action={action}>
@@ -20,23 +21,21 @@ export function Form({ view, action, children }: PropsWithChildren<{ view: View;
 /** A form of one button. */
 export function Action(
   props: PropsWithChildren<{
-    /**
-     * Given for a form that changes something. That form gets a token, and a reader who may not send it does not see it. A form that only
-     * leads to a page needs no view.
-     */
-    view?: View;
     action: string;
     label: string;
+    /** The form changes nothing that belongs to a session: every reader sees it, and it has no token. */
+    isFree?: boolean;
     about?: string;
     lang?: string;
     quiet?: boolean;
     id?: string;
   }>,
 ) {
-  if (props.view?.may(props.action) === false) return null;
+  const view = useView();
+  if (!props.isFree && !view.may(props.action)) return null;
   return (
     <form method="post" action={props.action}>
-      {props.view && <input type="hidden" name="form" value={props.view.session?.formToken} />}
+      {!props.isFree && <input type="hidden" name="form" value={view.session?.formToken} />}
       {props.children}
       <button type="submit" id={props.id} class={props.quiet ? "quiet" : "plain"} lang={props.lang}>
         {props.label}
@@ -47,8 +46,8 @@ export function Action(
 }
 
 /** A link to a page that asks before a dangerous change. It is left out when the reader may not open that page. */
-export function AskLink({ view, href, children }: PropsWithChildren<{ view: View; href: string }>) {
-  if (!view.may(href, "GET")) return null;
+export function AskLink({ href, children }: PropsWithChildren<{ href: string }>) {
+  if (!useView().may(href, "GET")) return null;
   return (
     <a class="button danger" href={href}>
       {children}
@@ -61,9 +60,9 @@ export function AskLink({ view, href, children }: PropsWithChildren<{ view: View
  *
  * @param props `action` is the path of the form
  */
-export function Fold(props: PropsWithChildren<{ view: View; action: string; label: string; open: boolean }>) {
-  const { view, action, label, open, children } = props;
-  if (!view.may(action)) return null;
+export function Fold(props: PropsWithChildren<{ action: string; label: string; open: boolean }>) {
+  const { action, label, open, children } = props;
+  if (!useView().may(action)) return null;
   return (
     <details class="fold" open={open}>
       <summary class="button">{label}</summary>
@@ -72,31 +71,31 @@ export function Fold(props: PropsWithChildren<{ view: View; action: string; labe
   );
 }
 
+/** The fields of a form by name. `value` is what a field holds at first. */
+export type Fields = Record<string, Omit<FieldProps, "name" | "filled">>;
+
 /**
  * The notice above a form that is shown again. It has the form's errors, each with a link to its field. For a draft it says that the
  * form was not carried out.
- *
- * @param labels the labels of its fields, by name
  */
 export function FormErrors({
-  view,
   filled,
-  labels,
+  fields,
 }: {
-  view: View;
   filled: FilledForm | undefined;
-  labels: Record<string, string>;
+  fields: Record<string, string | { label: string }>;
 }) {
+  const { t } = useView();
   if (filled === undefined) return null;
   const fieldErrors = Object.entries(filled.errors);
   if (fieldErrors.length === 0)
-    return <NoticeBox kind="note" title={view.t("Nothing was changed yet: look the form over and send it.")} />;
+    return <NoticeBox kind="note" title={t("Nothing was changed yet: look the form over and send it.")} />;
   return (
-    <NoticeBox kind="bad" title={view.t("Nothing was changed.")}>
+    <NoticeBox kind="bad" title={t("Nothing was changed.")}>
       <ul>
         {fieldErrors.map(([field, text]) => (
           <li>
-            <a href={`#${field}`}>{labels[field] ?? field}</a>: {text}
+            <a href={`#${field}`}>{labelOf(fields[field]) ?? field}</a>: {text}
           </li>
         ))}
       </ul>
@@ -104,11 +103,61 @@ export function FormErrors({
   );
 }
 
-export function Field(props: {
+const labelOf = (field: string | { label: string } | undefined) => (typeof field === "object" ? field.label : field);
+
+/** The fields of a form. A form that is shown again has what was typed, and its errors. */
+export const FormFields = ({ fields, filled }: { fields: Fields; filled?: FilledForm | undefined }) => (
+  <>
+    {Object.entries(fields).map(([name, field]) => (
+      <Field name={name} filled={filled} {...field} />
+    ))}
+  </>
+);
+
+/**
+ * A form of {@link FormFields} with a button.
+ *
+ * @param props `hidden` are values by name that the form sends along; the children stand between the fields and the button
+ */
+export function FieldsForm(
+  props: PropsWithChildren<{
+    action: string;
+    fields: Fields;
+    filled?: FilledForm | undefined;
+    hidden?: Record<string, string>;
+    button: string;
+    plain?: boolean;
+  }>,
+) {
+  return (
+    <Form action={props.action}>
+      <Hidden values={props.hidden} />
+      <FormFields fields={props.fields} filled={props.filled} />
+      {props.children}
+      <button type="submit" class={props.plain ? "plain" : undefined}>
+        {props.button}
+      </button>
+    </Form>
+  );
+}
+
+/** Values that a form sends along unseen. */
+export const Hidden = ({ values = {} }: { values?: Record<string, string> | undefined }) => (
+  <>
+    {Object.entries(values).map(([name, value]) => (
+      <input type="hidden" name={name} value={value} />
+    ))}
+  </>
+);
+
+interface FieldProps {
   label: string;
   name: string;
+  /** What the field holds, unless the form is shown again. */
   value?: string | undefined;
   error?: string | undefined;
+  /** The form that is shown again: what was typed, and its errors. */
+  filled?: FilledForm | undefined;
   hint?: Child;
   type?: string;
   rows?: number;
@@ -120,8 +169,24 @@ export function Field(props: {
   autocomplete?: string;
   autofocus?: boolean;
   code?: boolean;
-}) {
-  const { name, label, value = "", error, hint, type = "text", rows, options, code, ...rest } = props;
+}
+
+export function Field(props: FieldProps) {
+  const {
+    label,
+    name,
+    filled,
+    hint,
+    type = "text",
+    rows,
+    options,
+    code,
+    value: first = "",
+    error: ownError,
+    ...rest
+  } = props;
+  const value = filled?.values[name] ?? first;
+  const error = ownError ?? filled?.errors[name];
   const described = [hint && `${name}-hint`, error && `${name}-error`].filter(Boolean).join(" ");
   const common = {
     id: name,

@@ -1,7 +1,7 @@
 import type { HomeTrouble } from "../../services/health.ts";
 import type { Home } from "../../services/homes.ts";
 import type { Site } from "../../services/sites.ts";
-import type { View } from "../view.ts";
+import { useView, type View } from "../view.ts";
 import { Badge } from "./parts.tsx";
 
 /** Why a site that is open takes no calls. */
@@ -16,14 +16,14 @@ export const troubleTexts = ({ t }: View): Record<SiteTrouble, [label: string, w
 });
 
 interface SiteStateProps {
-  view: View;
   site: Pick<Site, "status" | "home">;
   /** What the page found when it read the site. Without it, the settings decide. */
   trouble?: SiteTrouble | undefined;
 }
 
 /** The state of a site. An open site takes no calls while its home or its key is in trouble. */
-export function SiteState({ view, site: { status, home }, trouble }: SiteStateProps) {
+export function SiteState({ site: { status, home }, trouble }: SiteStateProps) {
+  const view = useView();
   const { t } = view;
   if (status === "creating") return <Badge kind="wait" label={t("Unfinished")} />;
   if (status === "deleting") return <Badge kind="wait" label={t("Being deleted")} />;
@@ -34,8 +34,8 @@ export function SiteState({ view, site: { status, home }, trouble }: SiteStatePr
   return <Badge kind={known === "closed" ? "off" : "bad"} label={troubleTexts(view)[known][0]} />;
 }
 
-export function HomeState({ view, status }: { view: View; status: Home["status"] }) {
-  const { t } = view;
+export function HomeState({ status }: { status: Home["status"] }) {
+  const { t } = useView();
   if (status === "down") return <Badge kind="bad" label={t("Down")} />;
   return status === "open" ? <Badge kind="good" label={t("Open")} /> : <Badge kind="off" label={t("Closed")} />;
 }

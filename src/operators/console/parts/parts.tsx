@@ -1,5 +1,5 @@
-import type { PropsWithChildren } from "hono/jsx";
-import type { View } from "../view.ts";
+import type { Child, PropsWithChildren } from "hono/jsx";
+import { useView } from "../view.ts";
 
 export function NoticeBox({
   kind,
@@ -27,12 +27,13 @@ export function Badge({ kind, label }: { kind: BadgeKind; label: string }) {
 }
 
 /** A time in full. Lists show {@link Ago} instead. */
-export function Time({ view, at }: { view: View; at: number }) {
-  return <time datetime={new Date(at * 1000).toISOString()}>{view.time(at)}</time>;
+export function Time({ at }: { at: number }) {
+  return <time datetime={new Date(at * 1000).toISOString()}>{useView().time(at)}</time>;
 }
 
 /** How long ago a time is. After a day, the time itself is shown. The exact time is in its title. */
-export function Ago({ view, at }: { view: View; at: number }) {
+export function Ago({ at }: { at: number }) {
+  const view = useView();
   return (
     <time datetime={new Date(at * 1000).toISOString()} title={view.exactTime(at)}>
       {view.ago(at)}
@@ -51,16 +52,15 @@ export function EmptyState({ title, children }: PropsWithChildren<{ title: strin
 }
 
 /** A future time and the time left until it, which console.js counts down. */
-export function TimeUntil({ view, at }: { view: View; at: number }) {
-  return (
-    <span>
-      <Time view={view} at={at} /> <TimeLeft view={view} at={at} />
-    </span>
-  );
-}
+export const TimeUntil = ({ at }: { at: number }) => (
+  <span>
+    <Time at={at} /> <TimeLeft at={at} />
+  </span>
+);
 
 /** The time left until a future time. The future time is its title. */
-export function TimeLeft({ view, at }: { view: View; at: number }) {
+export function TimeLeft({ at }: { at: number }) {
+  const view = useView();
   return (
     <span class="left" data-until={at} title={view.exactTime(at)}>
       ({clock(at - view.now)})
@@ -78,23 +78,48 @@ const clock = (seconds: number) =>
  *
  * @param props `label` says what is copied, for readers who do not see the place of the button
  */
-export function CopyButton({ view, id, label }: { view: View; id: string; label?: string }) {
+export function CopyButton({ id, label }: { id: string; label?: string }) {
+  const { t } = useView();
   return (
-    <button type="button" class="plain" data-copy={id} data-done={view.t("Copied")} hidden>
-      {view.t("Copy")}
+    <button type="button" class="plain" data-copy={id} data-done={t("Copied")} hidden>
+      {t("Copy")}
       {label !== undefined && <span class="unseen"> {label}</span>}
     </button>
   );
 }
 
+/** A fact: its label and its value. A text to copy has the id of its element, too. */
+type Fact = [label: string, value: Child] | [label: string, text: string, copyId: string];
+
+/** Facts to show. What is false or undefined is left out. */
+export type FactRows = readonly (Fact | false | undefined)[];
+
+/** Labels, each with its value. Where scripts run, a button copies a fact that has an id. */
+export const Facts = ({ rows, id }: { rows: FactRows; id?: string }) => (
+  <dl class="facts" id={id}>
+    {rows.map((row) => row && <FactOf row={row} />)}
+  </dl>
+);
+
+function FactOf({ row: [label, value, copyId] }: { row: Fact }) {
+  if (copyId === undefined)
+    return (
+      <>
+        <dt>{label}</dt>
+        <dd>{value}</dd>
+      </>
+    );
+  return <Copyable id={copyId} label={label} text={String(value)} />;
+}
+
 /** Text to copy. Where scripts run, a button copies it. */
-export function Copyable({ view, id, label, text }: { view: View; id: string; label: string; text: string }) {
+export function Copyable({ id, label, text }: { id: string; label: string; text: string }) {
   return (
     <div class="copyable">
       <dt>{label}</dt>
       <dd>
         <code id={id}>{text}</code>
-        <CopyButton view={view} id={id} label={label} />
+        <CopyButton id={id} label={label} />
       </dd>
     </div>
   );

@@ -1,6 +1,6 @@
 import { isVisible } from "../../../core/fields.ts";
 import { hasEnded, type Site } from "../../services/sites.ts";
-import type { View } from "../view.ts";
+import { useView } from "../view.ts";
 import { SiteState, type SiteTrouble } from "./home-state.tsx";
 import { NoticeBox } from "./parts.tsx";
 
@@ -16,7 +16,8 @@ export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
 const ENDED_SITE_TABS = ["overview", "audit"] as const;
 
 /** The top of a site's page: links up, name, state, home and tabs. An unfinished site has no tabs, because its home lacks it. */
-export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
+export function SiteFrame({ site }: { site: FramedSite }) {
+  const view = useView();
   const { t } = view;
   const tabs = [
     ["overview", "", t("Overview")],
@@ -45,7 +46,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
         </p>
         <p class="state">
           {view.hasHomes && <span>{t("Home {0}", site.home)}</span>}
-          <SiteState view={view} site={site} trouble={site.trouble} />
+          <SiteState site={site} trouble={site.trouble} />
         </p>
       </div>
       {site.status !== "creating" && (
@@ -62,7 +63,8 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
 }
 
 /** Says why signed calls of a site are refused now: the site or its home is closed. */
-export function SiteNotices({ view, site }: { view: View; site: FramedSite }) {
+export function SiteNotices({ site }: { site: FramedSite }) {
+  const view = useView();
   const { t } = view;
   return (
     <>

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import type { View } from "../view.ts";
+import { useView } from "../view.ts";
 
 /** A column of a list. */
 export interface Column {
@@ -61,19 +61,14 @@ export function Table(props: {
 const MOST_STEPS_BACK = 50;
 
 /** Links to the next and the previous page. A cursor only leads forward, so the address holds the cursors of earlier pages. */
-export function MoreLink({
-  view,
-  path,
-  query,
-  cursor,
-  next = view.t("Next page"),
-}: {
-  view: View;
+export function MoreLink(props: {
   path: string;
   query?: Record<string, string | undefined>;
   cursor: string | null;
   next?: string | undefined;
 }) {
+  const view = useView();
+  const { path, query, cursor, next = view.t("Next page") } = props;
   const shownQuery = new URLSearchParams(view.here.split("?")[1]);
   const here = shownQuery.get("cursor");
   if (here === null && cursor === null) return null;

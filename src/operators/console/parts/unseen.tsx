@@ -1,6 +1,6 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { UNSEEN_CHARACTERS } from "../../../core/fields.ts";
-import type { View } from "../view.ts";
+import { useView } from "../view.ts";
 
 /** Whether a text has invisible characters, or blanks at its ends. */
 export const hasUnseen = (text: string): boolean => showUnseen(text) !== text;
@@ -18,16 +18,18 @@ export const withoutUnseen = (text: string): string =>
   text.replace(UNSEEN_CHARACTERS, (character) => (/^[\t\n\r\p{Z}]/u.test(character) ? " " : "")).trim();
 
 /** Shows typed texts with their invisible characters. The children are the links or buttons that search without these characters. */
-export const Unseen = ({ view, texts, children }: PropsWithChildren<{ view: View; texts: string[] }>) => (
-  <div class="line-of">
-    <span>
-      {view.t("It has characters that nobody sees:")}{" "}
-      {texts.map((text) => (
-        <>
-          <bdi class="long">{showUnseen(text)}</bdi>{" "}
-        </>
-      ))}
-    </span>
-    {texts.some((text) => withoutUnseen(text) !== "") && children}
-  </div>
-);
+export function Unseen({ texts, children }: PropsWithChildren<{ texts: string[] }>) {
+  return (
+    <div class="line-of">
+      <span>
+        {useView().t("It has characters that nobody sees:")}{" "}
+        {texts.map((text) => (
+          <>
+            <bdi class="long">{showUnseen(text)}</bdi>{" "}
+          </>
+        ))}
+      </span>
+      {texts.some((text) => withoutUnseen(text) !== "") && children}
+    </div>
+  );
+}

@@ -1,20 +1,9 @@
-import { call } from "../../http/call.ts";
-import type { ConsoleCall, PageContext } from "../env.ts";
+import type { ConsoleCall } from "../env.ts";
+import { form, page } from "../page-call.ts";
 import { postSearch, searchPage } from "./search-page.tsx";
 
-const SEE_ALL = { role: "viewer", scope: "sites" } as const;
-
 export const SEARCH_CALLS: ConsoleCall[] = [
-  call({ ...SEE_ALL, method: "get", path: "/search", audit: [] }, (c: PageContext) => searchPage(c)),
+  page("viewer", "/search", searchPage, { scope: "sites" }),
   // The search is a form, so that no address holds the text.
-  call(
-    {
-      ...SEE_ALL,
-      method: "post",
-      path: "/search",
-      audit: [],
-      changesNothing: "It leads to the page of what was found.",
-    },
-    (c: PageContext) => postSearch(c),
-  ),
+  form("viewer", "/search", "It leads to the page of what was found.", postSearch, { scope: "sites" }),
 ];

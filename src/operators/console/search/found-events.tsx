@@ -36,6 +36,6 @@ function eventRow(
       ? "–"
       : getting.map(({ webhookId, url }) => <WebhookLink siteId={siteId} id={webhookId ?? ""} url={url ?? ""} />),
     ...siteCell(finding, siteId),
-    <Ago view={finding.view} at={createdAt} />,
+    <Ago at={createdAt} />,
   ];
 }

@@ -98,7 +98,7 @@ function sessionRows(finding: FindingsContext, sessions: SessionHit[], of: "all"
           ...siteCell(finding, siteId),
         ]
       : []),
-    <Ago view={view} at={createdAt} />,
+    <Ago at={createdAt} />,
   ]);
   return { head, rows };
 }

@@ -65,7 +65,7 @@ export async function searchPage(c: PageContext): Promise<Response> {
         </p>
       )}
       {!isFound && hasUnseen(text) && (
-        <Unseen view={view} texts={[text]}>
+        <Unseen texts={[text]}>
           <Action action={PATH} label={t("Search without them")}>
             <input type="hidden" name="q" value={withoutUnseen(text)} />
             {openSite !== undefined && <input type="hidden" name="site" value={openSite} />}

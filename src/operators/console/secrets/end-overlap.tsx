@@ -3,7 +3,7 @@ import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { askPage } from "../parts/ask-page.tsx";
+import { askPage } from "../parts/ask.tsx";
 import { LastUseFact } from "./last-use-fact.tsx";
 import { hasOverlap } from "./overlap.ts";
 import type { ShownSecretOwner } from "./secret-owner.ts";
@@ -39,7 +39,8 @@ export async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<
   const { t } = view;
   if (!owner.isActive || !hasOverlap(owner, view.now)) return c.redirect(owner.path, 303);
   const use = await owner.previousUse?.();
-  return askPage(c, owner.site, {
+  return askPage(c, {
+    site: owner.site,
     title: t("Stop the old secret now?"),
     text: owner.words.stopped,
     facts: (

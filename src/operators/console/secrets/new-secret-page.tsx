@@ -54,10 +54,10 @@ export async function secretPage(c: PageContext, owner: ShownSecretOwner): Promi
       <section class="card">
         <dl class="facts">
           {owner.facts}
-          <Copyable view={view} id="secret" label={t("Secret")} text={secret} />
+          <Copyable id="secret" label={t("Secret")} text={secret} />
           <dt>{t("Shown here until")}</dt>
           <dd>
-            <TimeUntil view={view} at={end} />
+            <TimeUntil at={end} />
           </dd>
         </dl>
         <a class="button" href={path}>

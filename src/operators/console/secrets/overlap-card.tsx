@@ -24,7 +24,7 @@ export function OverlapCard(props: {
         <dl class="facts">
           <dt>{t("The old one works until")}</dt>
           <dd>
-            <TimeUntil view={view} at={owner.previousExpiresAt ?? 0} />
+            <TimeUntil at={owner.previousExpiresAt ?? 0} />
           </dd>
           {use !== undefined && (
             <>
@@ -36,9 +36,7 @@ export function OverlapCard(props: {
           )}
         </dl>
         <div class="buttons">
-          <AskLink view={view} href={`${owner.path}/end-overlap`}>
-            {t("The old secret stops now")}…
-          </AskLink>
+          <AskLink href={`${owner.path}/end-overlap`}>{t("The old secret stops now")}…</AskLink>
         </div>
       </div>
       <RotationSteps view={view} isCounted={use !== undefined} isBegun />

@@ -29,7 +29,7 @@ export function RotateCard(props: {
           )}
         </p>
       )}
-      <Form view={view} action={`${owner.path}/rotate`}>
+      <Form action={`${owner.path}/rotate`}>
         <input type="hidden" name="version" value={owner.version} />
         <Field
           label={t("Overlap")}

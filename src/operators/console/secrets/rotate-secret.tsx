@@ -4,7 +4,7 @@ import type { PageContext } from "../env.ts";
 import { type EnteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { askPage } from "../parts/ask-page.tsx";
+import { askPage } from "../parts/ask.tsx";
 import type { View } from "../view.ts";
 import { refusedLocation } from "./end-overlap.tsx";
 import { LastUseFact } from "./last-use-fact.tsx";
@@ -80,7 +80,8 @@ export async function confirmPage(
   const stops = <strong>{t("Stops at once.")}</strong>;
   const until = view.time(owner.previousExpiresAt ?? 0);
   const use = isRunning && endedSecret !== "current" ? await owner.previousUse?.() : undefined;
-  return askPage(c, owner.site, {
+  return askPage(c, {
+    site: owner.site,
     title: t("Rotate the secret?"),
     text: owner.words.stopped,
     facts: (

@@ -1,7 +1,7 @@
-import { call } from "../../http/call.ts";
 import type { AuditAction } from "../../services/audit.ts";
 import type { Site } from "../../services/sites.ts";
 import type { ConsoleCall, PageContext } from "../env.ts";
+import { form, page } from "../page-call.ts";
 import { endOverlap, endPage } from "./end-overlap.tsx";
 import { secretPage } from "./new-secret-page.tsx";
 import { confirmPage, rotateSecret } from "./rotate-secret.tsx";
@@ -13,28 +13,15 @@ import type { ShownSecretOwner } from "./secret-owner.ts";
  * @param base the start of their paths
  */
 export function secretPages(
-  base: string,
+  base: `/sites/:site_id${string}`,
   audit: { rotated: AuditAction; ended: AuditAction },
   ownerOf: (c: PageContext, site: Site) => Promise<ShownSecretOwner>,
 ): ConsoleCall[] {
-  const operatorOfSite = { role: "operator", scope: "site" } as const;
   return [
-    call({ ...operatorOfSite, method: "get", path: `${base}/rotate`, audit: [] }, async (c: PageContext, site) =>
-      confirmPage(c, await ownerOf(c, site), c.req.query()),
-    ),
-    call(
-      { ...operatorOfSite, method: "post", path: `${base}/rotate`, audit: [audit.rotated] },
-      async (c: PageContext, site) => rotateSecret(c, await ownerOf(c, site)),
-    ),
-    call({ ...operatorOfSite, method: "get", path: `${base}/end-overlap`, audit: [] }, async (c: PageContext, site) =>
-      endPage(c, await ownerOf(c, site)),
-    ),
-    call(
-      { ...operatorOfSite, method: "post", path: `${base}/end-overlap`, audit: [audit.ended] },
-      async (c: PageContext, site) => endOverlap(c, await ownerOf(c, site)),
-    ),
-    call({ ...operatorOfSite, method: "get", path: `${base}/secret`, audit: [] }, async (c: PageContext, site) =>
-      secretPage(c, await ownerOf(c, site)),
-    ),
+    page("operator", `${base}/rotate`, async (c, site) => confirmPage(c, await ownerOf(c, site), c.req.query())),
+    form("operator", `${base}/rotate`, [audit.rotated], async (c, site) => rotateSecret(c, await ownerOf(c, site))),
+    page("operator", `${base}/end-overlap`, async (c, site) => endPage(c, await ownerOf(c, site))),
+    form("operator", `${base}/end-overlap`, [audit.ended], async (c, site) => endOverlap(c, await ownerOf(c, site))),
+    page("operator", `${base}/secret`, async (c, site) => secretPage(c, await ownerOf(c, site))),
   ];
 }

@@ -22,7 +22,7 @@ export function Conversation({ view, stored }: { view: View; stored: StoredSessi
                   <AgentName id={message.senderUid} name={message.senderName} />
                 )}
               </strong>{" "}
-              <Time view={view} at={message.createdAt} />
+              <Time at={message.createdAt} />
             </p>
             <p class="said">{message.content}</p>
           </li>

@@ -52,7 +52,7 @@ export function FirstCall(props: { view: View; site: Site; choices: Choices; ori
         <li>{t("This command, in a checkout of Agent Session, with the secret of the app for SECRET:")}</li>
       </ol>
       <pre id="first-call">{command}</pre>
-      <CopyButton view={view} id="first-call" label={t("Command")} />
+      <CopyButton id="first-call" label={t("Command")} />
       <p>
         <a href={docsPath(view, "integrating", { appid: app?.appid, agentId: agents[0]?.id })}>
           {t("How to call from your own code")}

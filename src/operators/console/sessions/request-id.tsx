@@ -8,7 +8,7 @@ export function RequestId({ view, path, id }: { view: View; path: string; id: st
       <a href={`${path}/requests/${id}`}>
         <code id="request-id">{id}</code>
       </a>
-      <CopyButton view={view} id="request-id" label={view.t("Request id")} />
+      <CopyButton id="request-id" label={view.t("Request id")} />
     </div>
   );
 }

@@ -54,7 +54,7 @@ export function SessionFacts(props: { view: View; site: Site; stored: StoredSess
         <bdi>{session.appName ?? session.appid}</bdi>
       </a>,
     ],
-    [t("Opened"), <Time view={view} at={session.createdAt} />],
+    [t("Opened"), <Time at={session.createdAt} />],
     ...(session.requestId === null
       ? []
       : [[t("By the call"), <RequestId view={view} path={path} id={session.requestId} />] as Fact]),

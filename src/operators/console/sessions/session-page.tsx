@@ -26,7 +26,7 @@ export async function sessionPage(c: PageContext, site: Site): Promise<Response>
       <p class="lead line-of">
         <span>{t("Session {0}", session.id)}</span>
         <Status view={view} status={session.status} />
-        <Ago view={view} at={session.createdAt} />
+        <Ago at={session.createdAt} />
       </p>
       <div class="talk">
         <Conversation view={view} stored={storedSession} />

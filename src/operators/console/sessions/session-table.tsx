@@ -33,7 +33,7 @@ export function SessionTable(props: { view: View; siteId: number; sessions: Sess
           {session.requestId !== null && <RequestLink view={view} site={site} requestId={session.requestId} />}
         </span>,
         <Status view={view} status={session.status} />,
-        <Ago view={view} at={session.createdAt} />,
+        <Ago at={session.createdAt} />,
       ])}
       empty={t("No sessions here.")}
     />

@@ -67,7 +67,7 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
           )}
         </p>
       )}
-      <MoreLink view={view} path={path} query={queryOf(filter)} cursor={nextCursor} />
+      <MoreLink path={path} query={queryOf(filter)} cursor={nextCursor} />
     </>
   );
   return showPage(c, { title: t("Sessions"), site: { ...site, tab: "sessions" }, body });
@@ -120,7 +120,6 @@ function SessionFilter(props: {
         ))}
       </nav>
       <Filter
-        view={view}
         path={path}
         parameters={{ ...queryOf(filter), chat_id: chatId }}
         filtersInForce={chipsOf(view, path, filter, choices)}

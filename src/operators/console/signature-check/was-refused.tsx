@@ -32,7 +32,7 @@ export function WasRefused({ view, call }: { view: View; call: RefusedCall }) {
         )}
       </div>
       <p class="hint">
-        <Time view={view} at={at} /> · <code>{requestId}</code>
+        <Time at={at} /> · <code>{requestId}</code>
       </p>
     </section>
   );

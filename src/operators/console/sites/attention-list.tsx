@@ -63,7 +63,7 @@ export function needsOf(
           </>
         ),
         site: sitesById.get(siteId),
-        when: since > 0 && <Ago view={view} at={since} />,
+        when: since > 0 && <Ago at={since} />,
       };
     }),
     ...risen.map(
@@ -102,7 +102,7 @@ export function needsOf(
           </a>
         ),
         site: sitesById.get(siteId),
-        when: <TimeUntil view={view} at={endsAt} />,
+        when: <TimeUntil at={endsAt} />,
       }),
     ),
     ...sites

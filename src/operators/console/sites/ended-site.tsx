@@ -25,11 +25,11 @@ export async function endedPage(
         <dl class="facts">
           <dt>{t("Deletion begun")}</dt>
           <dd>
-            <Time view={view} at={deletion.begunAt} />
+            <Time at={deletion.begunAt} />
           </dd>
           <dt>{t("All gone")}</dt>
-          <dd>{deletion.doneAt === null ? t("Not yet") : <Time view={view} at={deletion.doneAt} />}</dd>
-          <Copyable view={view} id="deletion-id" label={t("Id of the deletion")} text={deletion.id} />
+          <dd>{deletion.doneAt === null ? t("Not yet") : <Time at={deletion.doneAt} />}</dd>
+          <Copyable id="deletion-id" label={t("Id of the deletion")} text={deletion.id} />
         </dl>
         <p class="hint">{t("Its row in the audit log has this id.")}</p>
       </section>
@@ -65,7 +65,7 @@ function Progress({ view, site, deletion }: { view: View; site: Site; deletion: 
             "The directory or KV did not answer. Until they know of it, nothing is deleted: send it again. It cannot be called off.",
           )}
         </p>
-        <Form view={view} action={deletePath(site)}>
+        <Form action={deletePath(site)}>
           <input type="hidden" name="name" value={site.name} />
           <button type="submit" class="danger">
             {t("Send it again")}
@@ -104,7 +104,7 @@ function Receipt({ view, receipt }: { view: View; receipt: NonNullable<DeletionP
         )}
       </p>
       <dl class="facts">
-        <Copyable view={view} id="receipt" label={t("Receipt")} text={JSON.stringify([receipt])} />
+        <Copyable id="receipt" label={t("Receipt")} text={JSON.stringify([receipt])} />
       </dl>
     </section>
   );

@@ -3,7 +3,7 @@ import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, ruleText } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
-import { askPage } from "../parts/ask-page.tsx";
+import { askPage } from "../parts/ask.tsx";
 import { chatIdPath, settingsPath } from "./site-paths.ts";
 import { settingsPage } from "./site-settings.tsx";
 
@@ -25,29 +25,26 @@ export async function chatIdPage(c: PageContext, site: Site): Promise<Response> 
   const wanted = Number(checked.input.first_chat_id);
   if (wanted < next) return pageWithErrors({ first_chat_id: ruleText(view, tooLowRule(next - 1)) });
   const number = new Intl.NumberFormat(view.language);
-  return askPage(
-    c,
-    { ...site, tab: "settings" },
-    {
-      title: t("Go on at chat_id {0}?", wanted),
-      text: t("The numbers between are never given to a session. It cannot be undone: no later number may be lower."),
-      facts: (
-        <>
-          <dt>{t("Without this, the next session gets")}</dt>
-          <dd>{next}</dd>
-          <dt>{t("With this, it gets")}</dt>
-          <dd>{wanted}</dd>
-          <dt>{t("Numbers that are never given")}</dt>
-          <dd>{number.format(wanted - next)}</dd>
-        </>
-      ),
-      action: chatIdPath(site),
-      hidden: { first_chat_id: String(wanted), set_to: String(setTo) },
-      button: t("Set the chat_id"),
-      keep: t("Cancel"),
-      back: settingsPath(site),
-    },
-  );
+  return askPage(c, {
+    site: { ...site, tab: "settings" },
+    title: t("Go on at chat_id {0}?", wanted),
+    text: t("The numbers between are never given to a session. It cannot be undone: no later number may be lower."),
+    facts: (
+      <>
+        <dt>{t("Without this, the next session gets")}</dt>
+        <dd>{next}</dd>
+        <dt>{t("With this, it gets")}</dt>
+        <dd>{wanted}</dd>
+        <dt>{t("Numbers that are never given")}</dt>
+        <dd>{number.format(wanted - next)}</dd>
+      </>
+    ),
+    action: chatIdPath(site),
+    hidden: { first_chat_id: String(wanted), set_to: String(setTo) },
+    button: t("Set the chat_id"),
+    keep: t("Cancel"),
+    back: settingsPath(site),
+  });
 }
 
 /** Answers the form of {@link chatIdPage}. It asks again when somebody else has set another number meanwhile. */

@@ -1,7 +1,7 @@
 import { changeSite, type Retention, readRetention, retentionDays, type Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { type EnteredFields, formAction } from "../forms/form-action.ts";
-import { doneLocation, type FilledForm, isRefused } from "../forms/messages.ts";
+import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
@@ -66,9 +66,8 @@ async function askPage(c: PageContext, site: Site, days: number | null, filledFo
   const path = retentionPath(site);
   const body = (
     <>
-      <FormErrors view={view} filled={filledForm} labels={{ days_again: t("The number of days again") }} />
+      <FormErrors filled={filledForm} fields={{ days_again: t("The number of days again") }} />
       <Ask
-        view={view}
         text={
           isLess
             ? t(
@@ -117,8 +116,7 @@ async function askPage(c: PageContext, site: Site, days: number | null, filledFo
   );
   const title = days === null ? t("Keep sessions for ever?") : t("Keep sessions for {0}?", daysKeptText(view, days));
   const page = { title, site: { ...site, tab: "settings" as const }, body };
-  const filled = filledForm && { path, values: filledForm.values };
-  return showPage(c, { ...page, filled }, isRefused(filledForm) ? 400 : 200);
+  return showPage(c, { ...page, filled: filledForm });
 }
 
 /** How many sessions would be deleted today, and the time of the oldest. */

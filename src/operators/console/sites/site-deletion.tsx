@@ -2,7 +2,7 @@ import { deleteSite, readDeletion, siteDeletionSchema } from "../../services/del
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
-import { type FilledForm, isRefused } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
@@ -42,7 +42,7 @@ export async function deletePage(c: PageContext, site: Site, filledForm?: Filled
   const path = deletePath(site);
   const ask = (
     <>
-      <FormErrors view={view} filled={filledForm} labels={{ name: t("The site's name") }} />
+      <FormErrors filled={filledForm} fields={{ name: t("The site's name") }} />
       <NoticeBox kind="note" title={t("Is what it holds still needed?")}>
         <p>
           {t("Export it before: an owner's token gets all of it from")} <code>GET /admin/sites/{site.id}/export</code>
@@ -50,7 +50,6 @@ export async function deletePage(c: PageContext, site: Site, filledForm?: Filled
       </NoticeBox>
       <DeletedParts view={view} />
       <Ask
-        view={view}
         text={t("It begins at once and cannot be called off. Nobody can undo it.")}
         facts={
           <>
@@ -82,8 +81,7 @@ export async function deletePage(c: PageContext, site: Site, filledForm?: Filled
   );
   const body = site.status === "open" ? <OpenSiteNotice view={view} site={site} /> : ask;
   const page = { title: t("Delete this site?"), site: { ...site, tab: "settings" as const }, body };
-  const filled = filledForm && { path, values: filledForm.values };
-  return showPage(c, { ...page, filled }, isRefused(filledForm) ? 400 : 200);
+  return showPage(c, { ...page, filled: filledForm });
 }
 
 function OpenSiteNotice({ view, site }: { view: View; site: Site }) {
@@ -91,9 +89,7 @@ function OpenSiteNotice({ view, site }: { view: View; site: Site }) {
   return (
     <NoticeBox kind="bad" title={t("This site is open")}>
       <p>{t("Only a closed site can be deleted. Close it first, and look whether anybody still calls it.")}</p>
-      <AskLink view={view} href={`/console/sites/${site.id}/close`}>
-        {t("Close this site…")}
-      </AskLink>
+      <AskLink href={`/console/sites/${site.id}/close`}>{t("Close this site…")}</AskLink>
     </NoticeBox>
   );
 }

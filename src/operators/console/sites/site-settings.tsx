@@ -8,7 +8,7 @@ import {
 } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction, enteredFields, formAction } from "../forms/form-action.ts";
-import { doneLocation, type FilledForm, type FormResult, isRefused } from "../forms/messages.ts";
+import { doneLocation, type FilledForm, type FormResult } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { daysKeptText } from "../parts/days-kept-text.ts";
@@ -68,14 +68,10 @@ export async function settingsPage(c: PageContext, site: Site, filledForm?: Fill
   const { events: hasEvents, ...retention } = await readRetention(c.var.ctx, { site });
   const forms = (
     <>
-      <FormErrors
-        view={view}
-        filled={filledForm}
-        labels={{ name: t("Name"), first_chat_id: t("Next chat_id"), days: t("Days") }}
-      />
+      <FormErrors filled={filledForm} fields={{ name: t("Name"), first_chat_id: t("Next chat_id"), days: t("Days") }} />
       <div class="card settings">
         <Setting title={t("Site")}>
-          <Form view={view} action={path}>
+          <Form action={path}>
             <Field
               label={t("Name")}
               name="name"
@@ -101,12 +97,10 @@ export async function settingsPage(c: PageContext, site: Site, filledForm?: Fill
           <p>{hasEvents ? <Badge kind="good" label={t("On")} /> : <Badge kind="off" label={t("Off")} />}</p>
           {hasEvents ? (
             <p>
-              <AskLink view={view} href={eventsOffPath(site)}>
-                {t("Turn events off…")}
-              </AskLink>
+              <AskLink href={eventsOffPath(site)}>{t("Turn events off…")}</AskLink>
             </p>
           ) : (
-            <Form view={view} action={`/console/sites/${site.id}/events/on`}>
+            <Form action={`/console/sites/${site.id}/events/on`}>
               <button type="submit">{t("Turn events on")}</button>
             </Form>
           )}
@@ -150,16 +144,14 @@ export async function settingsPage(c: PageContext, site: Site, filledForm?: Fill
               title={t("Open this site")}
               text={t("Its apps, agents and sessions are as they were. Calls are accepted again at once.")}
             >
-              <Form view={view} action={`/console/sites/${site.id}/open`}>
+              <Form action={`/console/sites/${site.id}/open`}>
                 <button type="submit">{t("Open this site")}</button>
               </Form>
             </Setting>
             {view.may(deletePath(site), "GET") && (
               <Setting title={t("Delete this site")} text={t("All its data goes for good, in steps.")}>
                 <p>
-                  <AskLink view={view} href={deletePath(site)}>
-                    {t("Delete this site…")}
-                  </AskLink>
+                  <AskLink href={deletePath(site)}>{t("Delete this site…")}</AskLink>
                 </p>
               </Setting>
             )}
@@ -174,9 +166,7 @@ export async function settingsPage(c: PageContext, site: Site, filledForm?: Fill
     <SettingFacts view={view} site={site} hasEvents={hasEvents} retention={retention} />
   );
   const page = { title: t("Settings"), site: { ...site, tab: "settings" as const }, back: path, body };
-  // A page with another path shows its error here. The language switch cannot send its values to this path.
-  const filled = filledForm && c.req.path === path ? { path, values: filledForm.values } : undefined;
-  return showPage(c, { ...page, filled }, isRefused(filledForm) ? 400 : 200);
+  return showPage(c, { ...page, filled: filledForm });
 }
 
 /** The settings, for readers who may not change them. */
@@ -192,7 +182,7 @@ function SettingFacts(props: { view: View; site: Site; hasEvents: boolean; reten
         </dd>
         <dt>{t("Status")}</dt>
         <dd>
-          <SiteState view={view} site={site} />
+          <SiteState site={site} />
         </dd>
         <dt>{t("First chat_id")}</dt>
         <dd>{site.firstChatId}</dd>
@@ -205,7 +195,7 @@ function SettingFacts(props: { view: View; site: Site; hasEvents: boolean; reten
         </dd>
         <dt>{t("Created")}</dt>
         <dd>
-          <Time view={view} at={site.createdAt} />
+          <Time at={site.createdAt} />
         </dd>
       </dl>
     </section>

@@ -7,7 +7,7 @@ import { homeFill } from "../../services/home-fill.ts";
 import { createSite, listSites, newSiteSchema, type Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
-import { doneLocation, type FilledForm, isRefused } from "../forms/messages.ts";
+import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Field, Fold, Form, FormErrors } from "../parts/form.tsx";
@@ -53,18 +53,16 @@ export async function sitesPage(c: PageContext, filledForm?: FilledForm): Promis
   const body = (
     <>
       <FormErrors
-        view={view}
         filled={filledForm}
-        labels={{ name: t("Name"), home: t("Home"), first_chat_id: t("First chat_id") }}
+        fields={{ name: t("Name"), home: t("Home"), first_chat_id: t("First chat_id") }}
       />
       <Fold
-        view={view}
         action="/console/sites"
         label={t("Create a site")}
         open={filledForm !== undefined || sites.items.length === 0}
       >
         <section class="card">
-          <Form view={view} action="/console/sites">
+          <Form action="/console/sites">
             <Field
               label={t("Name")}
               name="name"
@@ -125,7 +123,7 @@ export async function sitesPage(c: PageContext, filledForm?: FilledForm): Promis
           site.id,
           ...(showsHomes ? [site.home] : []),
           <StatusOf view={view} site={site} trouble={troubleOf(site, attention, health)} />,
-          <Ago view={view} at={site.createdAt} />,
+          <Ago at={site.createdAt} />,
         ])}
         empty={
           view.may("/console/sites")
@@ -133,25 +131,19 @@ export async function sitesPage(c: PageContext, filledForm?: FilledForm): Promis
             : t("There is no site yet.")
         }
       />
-      <MoreLink view={view} path="/console" cursor={sites.nextCursor} />
+      <MoreLink path="/console" cursor={sites.nextCursor} />
     </>
   );
-  const page = {
-    title: t("Sites"),
-    back: "/console",
-    filled: filledForm && { path: "/console/sites", values: filledForm.values },
-    body,
-  };
-  return showPage(c, page, isRefused(filledForm) ? 400 : 200);
+  return showPage(c, { title: t("Sites"), back: "/console", filled: filledForm, body });
 }
 
 /** The status of a site. An unfinished site has a button that finishes it. */
 function StatusOf({ view, site, trouble }: { view: View; site: Site; trouble: SiteTrouble | undefined }) {
   return (
     <div class="buttons">
-      <SiteState view={view} site={site} trouble={trouble} />
+      <SiteState site={site} trouble={trouble} />
       {site.status === "creating" && (
-        <Action view={view} action={`/console/sites/${site.id}/finish`} label={view.t("Finish")} about={site.name} />
+        <Action action={`/console/sites/${site.id}/finish`} label={view.t("Finish")} about={site.name} />
       )}
     </div>
   );

@@ -36,10 +36,10 @@ export async function unfinishedPage(c: PageContext, site: Site): Promise<Respon
           <dd>{site.firstChatId}</dd>
           <dt>{t("Begun")}</dt>
           <dd>
-            <Time view={view} at={site.createdAt} />
+            <Time at={site.createdAt} />
           </dd>
         </dl>
-        <Form view={view} action={`/console/sites/${site.id}/finish`}>
+        <Form action={`/console/sites/${site.id}/finish`}>
           <button type="submit">{t("Finish this site")}</button>
         </Form>
       </section>

@@ -20,7 +20,6 @@ export async function deleteTokenPage(c: PageContext): Promise<Response> {
   const back = consolePath(c.req.query("back"), TOKENS_PATH);
   const body = (
     <Ask
-      view={view}
       text={t("From the next call on it opens nothing: programs that use it are answered 401. It cannot be undone.")}
       facts={
         <>
@@ -40,7 +39,7 @@ export async function deleteTokenPage(c: PageContext): Promise<Response> {
           </dd>
           <dt>{t("Made")}</dt>
           <dd>
-            <Time view={view} at={token.createdAt} />
+            <Time at={token.createdAt} />
           </dd>
           <dt>{t("Last used")}</dt>
           <dd>

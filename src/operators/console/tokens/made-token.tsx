@@ -36,10 +36,10 @@ export function createdTokenPage(c: PageContext, made: Awaited<ReturnType<typeof
           <dd>
             <ExpiryOf view={view} token={made} />
           </dd>
-          <Copyable view={view} id="token" label={t("Token")} text={made.token} />
+          <Copyable id="token" label={t("Token")} text={made.token} />
           <dt>{t("Shown here until")}</dt>
           <dd>
-            <TimeUntil view={view} at={view.now + SHOWN_SECONDS} />
+            <TimeUntil at={view.now + SHOWN_SECONDS} />
           </dd>
         </dl>
         <a class="button" href={TOKENS_PATH}>

@@ -35,11 +35,11 @@ export function TokenTable({ view, tokens, empty }: { view: View; tokens: Token[
         </span>,
         roleText(view, token.role),
         <SiteOf view={view} token={token} />,
-        <Ago view={view} at={token.createdAt} />,
+        <Ago at={token.createdAt} />,
         <LastUseOf view={view} token={token} />,
         <ExpiryOf view={view} token={token} />,
         <RowMenu label={t("Actions for {0}", nameOf(token))}>
-          <AskLink view={view} href={withParameter(`${TOKENS_PATH}/${token.id}/delete`, "back", here)}>
+          <AskLink href={withParameter(`${TOKENS_PATH}/${token.id}/delete`, "back", here)}>
             {t("Delete")}…<span class="unseen"> {nameOf(token)}</span>
           </AskLink>
         </RowMenu>,
@@ -62,10 +62,10 @@ export function LastUseOf({ view, token: { lastUsedAt } }: { view: View; token: 
 
 export function ExpiryOf({ view, token: { expiresAt } }: { view: View; token: Pick<Token, "expiresAt"> }) {
   if (expiresAt === null) return <>{view.t("never")}</>;
-  if (expiresAt > view.now) return <Time view={view} at={expiresAt} />;
+  if (expiresAt > view.now) return <Time at={expiresAt} />;
   return (
     <span class="pair">
-      <Time view={view} at={expiresAt} />
+      <Time at={expiresAt} />
       <Badge kind="off" label={view.t("Expired")} />
     </span>
   );

@@ -2,7 +2,7 @@ import { ROLES } from "../../access/role.ts";
 import { createToken, listTokens, newTokenSchema } from "../../services/tokens.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
-import { doneLocation, type FilledForm, isRefused } from "../forms/messages.ts";
+import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Field, Fold, Form, FormErrors } from "../parts/form.tsx";
@@ -43,20 +43,19 @@ export async function tokensPage(c: PageContext, filledForm?: FilledForm): Promi
       <p class="lead">
         <a href="#people">{t("Let a colleague look and nothing else")}</a>
       </p>
-      <FormErrors view={view} filled={filledForm} labels={labels} />
+      <FormErrors filled={filledForm} fields={labels} />
       <section class="part">
         <h2>{t("Tokens for programs")}</h2>
         <p class="hint">
           {t("A token lets a program call the admin API. It has a role, and opens one site or all of them.")}
         </p>
         <Fold
-          view={view}
           action={TOKENS_PATH}
           label={t("Make a token")}
           open={filledForm !== undefined || askedRole !== undefined || tokens.items.length === 0}
         >
           <section class="card" id="make">
-            <Form view={view} action={TOKENS_PATH}>
+            <Form action={TOKENS_PATH}>
               <Field
                 label={labels.name}
                 name="name"
@@ -103,15 +102,11 @@ export async function tokensPage(c: PageContext, filledForm?: FilledForm): Promi
           </section>
         </Fold>
         <TokenTable view={view} tokens={tokens.items} empty={t("No tokens yet.")} />
-        <MoreLink view={view} path={TOKENS_PATH} cursor={tokens.nextCursor} />
+        <MoreLink path={TOKENS_PATH} cursor={tokens.nextCursor} />
       </section>
       <PeopleCard view={view} config={ctx.config} origin={new URL(c.req.url).origin} />
     </>
   );
   const page = { title: t("People and tokens"), section: "tokens" as const, back: TOKENS_PATH, body };
-  return showPage(
-    c,
-    { ...page, filled: filledForm && { path: TOKENS_PATH, values } },
-    isRefused(filledForm) ? 400 : 200,
-  );
+  return showPage(c, { ...page, filled: filledForm });
 }

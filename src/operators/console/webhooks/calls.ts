@@ -1,5 +1,5 @@
-import { call } from "../../http/call.ts";
 import type { ConsoleCall } from "../env.ts";
+import { form, page } from "../page-call.ts";
 import { secretPages } from "../secrets/secret-pages.ts";
 import { deliveryPage } from "./delivery-page.tsx";
 import { postSendAgain, sendAgainPage } from "./send-again-page.tsx";
@@ -8,51 +8,23 @@ import { webhookPage } from "./webhook-page.tsx";
 import { postWebhook, settingsPage, webhookSecretOf } from "./webhook-settings.tsx";
 import { postWebhooks, webhooksPage } from "./webhooks-page.tsx";
 
-const VIEWER_OF_SITE = { role: "viewer", scope: "site" } as const;
-const OPERATOR_OF_SITE = { role: "operator", scope: "site" } as const;
 const WEBHOOK = "/sites/:site_id/webhooks/:webhook_id";
 
 export const WEBHOOKS_CALLS: ConsoleCall[] = [
-  call({ ...VIEWER_OF_SITE, method: "get", path: "/sites/:site_id/webhooks", audit: [] }, webhooksPage),
-  call(
-    {
-      ...OPERATOR_OF_SITE,
-      method: "post",
-      path: "/sites/:site_id/webhooks",
-      audit: ["webhook.added", "site.events_on"],
-    },
-    postWebhooks,
-  ),
-  call({ ...VIEWER_OF_SITE, method: "get", path: WEBHOOK, audit: [] }, webhookPage),
-  call({ ...OPERATOR_OF_SITE, method: "post", path: WEBHOOK, audit: ["webhook.changed"] }, postWebhook),
-  call({ ...OPERATOR_OF_SITE, method: "get", path: `${WEBHOOK}/settings`, audit: [] }, settingsPage),
-  call({ ...VIEWER_OF_SITE, method: "get", path: `${WEBHOOK}/deliveries/:seq`, audit: [] }, deliveryPage),
+  page("viewer", "/sites/:site_id/webhooks", webhooksPage),
+  form("operator", "/sites/:site_id/webhooks", ["webhook.added", "site.events_on"], postWebhooks),
+  page("viewer", WEBHOOK, webhookPage),
+  form("operator", WEBHOOK, ["webhook.changed"], postWebhook),
+  page("operator", `${WEBHOOK}/settings`, settingsPage),
+  page("viewer", `${WEBHOOK}/deliveries/:seq`, deliveryPage),
   ...secretPages(WEBHOOK, { rotated: "webhook.rotated", ended: "webhook.overlap_ended" }, webhookSecretOf),
-  call(
-    { ...OPERATOR_OF_SITE, method: "post", path: `${WEBHOOK}/ping`, audit: ["webhook.pinged"] },
-    webhookButton("ping"),
-  ),
-  call(
-    { ...OPERATOR_OF_SITE, method: "post", path: `${WEBHOOK}/redeliver`, audit: ["webhook.redelivered"] },
-    webhookButton("redeliver"),
-  ),
-  call({ ...OPERATOR_OF_SITE, method: "get", path: `${WEBHOOK}/send-again`, audit: [] }, sendAgainPage),
-  call(
-    { ...OPERATOR_OF_SITE, method: "post", path: `${WEBHOOK}/send-again`, audit: ["webhook.redelivered"] },
-    postSendAgain,
-  ),
-  call(
-    { ...OPERATOR_OF_SITE, method: "post", path: `${WEBHOOK}/enable`, audit: ["webhook.enabled"] },
-    webhookButton("enable"),
-  ),
-  call({ ...OPERATOR_OF_SITE, method: "get", path: `${WEBHOOK}/disable`, audit: [] }, disablePage),
-  call(
-    { ...OPERATOR_OF_SITE, method: "post", path: `${WEBHOOK}/disable`, audit: ["webhook.disabled"] },
-    webhookButton("disable"),
-  ),
-  call({ ...OPERATOR_OF_SITE, method: "get", path: `${WEBHOOK}/delete`, audit: [] }, deletePage),
-  call(
-    { ...OPERATOR_OF_SITE, method: "post", path: `${WEBHOOK}/delete`, audit: ["webhook.deleted"] },
-    webhookButton("delete"),
-  ),
+  form("operator", `${WEBHOOK}/ping`, ["webhook.pinged"], webhookButton("ping")),
+  form("operator", `${WEBHOOK}/redeliver`, ["webhook.redelivered"], webhookButton("redeliver")),
+  page("operator", `${WEBHOOK}/send-again`, sendAgainPage),
+  form("operator", `${WEBHOOK}/send-again`, ["webhook.redelivered"], postSendAgain),
+  form("operator", `${WEBHOOK}/enable`, ["webhook.enabled"], webhookButton("enable")),
+  page("operator", `${WEBHOOK}/disable`, disablePage),
+  form("operator", `${WEBHOOK}/disable`, ["webhook.disabled"], webhookButton("disable")),
+  page("operator", `${WEBHOOK}/delete`, deletePage),
+  form("operator", `${WEBHOOK}/delete`, ["webhook.deleted"], webhookButton("delete")),
 ];

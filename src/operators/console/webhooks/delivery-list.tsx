@@ -68,7 +68,6 @@ export function DeliveryList(props: DeliveringWebhook & { c: PageContext; listed
         <h2>{view.t("Deliveries")}</h2>
         {webhook.status === "enabled" && webhook.failed > 0 && (
           <Action
-            view={view}
             action={`${path}/send-again`}
             label={view.t("Redeliver all failed ({0})", countText(view, webhook.failed))}
           >

@@ -49,7 +49,7 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
                 {delivery.lastAttemptAt !== null && (
                   <>
                     {" · "}
-                    <Time view={view} at={delivery.lastAttemptAt} />
+                    <Time at={delivery.lastAttemptAt} />
                   </>
                 )}
                 {delivery.durationMs !== null && ` · ${durationText(view, delivery.durationMs)}`}
@@ -64,7 +64,7 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
           )}
           <dt>{t("Happened")}</dt>
           <dd>
-            <Time view={view} at={deliveryAndEvent.createdAt} />
+            <Time at={deliveryAndEvent.createdAt} />
           </dd>
           {deliveryAndEvent.chatId !== null && (
             <>
@@ -133,7 +133,7 @@ function Payload({ view, body, isKept }: { view: View; body: string | null; isKe
     <section class="part">
       <div class="head">
         <h2>{t("What is sent")}</h2>
-        {body !== null && <CopyButton view={view} id="payload" />}
+        {body !== null && <CopyButton id="payload" />}
       </div>
       {body === null ? (
         <p class="empty">

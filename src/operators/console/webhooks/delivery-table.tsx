@@ -52,7 +52,7 @@ export function DeliveryTable(
         ) : (
           <a href={`/console/sites/${siteId}/sessions/${delivery.chatId}`}>{t("Session {0}", delivery.chatId)}</a>
         ),
-        <Ago view={view} at={delivery.createdAt} />,
+        <Ago at={delivery.createdAt} />,
         ...(mayChange
           ? [delivery.status === "skipped" ? "–" : <Redeliver view={view} path={path} back={back} seq={delivery.seq} />]
           : []),
@@ -101,7 +101,7 @@ export const isFinal = ({ attempts, status, type }: Delivery): boolean =>
 export function Redeliver(props: { view: View; path: string; back: string; seq: number; label?: string }) {
   const { view, path, back, seq, label = view.t("Redeliver") } = props;
   return (
-    <Action view={view} action={`${path}/redeliver`} label={label} about={String(seq)}>
+    <Action action={`${path}/redeliver`} label={label} about={String(seq)}>
       <input type="hidden" name="seq" value={seq} />
       <input type="hidden" name="back" value={back} />
     </Action>

@@ -39,7 +39,7 @@ function HealthText({ view, webhook, recent }: { view: View; webhook: Webhook; r
         )}
         {failure !== null && webhook.status === "enabled" && (
           <p class="hint">
-            {t("Last failure")}: {resultWords(view, failure)?.words} · <Ago view={view} at={failure.at} />
+            {t("Last failure")}: {resultWords(view, failure)?.words} · <Ago at={failure.at} />
           </p>
         )}
       </div>
@@ -61,7 +61,7 @@ function HealthText({ view, webhook, recent }: { view: View; webhook: Webhook; r
         {failure.at !== null && (
           <>
             {" · "}
-            {t("last tried")} <Ago view={view} at={failure.at} />
+            {t("last tried")} <Ago at={failure.at} />
           </>
         )}
       </p>
@@ -102,7 +102,7 @@ function Figures({ view, webhook, recent }: { view: View; webhook: Webhook; rece
           {oldestPendingAt !== null && (
             <small>
               {" "}
-              {t("oldest")} <Ago view={view} at={oldestPendingAt} />
+              {t("oldest")} <Ago at={oldestPendingAt} />
             </small>
           )}
         </dd>
@@ -113,7 +113,7 @@ function Figures({ view, webhook, recent }: { view: View; webhook: Webhook; rece
       </div>
       <div>
         <dt>{t("Last success")}</dt>
-        <dd class="time">{recent.deliveredAt === null ? "–" : <Ago view={view} at={recent.deliveredAt} />}</dd>
+        <dd class="time">{recent.deliveredAt === null ? "–" : <Ago at={recent.deliveredAt} />}</dd>
       </div>
     </dl>
   );

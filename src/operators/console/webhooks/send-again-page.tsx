@@ -3,7 +3,7 @@ import type { RedeliveredStatus } from "../../services/events.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
-import { type FilledForm, isRefused } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Form, FormErrors } from "../parts/form.tsx";
@@ -80,18 +80,13 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
   const body = (
     <>
       <UpLink href={path} name={hostOf(webhook)} />
-      <FormErrors
-        view={view}
-        filled={shown}
-        labels={{ since: t("From"), until: t("To"), statuses: t("Which events") }}
-      />
+      <FormErrors filled={shown} fields={{ since: t("From"), until: t("To"), statuses: t("Which events") }} />
       {counted && <CountCard view={view} path={path} counted={counted} />}
       <SendAgainForm view={view} path={path} webhook={webhook} time={time} values={values} errors={errors} />
     </>
   );
-  const filled = filledForm && { path: `${path}/send-again`, values: filledForm.values };
   const title = t("Send events again");
-  return showPage(c, { title, site, back: `${path}/send-again`, body, filled }, isRefused(shown) ? 400 : 200);
+  return showPage(c, { title, site, back: `${path}/send-again`, body, filled: shown });
 }
 
 function CountCard({ view, path, counted: { wanted, sent } }: { view: View; path: string; counted: CountedEvents }) {
@@ -129,7 +124,7 @@ function CountCard({ view, path, counted: { wanted, sent } }: { view: View; path
         </p>
       </div>{" "}
       {(count > 0 || isCut) && (
-        <Form view={view} action={`${path}/send-again`}>
+        <Form action={`${path}/send-again`}>
           {Object.entries(hidden).map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}

@@ -51,7 +51,7 @@ export async function sentNotice(c: PageContext, path: string) {
   const hidden = sendAgainValues(status as RedeliveredStatus[], since, until, next);
   return (
     <NoticeBox kind="note" title={t("Events sent again: {0}. There may be more.", number)}>
-      <Form view={view} action={`${path}/send-again`}>
+      <Form action={`${path}/send-again`}>
         {Object.entries(hidden).map(([name, value]) => (
           <input type="hidden" name={name} value={value} />
         ))}

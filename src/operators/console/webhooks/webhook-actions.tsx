@@ -7,7 +7,7 @@ import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation, type FormResult } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { askPage } from "../parts/ask-page.tsx";
+import { askPage } from "../parts/ask.tsx";
 import { enabledLocation } from "./enabled-again.tsx";
 import { againLocation, deliveryId } from "./redelivered.ts";
 import { disabledMeans, webhookOf } from "./webhook-of.tsx";
@@ -91,7 +91,8 @@ export async function disablePage(c: PageContext, siteOfPath: Site): Promise<Res
   const { t } = view;
   const { site, path, facts, webhook } = await webhookOf(c, siteOfPath);
   if (webhook.status === "disabled") return c.redirect(path, 303);
-  return askPage(c, site, {
+  return askPage(c, {
+    site,
     title: t("Disable this webhook?"),
     text: disabledMeans(view),
     facts,
@@ -105,7 +106,8 @@ export async function disablePage(c: PageContext, siteOfPath: Site): Promise<Res
 export async function deletePage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { t } = c.var.view;
   const { site, path, facts } = await webhookOf(c, siteOfPath);
-  return askPage(c, site, {
+  return askPage(c, {
+    site,
     title: t("Delete this webhook?"),
     text: t("Its secret and its deliveries go too. It cannot be undone."),
     facts,

@@ -25,9 +25,8 @@ export function sentWebhook(view: View, form: Record<string, string>) {
 
 export const WebhookFormErrors = ({ view, filledForm }: { view: View; filledForm: FilledForm | undefined }) => (
   <FormErrors
-    view={view}
     filled={filledForm}
-    labels={{
+    fields={{
       events: view.t("Events"),
       overlap_seconds: view.t("Overlap"),
       ends: view.t("Which secret stops"),
@@ -46,7 +45,7 @@ export function WebhookForm(props: {
 }) {
   const { view, values, errors = {} } = props;
   return (
-    <Form view={view} action={props.action}>
+    <Form action={props.action}>
       <Field
         label="URL"
         name="url"

@@ -41,7 +41,7 @@ export async function webhookOf(c: PageContext, site: Site) {
     version,
     previousExpiresAt,
     isActive: true,
-    facts: <Copyable view={view} id="webhook-url" label="URL" text={shownUrl(webhook)} />,
+    facts: <Copyable id="webhook-url" label="URL" text={shownUrl(webhook)} />,
     words: {
       made: t("The webhook was added"),
       use: (

@@ -56,7 +56,7 @@ export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Res
           <dd>{webhook.events.join(", ")}</dd>
           <dt>{t("Created")}</dt>
           <dd>
-            <Time view={view} at={webhook.createdAt} />
+            <Time at={webhook.createdAt} />
           </dd>
         </dl>
       </section>
@@ -99,16 +99,16 @@ function Actions({ view, webhook, path }: { view: View; webhook: Webhook; path: 
           <a class="button" href={`${path}/send-again`}>
             {t("Send again…")}
           </a>
-          <Action view={view} action={`${path}/ping`} label={t("Send a ping")} />
+          <Action action={`${path}/ping`} label={t("Send a ping")} />
         </>
       ) : (
-        <Action view={view} action={`${path}/enable`} label={t("Enable")} />
+        <Action action={`${path}/enable`} label={t("Enable")} />
       )}
       <RowMenu label={t("More actions")}>
         <a href={`${path}/settings`}>{t("Change URL and events…")}</a>
         <a href={`${path}/settings#rotate`}>{t("Rotate the secret…")}</a>
-        {isEnabled && <AskLink view={view} href={`${path}/disable`}>{`${t("Disable")}…`}</AskLink>}
-        <AskLink view={view} href={`${path}/delete`}>{`${t("Delete")}…`}</AskLink>
+        {isEnabled && <AskLink href={`${path}/disable`}>{`${t("Disable")}…`}</AskLink>}
+        <AskLink href={`${path}/delete`}>{`${t("Delete")}…`}</AskLink>
       </RowMenu>
       {isEnabled && (
         <p class="hint">

@@ -2,7 +2,7 @@ import type { Site } from "../../services/sites.ts";
 import { changeWebhook } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
-import { doneLocation, type FilledForm, isRefused } from "../forms/messages.ts";
+import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { RotateCard } from "../secrets/rotate-card.tsx";
@@ -58,7 +58,6 @@ export async function settingsPage(c: PageContext, siteOfPath: Site, filledForm?
       </div>
     </>
   );
-  const filled = filledForm && { path: rotates ? `${path}/rotate` : path, values: filledForm.values };
   const title = t("Change this webhook");
-  return showPage(c, { title, site, back: `${path}/settings`, body, filled }, isRefused(filledForm) ? 400 : 200);
+  return showPage(c, { title, site, back: `${path}/settings`, body, filled: filledForm });
 }

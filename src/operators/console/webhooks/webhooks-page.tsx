@@ -3,7 +3,7 @@ import { type Site, siteHasEvents } from "../../services/sites.ts";
 import { addWebhook, EVENT_TYPES, listWebhooks, type Webhook } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
-import { type FilledForm, isRefused } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Fold } from "../parts/form.tsx";
@@ -43,12 +43,7 @@ export async function webhooksPage(c: PageContext, site: Site, filledForm?: Fill
   const body = (
     <>
       <WebhookFormErrors view={view} filledForm={filledForm} />
-      <Fold
-        view={view}
-        action={path}
-        label={t("Add a webhook")}
-        open={filledForm !== undefined || webhooks.length === 0}
-      >
+      <Fold action={path} label={t("Add a webhook")} open={filledForm !== undefined || webhooks.length === 0}>
         <section class="card">
           <p>{t("Accepted calls are posted to it as signed events. What fails is tried again for a day.")}</p>
           <WebhookForm
@@ -86,7 +81,7 @@ export async function webhooksPage(c: PageContext, site: Site, filledForm?: Fill
     </>
   );
   const page = { title: t("Webhooks"), site: { ...site, tab: "webhooks" as const }, back: path, body };
-  return showPage(c, { ...page, filled: filledForm && { path, values } }, isRefused(filledForm) ? 400 : 200);
+  return showPage(c, { ...page, filled: filledForm });
 }
 
 function rowOf(view: View, path: string, webhook: Webhook, recent: RecentDeliveries | undefined) {
@@ -106,7 +101,7 @@ function rowOf(view: View, path: string, webhook: Webhook, recent: RecentDeliver
         <span>{resultWords(view, failure)?.words}</span>
         {failure.at !== null && (
           <small class="off-phone">
-            <Ago view={view} at={failure.at} />
+            <Ago at={failure.at} />
           </small>
         )}
       </span>
@@ -127,7 +122,7 @@ function rowOf(view: View, path: string, webhook: Webhook, recent: RecentDeliver
         </span>
         {oldestPendingAt !== null && (
           <small class="off-phone">
-            {t("oldest")} <Ago view={view} at={oldestPendingAt} />
+            {t("oldest")} <Ago at={oldestPendingAt} />
           </small>
         )}
       </span>
