@@ -1,6 +1,6 @@
 import { call, type Declaration, type HandlerResult } from "../http/call.ts";
+import type { AuditAction } from "../services/audit.ts";
 import type { Site } from "../services/sites.ts";
-import type { AuditAction } from "../store/audit.ts";
 import type { ConsoleCall, PageContext } from "./env.ts";
 
 /** The handler of a call. The handler of a path with a site gets this site. */

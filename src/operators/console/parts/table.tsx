@@ -23,11 +23,18 @@ export function Table(props: {
   label: string;
   head: (string | Column)[];
   rows: Child[][];
+  /** What can be done to each row: the last column, a menu or a button. */
+  actions?: Child[] | undefined;
   empty: Child;
   ids?: (string | undefined)[];
   id?: string | undefined;
 }) {
-  const { label, head, rows, empty, ids } = props;
+  const { label, empty, ids, actions } = props;
+  const { t } = useView();
+  const head = actions
+    ? [...props.head, { label: t("Actions"), phone: "top" as const, end: true as const }]
+    : props.head;
+  const rows = actions ? props.rows.map((row, i) => [...row, actions[i]]) : props.rows;
   const id = "id" in props ? props.id : "list";
   if (rows.length === 0) return typeof empty === "string" ? <p class="empty">{empty}</p> : <div>{empty}</div>;
   const columns = head.map((each): Column => (typeof each === "string" ? { label: each } : each));
@@ -63,7 +70,7 @@ const MOST_STEPS_BACK = 50;
 /** Links to the next and the previous page. A cursor only leads forward, so the address holds the cursors of earlier pages. */
 export function MoreLink(props: {
   path: string;
-  query?: Record<string, string | undefined>;
+  query?: Record<string, string | undefined> | undefined;
   cursor: string | null;
   next?: string | undefined;
 }) {

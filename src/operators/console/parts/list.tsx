@@ -1,0 +1,99 @@
+import type { Child } from "hono/jsx";
+import { Filter, filteredPath } from "./filter.tsx";
+import { Field, type Fields } from "./form.tsx";
+import { type Column, MoreLink, Table } from "./table.tsx";
+
+/** The fields of a filter by name. `value` is the one in force, and `shown` is that value in words. An empty value does not filter. */
+export type FilterFields = Record<string, Fields[string] & { shown?: string | undefined }>;
+
+/** The values of a filter, as parameters of an address. */
+export const queryOf = (fields: FilterFields): Record<string, string | undefined> =>
+  Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value]));
+
+/**
+ * The filter above a list: usual choices, a form, and what is in force. A field with an error opens the form and does not filter.
+ *
+ * @param props `path` is the list's own, without a query; `choices` are labels with the values that they set
+ */
+export function ListFilter(props: {
+  path: string;
+  fields: FilterFields;
+  choices?: [label: string, values: Record<string, string>][];
+  choicesLabel?: string;
+}) {
+  const { path, fields, choices = [], choicesLabel } = props;
+  const query = queryOf(fields);
+  const filtersInForce = Object.entries(fields).flatMap(([name, { label, value = "", error, options, shown }]) =>
+    value === "" || error !== undefined
+      ? []
+      : [
+          {
+            label,
+            value: shown ?? options?.find(([each]) => each === value)?.[1] ?? value,
+            without: filteredPath(path, query, name),
+          },
+        ],
+  );
+  return (
+    <>
+      {choices.length > 0 && (
+        <nav class="ranges" aria-label={choicesLabel}>
+          {choices.map(([label, values]) => (
+            <a
+              class="chip"
+              href={filteredPath(path, { ...query, ...values })}
+              aria-current={Object.entries(values).every(([name, value]) => (query[name] ?? "") === value) && "true"}
+            >
+              {label}
+            </a>
+          ))}
+        </nav>
+      )}
+      <Filter
+        path={path}
+        parameters={query}
+        filtersInForce={filtersInForce}
+        open={Object.values(fields).some(({ error }) => error !== undefined)}
+      >
+        {Object.entries(fields).map(([name, { shown: _, ...field }]) => (
+          <Field name={name} {...field} />
+        ))}
+      </Filter>
+    </>
+  );
+}
+
+/**
+ * A list of a page. On every list the parts stand in this order: what adds to it, its filter, its rows, how far it looked, its pages.
+ *
+ * @param props `path` is the list's own, without a query; `lookedTo` says how far a bounded search looked
+ */
+export function List(props: {
+  path: string;
+  label: string;
+  add?: Child;
+  filter?: Omit<Parameters<typeof ListFilter>[0], "path"> | undefined;
+  head: (string | Column)[];
+  rows: Child[][];
+  actions?: Child[];
+  ids?: (string | undefined)[];
+  empty: Child;
+  lookedTo?: Child;
+  cursor: string | null;
+  next?: string | undefined;
+}) {
+  const { path, add, filter, lookedTo, cursor, next, ...table } = props;
+  return (
+    <>
+      {(add || filter) && (
+        <div class="above">
+          {add}
+          {filter && <ListFilter path={path} {...filter} />}
+        </div>
+      )}
+      <Table {...table} />
+      {lookedTo && <p class="hint">{lookedTo}</p>}
+      <MoreLink path={path} query={filter && queryOf(filter.fields)} cursor={cursor} next={next} />
+    </>
+  );
+}
