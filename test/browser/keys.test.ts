@@ -67,7 +67,7 @@ describe.each(SCRIPT_MODES)("by keyboard alone, %s", (_, javaScriptEnabled) => {
 });
 
 describe("the key /", () => {
-  it("the key / leads to the search from any page, and types a slash in a field", async ({ world, signedIn }) => {
+  it("the key / leads to the search from any page, also one that is scrolled down, and types a slash in a field", async ({ world, signedIn }) => {
     const page = await signedIn(world.worker);
     for (const { name, at } of LISTS) {
       await page.goto(at(world), { waitUntil: "load" });
@@ -75,6 +75,9 @@ describe("the key /", () => {
       expect([name, await focusOf(page)]).toEqual([name, expect.objectContaining({ id: "find", hasRing: true })]);
       expect(await page.locator("#find").inputValue()).toBe("");
     }
+    await page.evaluate("scrollTo(0, 1e6); document.activeElement.blur()");
+    await press(page, "/");
+    await page.waitForFunction("document.getElementById('find').getBoundingClientRect().top >= 0");
     await press(page, "a", "/", "b");
     expect(await page.locator("#find").inputValue()).toBe("a/b");
   });

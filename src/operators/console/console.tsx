@@ -17,7 +17,7 @@ import { showError } from "./on-error.tsx";
 import { askToSignIn } from "./sign-in/sign-in-pages.tsx";
 import { askedLanguage, viewOf } from "./view.ts";
 
-const SELF_ONLY = ["style-src", "script-src", "form-action"].map((directive) => `${directive} 'self'`);
+const SELF_ONLY = ["style-src", "script-src", "connect-src", "form-action"].map((directive) => `${directive} 'self'`);
 const POLICY_WITHOUT_SOURCES = ["default-src", "frame-ancestors", "base-uri"].map((directive) => `${directive} 'none'`);
 
 /** The headers of every answer, also of refusals and redirects. */

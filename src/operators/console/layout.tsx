@@ -99,7 +99,7 @@ function Layout({
         <link rel="stylesheet" href={names.css} />
         <script src={names.js} defer />
       </head>
-      <body>
+      <body data-now={view.now}>
         <a class="skip" href="#top">
           {t("Skip to content")}
         </a>

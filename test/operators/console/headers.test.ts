@@ -3,6 +3,7 @@ import { ConsoleVisitor, start } from "../../support/console-visitor.ts";
 
 const CSP = {
   "default-src": "'none'",
+  "connect-src": "'self'",
   "style-src": "'self'",
   "script-src": "'self'",
   "img-src": "'self'",

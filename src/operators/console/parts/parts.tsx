@@ -1,4 +1,5 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
+import { withParameter } from "../console-path.ts";
 import { useView } from "../view.ts";
 
 export function NoticeBox({
@@ -35,9 +36,19 @@ export function Time({ at }: { at: number }) {
 export function Ago({ at }: { at: number }) {
   const view = useView();
   return (
-    <time datetime={new Date(at * 1000).toISOString()} title={view.exactTime(at)}>
+    <time datetime={new Date(at * 1000).toISOString()} title={view.exactTime(at)} data-ago>
       {view.ago(at)}
     </time>
+  );
+}
+
+/** Stands where the reader waits. Where scripts run, the page asks again by itself every few seconds. Everywhere, the link does. */
+export function LookAgain({ children }: PropsWithChildren) {
+  const { t, here } = useView();
+  return (
+    <p class="hint" data-refresh>
+      {children} <a href={withParameter(here, "done")}>{t("Look again")}</a>
+    </p>
   );
 }
 
