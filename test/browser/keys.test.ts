@@ -67,7 +67,10 @@ describe.each(SCRIPT_MODES)("by keyboard alone, %s", (_, javaScriptEnabled) => {
 });
 
 describe("the key /", () => {
-  it("the key / leads to the search from any page, also one that is scrolled down, and types a slash in a field", async ({ world, signedIn }) => {
+  it("the key / leads to the search from any page, also one that is scrolled down, and types a slash in a field", async ({
+    world,
+    signedIn,
+  }) => {
     const page = await signedIn(world.worker);
     for (const { name, at } of LISTS) {
       await page.goto(at(world), { waitUntil: "load" });
