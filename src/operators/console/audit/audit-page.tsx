@@ -1,30 +1,39 @@
-import { listAuditLog, sitesOfEntries } from "../../services/audit.ts";
+import type { PropsWithChildren } from "hono/jsx";
+import { isVisible } from "../../../core/fields.ts";
+import {
+  AUDIT_ACTIONS,
+  type AuditLogEntry,
+  auditQuerySchema,
+  listAuditLog,
+  MOST_CHARACTERS,
+  sitesOfEntries,
+} from "../../services/audit.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { filteredPath } from "../parts/filter.tsx";
-import { EmptyState, NoticeBox } from "../parts/parts.tsx";
-import { MoreLink } from "../parts/table.tsx";
-import { AuditFilter, Days, readFilter } from "./audit-filter.tsx";
-import { AuditTable } from "./audit-table.tsx";
+import { type FilterFields, List, queryOf } from "../parts/list.tsx";
+import { Ago, EmptyState, Facts, NoticeBox } from "../parts/parts.tsx";
+import { RowMenu } from "../parts/row-menu.tsx";
+import { localTime, secondsOf, startOfDayAndWeek, useView, type View } from "../view.ts";
+import { actionTexts, detailText, subjectOf, throughText } from "./audit-texts.ts";
 
 const ENTRIES_PER_PAGE = 50;
 
-/** The audit log of a site, or of all sites. */
+const NO_ENTRIES = { items: [], nextCursor: null, homesDown: [], searchedTo: null };
+
+/** The audit log of a site, or of all sites: one entry a row, who did what to what, and when. A menu in each row has the rest. */
 export async function auditPage(c: PageContext, site?: Site): Promise<Response> {
   const { view, ctx } = c.var;
   const { t } = view;
   const path = site ? `/console/sites/${site.id}/audit` : "/console/audit";
-  const filterForm = readFilter(c);
-  const isWrong = Object.keys(filterForm.errors).length > 0;
-  const wanted = { siteId: site?.id, ...filterForm.filter, cursor: c.req.query("cursor"), limit: ENTRIES_PER_PAGE };
-  const log = isWrong
-    ? { items: [], nextCursor: null, homesDown: [], searchedTo: null }
-    : await listAuditLog(ctx, wanted);
+  const { fields, filter, isWrong } = readFilter(c);
+  const query = queryOf(fields);
+  const wanted = { siteId: site?.id, ...filter, cursor: c.req.query("cursor"), limit: ENTRIES_PER_PAGE };
+  const log = isWrong ? NO_ENTRIES : await listAuditLog(ctx, wanted);
   const sites = site ? new Map([[site.id, site]]) : await sitesOfEntries(ctx, log.items);
-  const isFiltered = Object.values(filterForm.filter).some((value) => value !== undefined);
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const isCutShort = log.searchedTo !== null && log.items.length < ENTRIES_PER_PAGE;
-  const searched = isCutShort ? t("Searched back to {0}.", view.time(log.searchedTo ?? 0)) : undefined;
   const empty = isWrong
     ? t("Correct the filter above.")
     : isCutShort
@@ -32,6 +41,8 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
       : isFiltered
         ? t("Nothing fits this filter.")
         : t("Nothing has been changed yet.");
+  const actions = actionTexts(view);
+  const siteOf = ({ siteId }: AuditLogEntry) => (siteId === null ? undefined : sites.get(siteId));
   const body = (
     <>
       {log.homesDown.length > 0 && (
@@ -39,35 +50,182 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
           <p>{t("Their entries are missing here. Nothing of them is lost: look again later.")}</p>
         </NoticeBox>
       )}
-      <div class="days">
-        <Days view={view} path={path} filterForm={filterForm} />
-        <a href={filteredPath(`${path}.csv`, filterForm.fields)} download>
-          <span class="wide">{t("Download as")} </span>CSV
-        </a>
-      </div>
-      <AuditFilter view={view} path={path} filterForm={filterForm} />
-      <AuditTable
-        view={view}
+      <List
         path={path}
-        sites={sites}
-        entries={log.items}
-        fields={filterForm.fields}
-        isOneSite={site !== undefined}
+        label={t("Audit log")}
+        add={
+          <a href={filteredPath(`${path}.csv`, query)} download>
+            {t("Download as CSV")}
+          </a>
+        }
+        filter={{ fields, choices: dayChoices(view), choicesLabel: t("Days") }}
+        head={[
+          t("Who"),
+          t("What"),
+          t("Subject"),
+          ...(site ? [] : [{ label: t("Site"), phone: "hide" as const }]),
+          { label: t("When"), phone: "top" },
+        ]}
+        rows={log.items.map((entry) => [
+          <AuthorName who={entry.who} href={(who) => filteredPath(path, { ...query, who })} />,
+          <ActionCell entry={entry} action={actions[entry.action]} site={siteOf(entry)} />,
+          <SubjectCell entry={entry} site={siteOf(entry)} />,
+          ...(site ? [] : [<SiteCell siteId={entry.siteId} site={siteOf(entry)} />]),
+          <Ago at={entry.at} />,
+        ])}
+        actions={log.items.map((entry) => (
+          <MoreFacts entry={entry} action={actions[entry.action]} site={site ? undefined : siteOf(entry)} />
+        ))}
         empty={<EmptyState title={empty} />}
-      />
-      {searched && <p>{searched}</p>}
-      <MoreLink
-        path={path}
-        query={filterForm.fields}
+        lookedTo={isCutShort && t("Searched back to {0}.", view.time(log.searchedTo ?? 0))}
         cursor={log.nextCursor}
-        next={searched && t("Search further back")}
+        next={isCutShort ? t("Search further back") : undefined}
       />
     </>
   );
-  const page = {
-    title: t("Audit log"),
-    ...(site ? { site: { ...site, tab: "audit" as const } } : { section: "audit" as const }),
-    body,
+  const place = site ? { site: { ...site, tab: "audit" as const } } : { section: "audit" as const };
+  return showPage(c, { title: t("Audit log"), ...place, body }, isWrong ? 400 : 200);
+}
+
+/** The filter above the audit log, as the reader filled it in, and what it filters by. It is wrong when a field has an error. */
+export function readFilter(c: PageContext) {
+  const { view } = c.var;
+  const { t } = view;
+  // The browser sends empty fields too. An empty field does not filter.
+  const textOf = (name: string) => (c.req.query(name) ?? "").trim();
+  const [who, subject, typedAction] = [textOf("who"), textOf("subject"), textOf("action")];
+  const wordField = (label: string, value: string) => {
+    const isFit = auditQuerySchema.shape.who.safeParse(value || undefined).success;
+    const error = isFit ? undefined : t("Must have at most {0} characters", MOST_CHARACTERS);
+    return { label, value, error, maxlength: MOST_CHARACTERS };
   };
-  return showPage(c, page, isWrong ? 400 : 200);
+  const timeField = (label: string, value: string, at: number | undefined) => {
+    const error = value !== "" && at === undefined ? t("Must be a date and a time") : undefined;
+    return { label, value, error, type: "datetime-local", shown: at === undefined ? undefined : view.time(at) };
+  };
+  const action = AUDIT_ACTIONS.find((each) => each === typedAction);
+  const since = secondsOf(textOf("since"), view.timeZone);
+  const until = secondsOf(textOf("until"), view.timeZone, true);
+  const fields: FilterFields = {
+    who: wordField(t("Who"), who),
+    action: {
+      label: t("What"),
+      value: typedAction,
+      error: typedAction !== "" && action === undefined ? t("There is no such action") : undefined,
+      options: [["", t("Any")], ...Object.entries(actionTexts(view))],
+    },
+    subject: wordField(t("Subject"), subject),
+    since: timeField(t("From"), textOf("since"), since),
+    until: timeField(t("To"), textOf("until"), until),
+  };
+  if (fields.since && since !== undefined && until !== undefined && since > until)
+    fields.since.error = t("Must not be after “To”.");
+  return {
+    fields,
+    filter: { who: who || undefined, action, subject: subject || undefined, since, until },
+    isWrong: Object.values(fields).some(({ error }) => error !== undefined),
+  };
+}
+
+/** Today, yesterday and the last week in the reader's zone, each with the times that the filter takes for it. */
+function dayChoices({ t, now, timeZone }: View): [label: string, times: { since: string; until: string }][] {
+  const { day: today } = startOfDayAndWeek(now, timeZone);
+  const { day: yesterday } = startOfDayAndWeek(today - 1, timeZone);
+  // Days are counted from noon, because a day may have 23 or 25 hours.
+  const { day: weekAgo } = startOfDayAndWeek(today + 43_200 - 6 * 86_400, timeZone);
+  const minute = (at: number) => localTime(at, timeZone).slice(0, 16);
+  return [
+    [t("Today"), { since: minute(today), until: "" }],
+    [t("Yesterday"), { since: minute(yesterday), until: minute(today - 60) }],
+    [t("Last 7 days"), { since: minute(weekAgo), until: "" }],
+  ];
+}
+
+/** The name of who made the entry. Only a token's name needs the word "Token": the other names show what they are. */
+function AuthorName({ who, href }: { who: AuditLogEntry["who"]; href: (who: string) => string }) {
+  const { t } = useView();
+  if (who === null) return "–";
+  return (
+    <a class="clip author" href={href(who.id)} title={t("What else they did")}>
+      <bdi>{who.kind === "worker" ? t("Worker") : who.name}</bdi>
+      {who.kind === "token" && <small> {t("Token")}</small>}
+    </a>
+  );
+}
+
+interface EntryCell {
+  entry: AuditLogEntry;
+  action: string;
+  site: Site | undefined;
+}
+
+function ActionCell({ entry, action, site }: EntryCell) {
+  // The subject shows the site's name already.
+  const { name, ...others } = entry.details;
+  const isNameOfSubject = entry.action.startsWith("site.") && site !== undefined && name === site.name;
+  const details = detailText(useView(), isNameOfSubject ? { ...entry, details: others } : entry);
+  return (
+    <span class="pair">
+      <b>{action}</b>
+      {details !== "" && (
+        <small class="clip" title={details}>
+          <bdi>{details}</bdi>
+        </small>
+      )}
+    </span>
+  );
+}
+
+function SubjectCell({ entry, site }: { entry: AuditLogEntry; site: Site | undefined }) {
+  const { text, isId, href } = subjectOf(useView(), entry, site);
+  return <Clipped href={href}>{isId ? <code>{text}</code> : <bdi>{text}</bdi>}</Clipped>;
+}
+
+/** The site of an entry. A site without any stored row has no page to link to. */
+function SiteCell({ siteId, site }: { siteId: number | null; site: Site | undefined }) {
+  if (siteId === null) return "–";
+  return (
+    <Clipped href={site && `/console/sites/${siteId}`}>
+      <bdi>{site ? nameOf(site) : `(${siteId})`}</bdi>
+    </Clipped>
+  );
+}
+
+const nameOf = ({ id, name }: Site) => (isVisible(name) ? name : `(${id})`);
+
+const Clipped = ({ href, children }: PropsWithChildren<{ href: string | undefined }>) =>
+  href === undefined ? (
+    <span class="clip">{children}</span>
+  ) : (
+    <a class="clip" href={href}>
+      {children}
+    </a>
+  );
+
+/**
+ * The facts that few readers need, and the full text of what the table cuts off. The Worker's log has lines with the request id.
+ *
+ * @param props `site` is the entry's, on the page of all sites: a phone shows it here alone
+ */
+function MoreFacts({ entry, action, site }: EntryCell) {
+  const view = useView();
+  const { t } = view;
+  const { actor, address, requestId, home, subject, at } = entry;
+  const details = detailText(view, entry);
+  return (
+    <RowMenu label={t("More about {0}", action)}>
+      <Facts
+        rows={[
+          [t("When"), view.exactTime(at)],
+          [t("Through"), throughText(view, actor)],
+          address !== null && [t("Network"), <code>{address}</code>],
+          requestId !== null && [t("Request id"), <code>{requestId}</code>],
+          view.hasHomes && [t("Home"), home],
+          site !== undefined && [t("Site"), <bdi>{nameOf(site)}</bdi>],
+          subject !== "" && [t("Subject"), <code>{subject}</code>],
+          details !== "" && [t("Details"), <bdi>{details}</bdi>],
+        ]}
+      />
+    </RowMenu>
+  );
 }

@@ -42,7 +42,9 @@ export function ListFilter(props: {
             <a
               class="chip"
               href={filteredPath(path, { ...query, ...values })}
-              aria-current={Object.entries(values).every(([name, value]) => (query[name] ?? "") === value) && "true"}
+              aria-current={
+                Object.entries(values).every(([name, value]) => (query[name] ?? "") === value) ? "true" : undefined
+              }
             >
               {label}
             </a>

@@ -143,6 +143,14 @@ describe("the page of the audit log", () => {
     expect(details[3]).toContain(`Through Console Network 192.0.2.0/24 Request id ${CALL}`);
   });
 
+  it("the audit page of all sites names an entry's site in its menu too, since a phone has no column for it", async () => {
+    const { visitor } = await start({ at: NOW + 9_000_000 });
+    const page = await visitor.open("/console/audit?since=2027-04-01T00:00");
+    expect(page.rows.map((row) => [row[3], row[5]])).toEqual([
+      ["Site", expect.stringMatching(/Through Console Site Site Subject 1$/)],
+    ]);
+  });
+
   it("the audit page shows names as text, not as HTML", async () => {
     const { visitor, path } = await start({ ...NIGHTLY, whoName: "<b>Nightly</b>" });
     expect((await visitor.page(path)).includes("<bdi>&lt;b&gt;Nightly&lt;/b&gt;</bdi>")).toBe(true);

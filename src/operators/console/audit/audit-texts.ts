@@ -1,12 +1,69 @@
-import type { AuditLogEntry } from "../../services/audit.ts";
+import { isVisible } from "../../../core/fields.ts";
+import { ROLES } from "../../access/role.ts";
+import type { AuditAction, AuditLogEntry } from "../../services/audit.ts";
+import { hasEnded, type Site } from "../../services/sites.ts";
 import { daysKeptText } from "../parts/days-kept-text.ts";
+import { roleText } from "../parts/role-texts.ts";
 import type { View } from "../view.ts";
+
+/** Each action in the reader's language. */
+export const actionTexts = ({ t }: View): Record<AuditAction, string> => ({
+  "site.begun": t("Site begun"),
+  "site.created": t("Site created"),
+  "site.renamed": t("Site renamed"),
+  "site.opened": t("Site opened"),
+  "site.closed": t("Site closed"),
+  "site.first_chat_id_set": t("First chat_id set"),
+  "site.events_on": t("Events turned on"),
+  "site.events_off": t("Events turned off"),
+  "site.retention_set": t("Retention set"),
+  "site.exported": t("Site exported"),
+  "site.deletion_begun": t("Deletion of the site begun"),
+  "site.deleted": t("Site deleted"),
+  "app.routed": t("Appid kept for the site"),
+  "app.released": t("Appid released"),
+  "app.issued": t("App issued"),
+  "app.imported": t("App imported"),
+  "app.rotated": t("Secret rotated"),
+  "app.overlap_ended": t("Old secret ended"),
+  "app.tested": t("Test call sent"),
+  "app.revoked": t("App revoked"),
+  "agent.added": t("Agent added"),
+  "agent.renamed": t("Agent renamed"),
+  "agent.enabled": t("Agent enabled"),
+  "agent.disabled": t("Agent disabled"),
+  "webhook.added": t("Webhook added"),
+  "webhook.changed": t("Webhook changed"),
+  "webhook.enabled": t("Webhook enabled"),
+  "webhook.disabled": t("Webhook disabled"),
+  "webhook.rotated": t("Webhook secret rotated"),
+  "webhook.overlap_ended": t("Old webhook secret ended"),
+  "webhook.redelivered": t("Events sent again"),
+  "webhook.deleted": t("Webhook deleted"),
+  "webhook.pinged": t("Ping sent"),
+  "token.created": t("Token made"),
+  "token.deleted": t("Token deleted"),
+  "operator.signed_in": t("Signed in"),
+  "operator.signed_out": t("Signed out"),
+  "operator.session_ended": t("Console session ended"),
+  "operator.refused": t("Sign-in refused"),
+  "root.read": t("Read with the ADMIN_TOKEN"),
+  "secrets.resealed": t("Secrets re-sealed"),
+  "customer.exported": t("Customer's data handed over"),
+  "customer.erasure_begun": t("Erasing a customer's data begun"),
+  "customer.erased": t("Customer's data erased"),
+  "home.restored": t("Home restored"),
+});
+
+/** The surface that a change came through. */
+export const throughText = ({ t }: View, actor: AuditLogEntry["actor"]): string =>
+  ({ console: t("Console"), "admin-api": "API", worker: t("Worker") })[actor];
 
 /** How many agents are named at most, when a call added many together. */
 const MOST_NAMED = 10;
 
 /** Actions that change a name. A name is shown as it is, because it may look like the word of a status. */
-const RENAMED: readonly AuditLogEntry["action"][] = ["site.renamed", "agent.renamed"];
+const RENAMED: readonly AuditAction[] = ["site.renamed", "agent.renamed"];
 
 /** The details of a row of the audit log, beside its action and its subject, in the reader's language. They may be empty. */
 export function detailText(view: View, { action, details }: Pick<AuditLogEntry, "action" | "details">): string {
@@ -20,16 +77,11 @@ export function detailText(view: View, { action, details }: Pick<AuditLogEntry, 
   const arrow = (before: unknown, after: unknown) =>
     before === after ? wordOf(after) : `${wordOf(before)} → ${wordOf(after)}`;
   const isChange = from !== undefined && to !== undefined;
-  const parts: (string | undefined)[] = [];
-  for (const [key, value] of Object.entries(others)) {
-    if (isChange && isObject(from) && isObject(to) && key in to) {
-      parts.push(namedText(view, key, arrow(from[key], to[key])));
-    } else if (isChange && NAMED_CHANGES.includes(key)) {
-      if (!HIDDEN_DETAILS.includes(key)) parts.push(namedText(view, key, arrow(from, to)));
-    } else {
-      parts.push(namedText(view, key, value));
-    }
-  }
+  const changeOf = (key: string, value: unknown) => {
+    if (isObject(from) && isObject(to) && key in to) return arrow(from[key], to[key]);
+    return isChange && NAMED_CHANGES.includes(key) ? arrow(from, to) : value;
+  };
+  const parts = Object.entries(others).map(([key, value]) => namedText(view, key, changeOf(key, value)));
   if (isChange && !isObject(to) && !NAMED_CHANGES.some((key) => key in others)) parts.push(arrow(from, to));
   if (Array.isArray(ids) && Array.isArray(names)) parts.push(agentsText(view, ids, names));
   return parts.filter((part) => part !== undefined).join(" · ");
@@ -107,28 +159,17 @@ function reasonText({ t }: View, reason: string): string {
   return reason.startsWith("assertion_") ? t("what Access sent was not right ({0})", reason) : reason;
 }
 
+/** Values whose text is their name. */
+const STATUSES = ["open", "closed", "normal", "enabled", "disabled", "pending", "failed", "missed", "delivered"];
+
 function valueText(view: View, value: unknown): string {
   const { t } = view;
   if (Array.isArray(value)) return value.map((each) => valueText(view, each)).join(t(", "));
-  const texts: Record<string, string> = {
-    open: t("Open"),
-    closed: t("Closed"),
-    normal: t("Normal"),
-    enabled: t("Enabled"),
-    disabled: t("Disabled"),
-    true: t("On"),
-    false: t("Off"),
-    secret: t("secret"),
-    metrics: t("metrics"),
-    viewer: t("viewer"),
-    operator: t("operator"),
-    owner: t("owner"),
-    pending: t("Pending"),
-    failed: t("Failed"),
-    missed: t("Missed"),
-    delivered: t("Delivered"),
-  };
   const text = String(value ?? "–");
+  const role = ROLES.find((each) => each === text);
+  if (role !== undefined) return roleText(view, role);
+  if (STATUSES.includes(text)) return t(text.charAt(0).toUpperCase() + text.slice(1));
+  const texts: Record<string, string> = { true: t("On"), false: t("Off"), secret: t("secret") };
   return Object.hasOwn(texts, text) ? (texts[text] ?? text) : text;
 }
 
@@ -136,4 +177,38 @@ function agentsText({ t }: View, ids: unknown[], names: unknown[]): string {
   const namedAgents = ids.slice(0, MOST_NAMED).map((id, at) => `${id} ${names[at]}`);
   const unnamedCount = ids.length - namedAgents.length;
   return [...namedAgents, ...(unnamedCount > 0 ? [t("and {0} more", unnamedCount)] : [])].join(t(", "));
+}
+
+/** Actions that end their subject, which then has no page. */
+const ENDING_ACTIONS: readonly AuditAction[] = ["webhook.deleted", "app.released", "token.deleted"];
+
+/**
+ * What an entry is about: its name or its id, and the address of its page, when it has one that the reader may open.
+ *
+ * @param site the entry's site, as the directory stores it
+ */
+export function subjectOf(view: View, entry: AuditLogEntry, site: Site | undefined) {
+  const { action, subject, siteId, details } = entry;
+  const path = ENDING_ACTIONS.includes(action) ? undefined : pathOf(entry, site);
+  const href = path !== undefined && view.may(path, "GET") ? path : undefined;
+  if (action.startsWith("site.") && subject === String(siteId) && site !== undefined && isVisible(site.name))
+    return { text: site.name, isId: false, href };
+  if (action === "agent.added" && subject === "" && Array.isArray(details.ids))
+    return { text: view.t("{0} agents", details.ids.length), isId: false, href };
+  return { text: subject || "–", isId: subject !== "" && !subject.includes("@"), href };
+}
+
+/** The path of the subject's page. A site that is ending or unfinished has only its own pages. */
+function pathOf({ action, subject, siteId }: AuditLogEntry, site: Site | undefined): string | undefined {
+  const [subjectKind] = action.split(".");
+  if (subjectKind === "home") return "/console/homes";
+  if (subjectKind === "token") return "/console/tokens";
+  if (subjectKind === "operator") return "/console/access";
+  if (site === undefined) return undefined;
+  const path = `/console/sites/${siteId}`;
+  if (subjectKind === "site") return path;
+  if (hasEnded(site) || site.status === "creating") return undefined;
+  if (subjectKind === "agent") return subject === "" ? `${path}/agents` : `${path}/agents/${subject}`;
+  if (subjectKind === "app" || subjectKind === "webhook") return `${path}/${subjectKind}s/${subject}`;
+  return subjectKind === "customer" && subject !== "" ? `${path}/customers/erasures/${subject}` : undefined;
 }
