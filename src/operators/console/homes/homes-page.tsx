@@ -1,60 +1,55 @@
+import type { Child } from "hono/jsx";
 import { MAIN_HOME } from "../../../core/homes.ts";
-import { homeFill } from "../../services/home-fill.ts";
+import { type HomeFill, homeFill } from "../../services/home-fill.ts";
 import { listHomes } from "../../services/homes.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { HomeState } from "../parts/home-state.tsx";
+import { Badge, Facts } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
-import { FullCell, GrowthCell, SizeCell } from "./fill-cells.tsx";
+import type { View } from "../view.ts";
+import { pathOf } from "./reconciled.ts";
 
 export async function homesPage(c: PageContext): Promise<Response> {
-  const view = c.var.view;
+  const { view, ctx } = c.var;
   const { t } = view;
-  const { ctx } = c.var;
   const [homes, fills] = await Promise.all([listHomes(ctx), homeFill(ctx)]);
-  const fillOf = (name: string) => fills.find(({ home }) => home === name);
-  const restoredPath = (name: string) => `/console/homes/${name}/restored`;
-  const maySettle = view.may(restoredPath(MAIN_HOME), "GET");
   const number = new Intl.NumberFormat(view.language);
   const saidAt = Math.min(...fills.flatMap(({ at }) => (at === null ? [] : [at])));
+  const maySettle = view.may(pathOf(MAIN_HOME), "GET");
+  const restoredLink = (name: string) => (
+    <a href={pathOf(name)}>
+      {t("It was restored…")}
+      <span class="unseen"> {name}</span>
+    </a>
+  );
   const body = (
     <>
       <p class="lead">
-        {t(
-          "A home is a database that holds the data of its sites. The home main is the directory too: it knows the home of each site.",
-        )}
+        {t("A home is a database with the data of its sites. Main is the directory too, which knows each site's home.")}
       </p>
       <Table
         label={t("Homes")}
         head={[
           t("Home"),
           { label: t("Status"), phone: "top" },
-          { label: t("Sites"), phone: "hide", end: true },
+          { label: t("Sites"), end: true },
           t("Size"),
-          { label: t("Grows"), phone: "hide" },
+          t("Grows"),
           t("Full"),
-          ...(maySettle ? [t("After a restore")] : []),
         ]}
         rows={homes.map(({ name, sites, status }) => [
           name,
           <HomeState status={status} />,
           number.format(sites),
-          <SizeCell view={view} fill={fillOf(name)} />,
-          <GrowthCell view={view} fill={fillOf(name)} />,
-          <FullCell view={view} fill={fillOf(name)} />,
-          ...(maySettle
-            ? [
-                ctx.config.homes.has(name) ? (
-                  <a href={restoredPath(name)}>
-                    {t("It was restored…")}
-                    <span class="unseen"> {name}</span>
-                  </a>
-                ) : (
-                  "–"
-                ),
-              ]
-            : []),
+          ...fillCells(
+            view,
+            fills.find(({ home }) => home === name),
+          ),
         ])}
+        actions={
+          maySettle ? homes.map(({ name }) => (ctx.config.homes.has(name) ? restoredLink(name) : "–")) : undefined
+        }
         empty=""
       />
       <p class="hint">
@@ -66,24 +61,19 @@ export async function homesPage(c: PageContext): Promise<Response> {
       {fills.some(({ isFilling }) => isFilling) && (
         <p class="hint">
           {t(
-            "Before a home is full: make new sites in another home, and keep sessions for less long in the settings of its largest sites.",
+            "Before a home is full: make new sites in another home, and let its largest sites keep sessions less long.",
           )}
         </p>
       )}
       <details>
         <summary>{t("What the status means")}</summary>
-        <dl class="facts">
-          <dt>{t("Open")}</dt>
-          <dd>{t("Its database answers, and nobody closed it.")}</dd>
-          <dt>{t("Closed")}</dt>
-          <dd>{t("Somebody closed it. Calls of its sites are answered 503 with Retry-After.")}</dd>
-          <dt>{t("Down")}</dt>
-          <dd>
-            {t(
-              "Its database does not answer, was not migrated or is not bound. Its sites stop; those of other homes go on.",
-            )}
-          </dd>
-        </dl>
+        <Facts
+          rows={[
+            [t("Open"), t("Its database answers, and nobody closed it.")],
+            [t("Closed"), t("Somebody closed it. Calls of its sites are answered 503 with Retry-After.")],
+            [t("Down"), t("Its database does not answer, was not migrated or is not bound. Its sites stop.")],
+          ]}
+        />
       </details>
       <details>
         <summary>{t("Close and open a home")}</summary>
@@ -93,4 +83,48 @@ export async function homesPage(c: PageContext): Promise<Response> {
     </>
   );
   return showPage(c, { title: t("Homes"), section: "homes", body });
+}
+
+const DAY = 86_400;
+
+/** A home that is full later than this needs no date, because nobody plans so far ahead. */
+const FAR_SECONDS = 3 * 365 * DAY;
+
+/** A size or a growth in words: `8.1 GB`, `12 MB`. */
+function sizeText({ language }: View, bytes: number): string {
+  const [unit, bytesPerUnit] = Math.abs(bytes) >= 1e9 ? ["GB", 1e9] : ["MB", 1e6];
+  const maximumFractionDigits = Math.abs(bytes) < 10 * bytesPerUnit ? 1 : 0;
+  return `${new Intl.NumberFormat(language, { maximumFractionDigits }).format(bytes / bytesPerUnit)} ${unit}`;
+}
+
+/** How full a home is, how fast it grows and since when that is measured, and when it will be full. */
+function fillCells(view: View, fill: HomeFill | undefined): Child[] {
+  const { t, language, now } = view;
+  const unknown = t("Not known");
+  if (!fill || fill.bytes === null) return [unknown, unknown, unknown];
+  const { bytes, limit, growth, from, since, fullAt, isFilling } = fill;
+  const share = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 0 }).format(bytes / limit);
+  const size = (
+    <span class="fill">
+      <meter min={0} max={limit} high={0.7 * limit} optimum={0} value={bytes} aria-label={t("How full it is")}>
+        {share}
+      </meter>
+      {t("{0} of {1} ({2})", sizeText(view, bytes), sizeText(view, limit), share)}
+    </span>
+  );
+  if (growth === null || since === null) return [size, unknown, unknown];
+  const date = view.day(since);
+  const grows = (
+    <span class="pair">
+      {growth > 0 ? t("{0} a day", sizeText(view, growth)) : t("Does not grow")}{" "}
+      <small>{from === "sizes" ? t("measured since {0}", date) : t("on average since {0}", date)}</small>
+    </span>
+  );
+  if (fullAt === null) return [size, grows, t("Never, at this rate")];
+  const secondsLeft = fullAt - now;
+  if (secondsLeft > FAR_SECONDS) return [size, grows, t("Not within 3 years")];
+  const days = new Intl.NumberFormat(language).format(Math.max(0, Math.round(secondsLeft / DAY)));
+  const text = t("about {0}, in {1} days", view.day(fullAt), days);
+  const kind = secondsLeft < 31 * DAY ? "bad" : "wait";
+  return [size, grows, isFilling ? <Badge kind={kind} label={text} /> : text];
 }

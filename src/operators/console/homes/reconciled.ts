@@ -19,24 +19,13 @@ const SHOWN_SECONDS = 7_200;
 const purposeOf = (home: string, resultText: string) => ["settled", home, resultText];
 
 /** The address of the page that shows the result to this console session only. */
-export async function reconciledLocation(
-  c: PageContext,
-  home: string,
-  { sites, skippedBy, reopenAfter, reconciliationId, erasures, sitesDeletedAgain, homesDown }: Reconciled,
-): Promise<string> {
+export async function reconciledLocation(c: PageContext, home: string, result: Reconciled): Promise<string> {
   const { session, now } = c.var.view;
   const path = pathOf(home);
   if (session === undefined) return path;
-  const resultText = [
-    sites,
-    skippedBy,
-    reopenAfter,
-    reconciliationId,
-    homesDown.join(","),
-    erasures.done,
-    erasures.left,
-    sitesDeletedAgain,
-  ].join("~");
+  const { reconciliationId, homesDown, sites, skippedBy, reopenAfter, erasures, sitesDeletedAgain } = result;
+  const numbers = [sites, skippedBy, reopenAfter, erasures.done, erasures.left, sitesDeletedAgain];
+  const resultText = [reconciliationId, homesDown.join(","), ...numbers].join("~");
   return `${path}?settled=${resultText}.${await ticketFor(session, purposeOf(home, resultText), now, SHOWN_SECONDS)}`;
 }
 
@@ -44,19 +33,10 @@ export async function reconciledLocation(
 export async function reconciledOf(c: PageContext, home: string): Promise<Reconciled | undefined> {
   const { session, now } = c.var.view;
   const [, resultText = "", ticket = ""] = /^([^.]+)\.(.*)$/.exec(c.req.query("settled") ?? "") ?? [];
-  if (session === undefined || (await ticketEnd(session, purposeOf(home, resultText), ticket, now)) === undefined) {
+  if (session === undefined || (await ticketEnd(session, purposeOf(home, resultText), ticket, now)) === undefined)
     return undefined;
-  }
-  const [sites, skippedBy, reopenAfter, reconciliationId = "", homes = "", erasuresDone, erasuresLeft, sitesAgain] =
-    resultText.split("~");
-  const homesDown = homes === "" ? [] : homes.split(",");
-  return {
-    sites: Number(sites),
-    skippedBy: Number(skippedBy),
-    reopenAfter: Number(reopenAfter),
-    reconciliationId,
-    erasures: { done: Number(erasuresDone), left: Number(erasuresLeft) },
-    sitesDeletedAgain: Number(sitesAgain),
-    homesDown,
-  };
+  const [reconciliationId = "", homes = "", ...numbers] = resultText.split("~");
+  const [sites = 0, skippedBy = 0, reopenAfter = 0, done = 0, left = 0, sitesDeletedAgain = 0] = numbers.map(Number);
+  const homesDown = homes.split(",").filter((name) => name !== "");
+  return { reconciliationId, homesDown, sites, skippedBy, reopenAfter, erasures: { done, left }, sitesDeletedAgain };
 }

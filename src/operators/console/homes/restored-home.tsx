@@ -1,20 +1,24 @@
+import type { Child } from "hono/jsx";
 import { isRefusedFor } from "../../../core/errors.ts";
 import { fieldIssues } from "../../../core/fields.ts";
+import { bindingOfHome } from "../../../core/homes.ts";
 import { noteHome } from "../../http/context.ts";
+import { type KeptDeletion, keptDeletionsSchema } from "../../services/delete-again.ts";
+import { type KeptReceipt, keptReceiptsSchema } from "../../services/erase-again.ts";
 import { areKeptByOperator } from "../../services/erase-customer.ts";
 import { newReconciliationId, reconcileHome, reconcileSchema } from "../../services/homes.ts";
 import { homeUnknown } from "../../services/refusals.ts";
+import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
-import { enteredFields, formAction } from "../forms/form-action.ts";
+import { type EnteredFields, enteredFields, formAction } from "../forms/form-action.ts";
 import { errorTexts, type FilledForm } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
-import { Field, FormErrors } from "../parts/form.tsx";
+import { type Fields, FormErrors, FormFields } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
-import { pastedReceipts, ReceiptsField } from "./receipts-field.tsx";
+import { useView, type View } from "../view.ts";
 import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf } from "./reconciled.ts";
-import { RestoreSteps } from "./restore-steps.tsx";
 import { resultPage } from "./restored-result.tsx";
 
 /** Reconciles a home after D1's Time Travel restored it: the form, the question and the result. See docs/operating.md. */
@@ -47,8 +51,8 @@ export async function postRestored(c: PageContext): Promise<Response> {
   return formAction(c, form, {
     values,
     entered: "errors" in receipts && checked.success ? receipts : enteredFields(view, checked),
-    page: (filledForm) =>
-      checked.success ? confirmPage(c, home, skip, reconciliationId, filledForm) : formPage(c, home, filledForm),
+    page: (filled) =>
+      checked.success ? confirmPage(c, home, skip, reconciliationId, filled) : formPage(c, home, filled),
     // A pasted text stays in its field only when the page is shown directly. A redirect would lose it.
     draft: form.receipts ? undefined : { path },
     list: path,
@@ -77,14 +81,22 @@ function homeOf(c: PageContext): string {
   return home;
 }
 
-async function formPage(c: PageContext, home: string, filledForm?: FilledForm): Promise<Response> {
-  const view = c.var.view;
-  const { t } = view;
-  const isClosed = view.closedHomes.has(home);
+async function formPage(c: PageContext, home: string, filled?: FilledForm): Promise<Response> {
+  const { t, closedHomes } = c.var.view;
+  const fields: Fields = {
+    lift: {
+      label: t("Session numbers to skip (chat_id)"),
+      value: DEFAULT_LIFT,
+      hint: t("More than any site can have given since the time that the home was restored to."),
+      required: true,
+      inputmode: "numeric",
+      maxlength: 10,
+    },
+  };
   const body = (
     <>
-      <FormErrors filled={filledForm} fields={{ lift: t("Session numbers to skip (chat_id)") }} />
-      {!isClosed && (
+      <FormErrors filled={filled} fields={fields} />
+      {!closedHomes.has(home) && (
         <NoticeBox kind="note" title={t("The home {0} is not closed", home)}>
           <p>
             {t(
@@ -93,7 +105,7 @@ async function formPage(c: PageContext, home: string, filledForm?: FilledForm): 
           </p>
         </NoticeBox>
       )}
-      <RestoreSteps view={view} home={home} />
+      <RestoreSteps home={home} />
       <section class="card">
         <h2>{t("This home was restored")}</h2>
         <p>
@@ -102,16 +114,7 @@ async function formPage(c: PageContext, home: string, filledForm?: FilledForm): 
           )}
         </p>
         <form method="get" action={pathOf(home)}>
-          <Field
-            label={t("Session numbers to skip (chat_id)")}
-            name="lift"
-            value={filledForm?.values.lift ?? DEFAULT_LIFT}
-            error={filledForm?.errors.lift}
-            hint={t("More than any site can have given since the time that the home was restored to.")}
-            required
-            inputmode="numeric"
-            maxlength={10}
-          />
+          <FormFields fields={fields} filled={filled} />
           <div class="buttons">
             <button type="submit">{t("Go on…")}</button>
             <a class="button plain" href="/console/homes">
@@ -122,7 +125,7 @@ async function formPage(c: PageContext, home: string, filledForm?: FilledForm): 
       </section>
     </>
   );
-  return showPage(c, { title: t("Restored home {0}", home), section: "homes", filled: filledForm, body });
+  return showPage(c, { title: t("Restored home {0}", home), section: "homes", filled, body });
 }
 
 /** @param isUnread whether the form must be sent again, because KV held more receipts than were read */
@@ -131,44 +134,145 @@ async function confirmPage(
   home: string,
   lift: number,
   reconciliationId: string,
-  filledForm?: FilledForm,
+  filled?: FilledForm,
   isUnread = false,
 ): Promise<Response> {
-  const view = c.var.view;
-  const { t } = view;
+  const { t, language } = c.var.view;
+  const receipts: Fields[string] = {
+    label: t("Receipts of erasures and deletions"),
+    // Without KV, the deployment has stored no receipt. With KV, the operator may have older receipts, or none.
+    hint: areKeptByOperator(c.var.ctx)
+      ? t(
+          "This deployment has no KV: without the receipts of the last 31 days, customers who were erased since then come back, and so do sites that were deleted. Paste each list as it was shown, one a line. Leave it empty only if no customer was erased and no site deleted.",
+        )
+      : t(
+          "Only those that you were told to keep before this deployment had KV. Paste each list as it was shown, one a line.",
+        ),
+    value: filled?.values.receipts,
+    rows: areKeptByOperator(c.var.ctx) ? 6 : 2,
+    code: true,
+  };
   const body = (
     <>
-      {isUnread ? (
+      {isUnread && (
         <NoticeBox
           kind="bad"
-          title={t(
-            "Not done yet: KV holds more than can be read at once. Press it again, until it is done: each time it goes on where it stopped.",
-          )}
+          title={t("Not done yet: KV holds more than is read at once. Press it again, until it is done.")}
         />
-      ) : (
-        <FormErrors filled={filledForm} fields={{ receipts: t("Receipts of erasures and deletions") }} />
       )}
       <Ask
         text={t(
           "The session numbers (chat_id) of its sites skip ahead for good. This page sent again skips nothing more and goes on where it stopped.",
         )}
-        facts={
-          <>
-            <dt>{t("Home")}</dt>
-            <dd>{home}</dd>
-            <dt>{t("Session numbers to skip (chat_id)")}</dt>
-            <dd>{new Intl.NumberFormat(view.language).format(lift)}</dd>
-          </>
-        }
+        facts={[
+          [t("Home"), home],
+          [t("Session numbers to skip (chat_id)"), new Intl.NumberFormat(language).format(lift)],
+        ]}
         action={pathOf(home)}
         hidden={{ lift: String(lift), settling_id: reconciliationId }}
-        fields={<ReceiptsField view={view} filledForm={filledForm} isNeeded={areKeptByOperator(c.var.ctx)} />}
+        fields={{ receipts }}
+        filled={isUnread ? undefined : filled}
         button={t("It was restored: skip now")}
-        keep={t("Cancel")}
         back={pathOf(home)}
       />
     </>
   );
-  const title = t("Was the home {0} restored?", home);
-  return showPage(c, { title, section: "homes", filled: filledForm, body });
+  return showPage(c, { title: t("Was the home {0} restored?", home), section: "homes", filled, body });
+}
+
+/** The steps that restore a home. They begin with the same words as those of docs/operating.md, which a test compares. */
+function RestoreSteps({ home }: { home: string }) {
+  const view = useView();
+  const { t } = view;
+  const binding = bindingOfHome(home);
+  const steps: [begins: string, rest: Child, ...commands: string[]][] = [
+    [
+      t("Keep the list of changes since the point."),
+      <>
+        {t("The home's own log goes back too. Keep it as a file, from the page:")}{" "}
+        <a href="/console/audit">{t("Audit log")}</a>
+      </>,
+    ],
+    [t("Close the home."), t("Then wait a minute."), `npm run deploy -- --close ${home}`],
+    [
+      t("Restore its database."),
+      t("First keep the bookmark that info prints: it is the way back."),
+      `npx wrangler d1 time-travel info ${binding} --env ""`,
+      `npx wrangler d1 time-travel restore ${binding} --timestamp 2026-11-22T06:00:00Z --env ""`,
+    ],
+    [t("Migrate it."), t("The restore undid later migrations too. The home stays closed."), "npm run deploy"],
+    [t("Reconcile it."), t("Send the form below until it is done: customers who were erased are erased again.")],
+    [
+      t("Look at each app that the list names."),
+      t("This page shows it when the form was sent. Look at the entries that you kept, too."),
+    ],
+    [
+      t("Wait until it may be opened."),
+      t("The result tells this time. Requests of before could be sent again until then."),
+    ],
+    [t("Open it."), "", `npm run deploy -- --open ${home}`],
+  ];
+  return (
+    <section class="card">
+      <h2>{t("In this order")}</h2>
+      <ol class="steps">
+        {steps.map(([begins, rest, ...commands]) => (
+          <li>
+            <strong>{begins}</strong> {rest}
+            {commands.map((command) => (
+              <span class="line">
+                <code>{command}</code>
+              </span>
+            ))}
+          </li>
+        ))}
+      </ol>
+      <p class="hint">
+        <a href={docsPath(view, "operating#restoring-a-home")}>{t("The steps in full")}</a>
+      </p>
+    </section>
+  );
+}
+
+/** The receipts that the operator saved: of erasures, and of deleted sites. */
+interface PastedReceipts {
+  receipts: KeptReceipt[];
+  deletions: KeptDeletion[];
+}
+
+/** Reads the receipts in a pasted text: one JSON list, or a list or a single receipt on each line. */
+function pastedReceipts({ t }: View, text: string): EnteredFields<PastedReceipts> {
+  const receiptsError = (error: string) => ({ errors: { receipts: error } });
+  const whole = parsedJson(text);
+  const lines = whole ? [whole] : text.split("\n").map((line) => (line.trim() === "" ? [] : parsedJson(line)));
+  const cutLine = lines.indexOf(undefined);
+  if (cutLine >= 0) return receiptsError(t("Line {0} is not JSON. Was it cut off?", cutLine + 1));
+  const pasted: PastedReceipts = { receipts: [], deletions: [] };
+  for (const [at, one] of lines.flat().entries()) {
+    const checked = isDeletion(one) ? keptDeletionsSchema.safeParse([one]) : keptReceiptsSchema.safeParse([one]);
+    if (!checked.success) {
+      const [, ...field] = (fieldIssues(checked.error)[0]?.field ?? "").split(".");
+      return receiptsError(
+        field.length === 0
+          ? t("Number {0} is no receipt: paste it as it was shown.", at + 1)
+          : t("Number {0} is not as it was shown: {1}", at + 1, field.join(".")),
+      );
+    }
+    for (const each of checked.data) {
+      if ("deletion_id" in each) pasted.deletions.push(each);
+      else pasted.receipts.push(each);
+    }
+  }
+  return { input: pasted };
+}
+
+const isDeletion = (one: unknown): boolean => typeof one === "object" && one !== null && "deletion_id" in one;
+
+/** The values of a JSON list, or a single value; undefined when the text is no JSON. */
+function parsedJson(text: string): unknown[] | undefined {
+  try {
+    return [JSON.parse(text)].flat();
+  } catch {
+    return undefined;
+  }
 }

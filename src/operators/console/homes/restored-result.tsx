@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import { MAIN_HOME } from "../../../core/homes.ts";
 import { noteHome } from "../../http/context.ts";
 import { type DivergentApp, listDivergentApps } from "../../services/divergent-apps.ts";
@@ -5,7 +6,7 @@ import { areKeptByOperator } from "../../services/erase-customer.ts";
 import { listUsableTokens, MOST_USABLE_TOKENS, type Token } from "../../services/tokens.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { NoticeBox, Time } from "../parts/parts.tsx";
+import { Facts, NoticeBox, Time } from "../parts/parts.tsx";
 import { MoreLink, Table } from "../parts/table.tsx";
 import { TOKENS_PATH, TokenTable } from "../tokens/token-table.tsx";
 import type { View } from "../view.ts";
@@ -16,66 +17,65 @@ const SHOWN_APPS = 50;
 
 /** The result of a reconciliation, with a list of what to check before the home is opened. */
 export async function resultPage(c: PageContext, home: string, reconciled: Reconciled): Promise<Response> {
-  const { sites, skippedBy, reopenAfter, reconciliationId, erasures } = reconciled;
-  const view = c.var.view;
+  const { sites, skippedBy, reopenAfter, reconciliationId, erasures, sitesDeletedAgain } = reconciled;
+  const { view, ctx } = c.var;
   const { t } = view;
   noteHome(c, home);
   const cursor = c.req.query("cursor");
-  const { items, nextCursor, ...list } = await listDivergentApps(c.var.ctx, { home, limit: SHOWN_APPS, cursor });
-  const tokens = home === MAIN_HOME ? await listUsableTokens(c.var.ctx) : [];
+  const { items, nextCursor, ...list } = await listDivergentApps(ctx, { home, limit: SHOWN_APPS, cursor });
+  const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
   const homesDown = [...new Set([...reconciled.homesDown, ...list.homesDown])];
   const number = new Intl.NumberFormat(view.language);
+  const left: [title: string | false, text: string][] = [
+    [
+      homesDown.length > 0 && t("No answer from: {0}", homesDown.join(", ")),
+      t("Their sites and apps are not back. Do not open this home, and send the form again when they answer."),
+    ],
+    [
+      erasures.left > 0 && t("Do not open this home: erasures left: {0}", number.format(erasures.left)),
+      t("The restore brought back customers who were erased. Send the form again until no erasure is left."),
+    ],
+  ];
   const body = (
     <>
       <NoticeBox kind="good" title={t("The sites of the home {0} have skipped session numbers (chat_id)", home)} />
-      {homesDown.length > 0 && (
-        <NoticeBox kind="bad" title={t("No answer from: {0}", homesDown.join(", "))}>
-          {t("Their sites and apps are not back. Do not open this home, and send the form again when they answer.")}{" "}
-          <a href={confirmPath(home, DEFAULT_LIFT, reconciliationId)}>{t("Send it again…")}</a>
-        </NoticeBox>
-      )}
-      {erasures.left > 0 && (
-        <NoticeBox kind="bad" title={t("Do not open this home: erasures left: {0}", number.format(erasures.left))}>
-          {t("The restore brought back customers who were erased. Send the form again until no erasure is left.")}{" "}
-          <a href={confirmPath(home, DEFAULT_LIFT, reconciliationId)}>{t("Send it again…")}</a>
-        </NoticeBox>
+      {left.map(
+        ([title, text]) =>
+          title && (
+            <NoticeBox kind="bad" title={title}>
+              {text} <a href={confirmPath(home, DEFAULT_LIFT, reconciliationId)}>{t("Send it again…")}</a>
+            </NoticeBox>
+          ),
       )}
       <section class="card">
-        <dl class="facts">
-          <dt>{t("Sites")}</dt>
-          <dd>{number.format(sites)}</dd>
-          <dt>{t("Session numbers skipped (chat_id)")}</dt>
-          <dd>{number.format(skippedBy)}</dd>
-          <dt>{t("Customers erased again")}</dt>
-          <dd>
-            {number.format(erasures.done)}
-            {areKeptByOperator(c.var.ctx) && (
-              <p class="hint">
-                {t(
-                  "This deployment has no KV: only receipts that were pasted in, and those that main still has, count.",
-                )}
-              </p>
-            )}
-          </dd>
-          {reconciled.sitesDeletedAgain > 0 && (
-            <>
-              <dt>{t("Sites deleted again")}</dt>
-              <dd>
-                {number.format(reconciled.sitesDeletedAgain)}
-                <p class="hint">{t("The restore had brought them back. The cron deletes what they hold.")}</p>
-              </dd>
-            </>
-          )}
-          <dt>{t("Open it after")}</dt>
-          <dd>
-            <Time at={reopenAfter} />
-            <p class="hint">
-              {t(
-                "By then every one-time text (ranstr) of before has expired, so nothing that was undone can be sent again.",
-              )}
-            </p>
-          </dd>
-        </dl>
+        <Facts
+          rows={[
+            [t("Sites"), number.format(sites)],
+            [t("Session numbers skipped (chat_id)"), number.format(skippedBy)],
+            [
+              t("Customers erased again"),
+              withHint(
+                number.format(erasures.done),
+                areKeptByOperator(ctx) &&
+                  t("There is no KV: only receipts that were pasted in, and those that main still has, count."),
+              ),
+            ],
+            sitesDeletedAgain > 0 && [
+              t("Sites deleted again"),
+              withHint(
+                number.format(sitesDeletedAgain),
+                t("The restore had brought them back. The cron deletes what they hold."),
+              ),
+            ],
+            [
+              t("Open it after"),
+              withHint(
+                <Time at={reopenAfter} />,
+                t("Every one-time text (ranstr) of before has expired then: nothing undone can be sent again."),
+              ),
+            ],
+          ]}
+        />
       </section>
       <section class="part">
         <h2>{t("Apps to look at before that")}</h2>
@@ -131,15 +131,18 @@ function RestoredTokens({ view, tokens }: { view: View; tokens: Token[] }) {
   );
 }
 
+const withHint = (value: Child, hint: string | false) => (
+  <>
+    {value}
+    {hint && <p class="hint">{hint}</p>}
+  </>
+);
+
 function adviceOn({ t }: View, { why }: DivergentApp): string {
   const texts: Record<DivergentApp["why"], string> = {
-    missing: t(
-      "The home does not have it any more: issue it again with this appid, and with the secret that its callers have or a new one.",
-    ),
+    missing: t("The home lost it: issue it again with this appid, and with its callers' secret or a new one."),
     revoked: t("It was revoked, and now is not: revoke it again."),
-    unrouted: t(
-      "Its site's id belongs to another site by now: make a new site in its home, and issue a new app for its callers.",
-    ),
+    unrouted: t("Its site's id is another site's by now: make a new site in its home, and a new app for its callers."),
     rotated: t("It had a newer secret, and now has an older one: rotate it and give the secret to its callers."),
   };
   return texts[why];

@@ -9,7 +9,7 @@ export interface Column {
    * nowhere.
    */
   phone?: "top" | "below" | "hide";
-  /** Aligns the cells at their end. It is for numbers. */
+  /** Aligns the cells at their end. It is for numbers. On a phone, the label stands before the number. */
   end?: true;
 }
 
@@ -54,9 +54,14 @@ export function Table(props: {
         {rows.map(([first, ...others], row) => (
           <tr id={ids?.[row]}>
             <th scope="row">{first}</th>
-            {others.map((cell, i) => (
-              <td class={classOf(columns[i + 1] ?? { label: "" })}>{cell}</td>
-            ))}
+            {others.map((cell, i) => {
+              const column = columns[i + 1] ?? { label: "" };
+              return (
+                <td class={classOf(column)} data-label={column.end && column.label}>
+                  {cell}
+                </td>
+              );
+            })}
           </tr>
         ))}
       </tbody>

@@ -55,7 +55,7 @@ describe("a restored home", () => {
     const { world, owner, form } = await startRestored("apac");
     expect(form.text).toContain("customers who were erased are erased again");
     const askPage = await owner.press(form, "Go on…");
-    expect(askPage.text).toContain("Receipts from before KV was bound…");
+    expect(askPage.text).toContain("Only those that you were told to keep before this deployment had KV");
     const donePage = await owner.press(askPage, LIFT);
     expect(donePage.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
     expect(donePage.text).toContain("Customers erased again 1");
