@@ -25,6 +25,8 @@ export interface View {
    * for a path without a call.
    */
   may: (path: string, method?: "GET" | "POST") => boolean;
+  /** A whole number as text, such as `1,234`. */
+  number: (value: number) => string;
   /** Unix seconds. */
   now: number;
   /** An IANA name from the browser. It is UTC for the browser's first page. The client's address may be a proxy's in another zone. */
@@ -74,6 +76,7 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
     session: undefined,
     refused: undefined,
     may: () => false,
+    number: new Intl.NumberFormat(language).format,
     now,
     timeZone,
     ...timesOf(localeOf(language), timeZone, now),

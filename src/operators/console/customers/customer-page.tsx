@@ -45,7 +45,7 @@ export async function customerPage(
       <div class="talk">
         <section class="part">
           <h2>{t("Sessions of this customer")}</h2>
-          <SessionTable view={view} siteId={site.id} sessions={sessions.items} isOneCustomer />
+          <SessionTable siteId={site.id} sessions={sessions.items} isOneCustomer />
           <MoreLink path={path} query={{ chat_id: chatId }} cursor={sessions.nextCursor} />
         </section>
         <Facts view={view} site={site} customer={customer} />

@@ -1,9 +1,13 @@
 import type { Child } from "hono/jsx";
+import { useView } from "../view.ts";
 import { Filter, filteredPath } from "./filter.tsx";
 import { Field, type Fields } from "./form.tsx";
 import { type Column, MoreLink, Table } from "./table.tsx";
 
-/** The fields of a filter by name. `value` is the one in force, and `shown` is that value in words. An empty value does not filter. */
+/**
+ * The fields of a filter by name. `value` is the one in force, and `shown` is that value in words. An empty value does not filter. The
+ * filter adds to `options` what they lack: that any value fits, and the value in force.
+ */
 export type FilterFields = Record<string, Fields[string] & { shown?: string | undefined }>;
 
 /** The values of a filter, as parameters of an address. */
@@ -22,6 +26,7 @@ export function ListFilter(props: {
   choicesLabel?: string;
 }) {
   const { path, fields, choices = [], choicesLabel } = props;
+  const { t } = useView();
   const query = queryOf(fields);
   const filtersInForce = Object.entries(fields).flatMap(([name, { label, value = "", error, options, shown }]) =>
     value === "" || error !== undefined
@@ -57,12 +62,19 @@ export function ListFilter(props: {
         filtersInForce={filtersInForce}
         open={Object.values(fields).some(({ error }) => error !== undefined)}
       >
-        {Object.entries(fields).map(([name, { shown: _, ...field }]) => (
-          <Field name={name} {...field} />
+        {Object.entries(fields).map(([name, { shown: _, options, ...field }]) => (
+          <Field name={name} {...field} {...(options && { options: withLacking(options, t("Any"), field.value) })} />
         ))}
       </Filter>
     </>
   );
+}
+
+/** Options with “Any” before them, and the value in force after them, unless they have these. */
+function withLacking(options: [value: string, text: string][], any: string, value = ""): [string, string][] {
+  const lacks = (wanted: string) => !options.some(([each]) => each === wanted);
+  const own: [string, string][] = value !== "" && lacks(value) ? [[value, value]] : [];
+  return [...(lacks("") ? [["", any] as [string, string]] : []), ...options, ...own];
 }
 
 /**
@@ -74,7 +86,7 @@ export function List(props: {
   path: string;
   label: string;
   add?: Child;
-  filter?: Omit<Parameters<typeof ListFilter>[0], "path"> | undefined;
+  filter?: Omit<Parameters<typeof ListFilter>[0], "path"> | false | undefined;
   head: (string | Column)[];
   rows: Child[][];
   actions?: Child[];
@@ -95,7 +107,7 @@ export function List(props: {
       )}
       <Table {...table} />
       {lookedTo && <p class="hint">{lookedTo}</p>}
-      <MoreLink path={path} query={filter && queryOf(filter.fields)} cursor={cursor} next={next} />
+      <MoreLink path={path} query={filter ? queryOf(filter.fields) : undefined} cursor={cursor} next={next} />
     </>
   );
 }

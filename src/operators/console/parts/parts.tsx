@@ -27,6 +27,12 @@ export function Badge({ kind, label }: { kind: BadgeKind; label: string }) {
   return <span class={`badge ${kind}`}>{label}</span>;
 }
 
+/** A link to a page. A reader who may not open the page sees the text alone. */
+export function MayLink(props: PropsWithChildren<{ href: string; class?: string | undefined }>) {
+  const isOpen = useView().may(props.href.replace(/\?.*$/, ""), "GET");
+  return isOpen ? <a {...props} /> : <span class={props.class}>{props.children}</span>;
+}
+
 /** A time in full. Lists show {@link Ago} instead. */
 export function Time({ at }: { at: number }) {
   return <time datetime={new Date(at * 1000).toISOString()}>{useView().time(at)}</time>;
@@ -100,7 +106,7 @@ export function CopyButton({ id, label }: { id: string; label?: string }) {
 }
 
 /** A fact: its label and its value. A text to copy has the id of its element, too. */
-type Fact = [label: string, value: Child] | [label: string, text: string, copyId: string];
+export type Fact = [label: Child, value: Child] | [label: string, text: string, copyId: string];
 
 /** Facts to show. What is false or undefined is left out. */
 export type FactRows = readonly (Fact | false | undefined)[];
@@ -120,7 +126,7 @@ function FactOf({ row: [label, value, copyId] }: { row: Fact }) {
         <dd>{value}</dd>
       </>
     );
-  return <Copyable id={copyId} label={label} text={String(value)} />;
+  return <Copyable id={copyId} label={String(label)} text={String(value)} />;
 }
 
 /** Text to copy. Where scripts run, a button copies it. */

@@ -1,73 +1,74 @@
 import { isVisible } from "../../../core/fields.ts";
 import type { SessionRow, SessionStatus } from "../../services/sessions.ts";
-import { Ago, Badge, type BadgeKind } from "../parts/parts.tsx";
+import { Ago, Badge, type BadgeKind, MayLink } from "../parts/parts.tsx";
+import { RowMenu } from "../parts/row-menu.tsx";
 import { Table } from "../parts/table.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
-import type { View } from "../view.ts";
+import { useView, type View } from "../view.ts";
 
 /** @param props `isOneCustomer`: all sessions are of one customer, whom the page already shows */
-export function SessionTable(props: { view: View; siteId: number; sessions: SessionRow[]; isOneCustomer?: boolean }) {
-  const { view, siteId, sessions, isOneCustomer = false } = props;
+export function SessionTable(props: { siteId: number; sessions: SessionRow[]; isOneCustomer?: boolean }) {
+  const view = useView();
+  return <Table label={view.t("Sessions")} {...sessionColumns(view, props)} empty={view.t("No sessions here.")} />;
+}
+
+/** The columns of sessions, as a list or a table takes them. The call that opened a session is in its row's menu. */
+export function sessionColumns(
+  view: View,
+  { siteId, sessions, isOneCustomer = false }: Parameters<typeof SessionTable>[0],
+) {
   const { t } = view;
   const site = `/console/sites/${siteId}`;
-  return (
-    <Table
-      label={t("Sessions")}
-      head={[
-        t("Title"),
-        ...(isOneCustomer ? [] : [t("Customer")]),
-        { label: t("App and call"), phone: "hide" },
-        { label: t("Status"), phone: "top" },
-        t("Opened"),
-      ]}
-      rows={sessions.map((session) => [
-        <span class="stack">
-          <a class="clip" href={`${site}/sessions/${session.id}`}>
-            <bdi>{isVisible(session.title) ? session.title : `(${session.id})`}</bdi>
-          </a>
-          <small>{session.id}</small>
-        </span>,
-        ...(isOneCustomer ? [] : [<Customer view={view} site={site} session={session} />]),
-        <span class="stack">
-          <bdi class="clip">{session.appName ?? session.appid}</bdi>
-          {session.requestId !== null && <RequestLink view={view} site={site} requestId={session.requestId} />}
-        </span>,
-        <Status view={view} status={session.status} />,
-        <Ago at={session.createdAt} />,
-      ])}
-      empty={t("No sessions here.")}
-    />
+  const titleOf = ({ id, title }: SessionRow) => (isVisible(title) ? title : `(${id})`);
+  const top = { label: t("Status"), phone: "top" as const };
+  const customer = ({ id, customerName, customerExternalId }: SessionRow) => (
+    <Customer siteId={siteId} chatId={id} name={customerName} sbs={customerExternalId} />
   );
+  return {
+    head: [t("Title"), ...(isOneCustomer ? [] : [t("Customer")]), t("App"), top, t("Opened")],
+    rows: sessions.map((session) => [
+      <span class="stack">
+        <a class="clip" href={`${site}/sessions/${session.id}`}>
+          <bdi>{titleOf(session)}</bdi>
+        </a>
+        <small>{session.id}</small>
+      </span>,
+      ...(isOneCustomer ? [] : [customer(session)]),
+      <bdi class="clip">{session.appName ?? session.appid}</bdi>,
+      <Status status={session.status} />,
+      <Ago at={session.createdAt} />,
+    ]),
+    actions: sessions.map(
+      (session) =>
+        session.requestId !== null && (
+          // Calls of the same time have the same beginning of their ids, so the end is shown.
+          <RowMenu label={t("Actions for {0}", titleOf(session))}>
+            <a href={`${site}/requests/${session.requestId}`} title={session.requestId}>
+              {t("Request id")} …{session.requestId.slice(-8)}
+            </a>
+          </RowMenu>
+        ),
+    ),
+  };
 }
 
-/** The link to a customer. Its address names one of their sessions, because no address may hold a customer's id. */
-function Customer({ view, site, session }: { view: View; site: string; session: SessionRow }) {
-  const { customerName, customerExternalId: sbs } = session;
-  const path = `${site}/customers`;
+/**
+ * A customer by name and id. The address of their page names one of their sessions, because no address may hold a customer's id.
+ *
+ * @param props `ip`: shows the customer in full, with this address
+ */
+export function Customer(props: { siteId: number; chatId: number; name: string; sbs: string; ip?: string }) {
+  const { siteId, chatId, name, sbs, ip } = props;
   return (
     <span class="stack">
-      {view.may(path, "GET") ? (
-        <a class="clip" href={`${path}?chat_id=${session.id}`}>
-          <bdi>{isVisible(customerName) ? customerName : showUnseen(sbs)}</bdi>
-        </a>
-      ) : (
-        <bdi class="clip">{customerName}</bdi>
-      )}
+      <MayLink class={ip ? undefined : "clip"} href={`/console/sites/${siteId}/customers?chat_id=${chatId}`}>
+        <bdi>{isVisible(name) ? name : showUnseen(sbs)}</bdi>
+      </MayLink>
       <small>
-        <bdi class="clip">{showUnseen(sbs)}</bdi>
+        <bdi class={ip ? "long" : "clip"}>{showUnseen(sbs)}</bdi>
+        {ip && [" · ", <code>{ip}</code>]}
       </small>
     </span>
-  );
-}
-
-/** The link to a call shows the end of the request id, because calls of the same time have the same beginning. */
-function RequestLink({ view, site, requestId }: { view: View; site: string; requestId: string }) {
-  return (
-    <small>
-      <a href={`${site}/requests/${requestId}`} title={requestId}>
-        <span class="unseen">{view.t("Request id")} </span>…{requestId.slice(-8)}
-      </a>
-    </small>
   );
 }
 
@@ -79,6 +80,6 @@ export const statusKind = (status: SessionStatus): BadgeKind => KINDS[status] ??
 /** The text for the status of a session or a delivery. zh.json has the status with a capital letter. */
 export const statusText = (view: View, status: string) => view.t(status.charAt(0).toUpperCase() + status.slice(1));
 
-export function Status({ view, status }: { view: View; status: SessionStatus }) {
-  return <Badge kind={statusKind(status)} label={statusText(view, status)} />;
-}
+export const Status = ({ status }: { status: SessionStatus }) => (
+  <Badge kind={statusKind(status)} label={statusText(useView(), status)} />
+);

@@ -1,141 +1,198 @@
+import { listAgents } from "../../services/agents.ts";
+import { listApps } from "../../services/apps.ts";
 import { customerOf } from "../../services/read-customer.ts";
 import { findSessions, LOOKED_THROUGH, listSessions, SESSION_STATUSES } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { Filter } from "../parts/filter.tsx";
-import { Field } from "../parts/form.tsx";
-import { EmptyState, NoticeBox } from "../parts/parts.tsx";
-import { MoreLink } from "../parts/table.tsx";
-import type { View } from "../view.ts";
-import { NoSession } from "./no-session.tsx";
-import {
-  type Choices,
-  chipsOf,
-  dayBefore,
-  inputOf,
-  pathOf,
-  queryOf,
-  readChoices,
-  readSessionFilter,
-  type SessionFilterFields,
-} from "./session-filter.ts";
-import { SessionTable, statusText } from "./session-table.tsx";
+import { type FilterFields, List } from "../parts/list.tsx";
+import { EmptyState } from "../parts/parts.tsx";
+import { hasUnseen, showUnseen, withoutUnseen } from "../parts/unseen.tsx";
+import { localTime, secondsOf, useView, type View } from "../view.ts";
+import { type Choices, FirstCall } from "./first-call.tsx";
+import { sessionColumns, statusText } from "./session-table.tsx";
 
+/** How many agents a filter offers. On a site with more, an id is typed. */
+const MOST_CHOICES = 50;
+
+/** A site's sessions, with filters that combine. A chat_id leads to its session. */
 export async function sessionsPage(c: PageContext, site: Site): Promise<Response> {
   const { view, ctx } = c.var;
   const { t } = view;
   const path = `/console/sites/${site.id}/sessions`;
-  const chatId = (c.req.query("chat_id") ?? "").trim();
+  const { values, filter } = readFilter(c);
+  const { chatId } = values;
   if (/^[1-9]\d{0,14}$/.test(chatId) && (await customerOf(ctx, { site, chatId: Number(chatId) })) !== undefined)
     return c.redirect(`${path}/${chatId}`, 303);
-  const filter = readSessionFilter(c);
   const cursor = c.req.query("cursor");
-  const [sessions, choices] = await Promise.all([
-    findSessions(ctx, { site, ...inputOf(filter, view), cursor, limit: 20 }),
-    readChoices(c, site),
+  const [{ items, nextCursor, lookedTo }, { items: apps }, agents] = await Promise.all([
+    findSessions(ctx, { site, ...filter, cursor, limit: 20 }),
+    listApps(ctx, { site, limit: 100 }),
+    listAgents(ctx, { site, limit: MOST_CHOICES }),
   ]);
-  const { items, nextCursor, lookedTo } = sessions;
-  const isEnd = items.length === 0 && lookedTo === null;
+  const choices = { apps, agents: agents.nextCursor === null ? agents.items : undefined };
   // Only an empty first page says what the filters left out. Before a later page, the reader has seen or searched other sessions.
-  const moreSessions = isEnd && cursor === undefined ? await otherSessions(c, site, filter) : undefined;
-  const body = (
-    <>
-      {chatId && <NoticeBox kind="bad" title={t("This site has no session {0}", chatId)} />}
-      {moreSessions?.site !== false && (
-        <SessionFilter view={view} path={path} filter={filter} chatId={chatId} choices={choices} />
-      )}
-      {items.length > 0 && <SessionTable view={view} siteId={site.id} sessions={items} />}
-      {isEnd && moreSessions === undefined && <EmptyState title={t("No further session")}>{null}</EmptyState>}
-      {moreSessions && (
-        <NoSession
-          view={view}
-          site={site}
-          filter={filter}
-          choices={choices}
-          path={path}
-          others={moreSessions}
-          origin={new URL(c.req.url).origin}
-        />
-      )}
-      {lookedTo !== null && (
-        <p class="hint">
-          {t(
-            "{0} sessions were looked through, back to session {1}. The next page looks further back.",
-            new Intl.NumberFormat(view.language).format(LOOKED_THROUGH),
-            lookedTo,
-          )}
-        </p>
-      )}
-      <MoreLink path={path} query={queryOf(filter)} cursor={nextCursor} />
-    </>
+  const isEmpty = items.length === 0 && lookedTo === null && cursor === undefined;
+  const others = isEmpty ? await otherSessions(c, site, values.sbs) : undefined;
+  const list = (
+    <List
+      path={path}
+      label={t("Sessions")}
+      filter={
+        others?.site !== false && {
+          fields: filterFields(view, values, choices),
+          choicesLabel: t("Opened"),
+          choices: [
+            [t("Any time"), { from: "", to: "" }],
+            [t("Today"), { from: dayBefore(view, 0), to: "" }],
+            [t("7 days"), { from: dayBefore(view, 6), to: "" }],
+          ],
+        }
+      }
+      {...sessionColumns(view, { siteId: site.id, sessions: items })}
+      empty={
+        others === undefined ? (
+          <EmptyState title={lookedTo === null ? t("No further session") : t("Nothing was found so far.")} />
+        ) : others.site ? (
+          <NoSession siteId={site.id} sbs={values.sbs} isKnown={others.customer} />
+        ) : (
+          <EmptyState title={t("No session yet")}>
+            <FirstCall site={site} choices={choices} origin={new URL(c.req.url).origin} />
+          </EmptyState>
+        )
+      }
+      lookedTo={
+        lookedTo !== null &&
+        t(
+          "{0} sessions were looked through, back to session {1}. The next page looks further back.",
+          view.number(LOOKED_THROUGH),
+          lookedTo,
+        )
+      }
+      cursor={nextCursor}
+    />
   );
-  return showPage(c, { title: t("Sessions"), site: { ...site, tab: "sessions" }, body });
+  return showPage(c, { title: t("Sessions"), site: { ...site, tab: "sessions" }, body: list });
 }
 
 /** Whether there are sessions besides those that were asked for: of the site, and of the customer. */
-async function otherSessions({ var: { ctx } }: PageContext, site: Site, filter: SessionFilterFields) {
-  const hasSessionsOf = async (sbs: string | undefined) =>
-    (await listSessions(ctx, { site, sbs, limit: 1 })).items.length > 0;
-  const [siteHasSessions, customerHasSessions] = await Promise.all([
-    hasSessionsOf(undefined),
-    filter.sbs !== "" && hasSessionsOf(filter.sbs),
-  ]);
-  return { site: siteHasSessions, customer: customerHasSessions };
+async function otherSessions({ var: { ctx } }: PageContext, site: Site, sbs: string) {
+  const hasSessionsOf = async (customer?: string) =>
+    (await listSessions(ctx, { site, sbs: customer, limit: 1 })).items.length > 0;
+  const [ofSite, ofCustomer] = await Promise.all([hasSessionsOf(), sbs !== "" && hasSessionsOf(sbs)]);
+  return { site: ofSite, customer: ofCustomer };
 }
 
-function SessionFilter(props: {
-  view: View;
-  path: string;
-  filter: SessionFilterFields;
-  chatId: string;
-  choices: Choices;
-}) {
-  const { view, path, filter, chatId, choices } = props;
+/**
+ * The filters of the address, as its parameters and as the service takes them. Browsers send empty fields too. An empty field does not
+ * filter, and neither does a value that no form of the page can send.
+ */
+function readFilter(c: PageContext) {
+  const { sbs = "", app = "", agent = "", from = "", to = "", ...query } = c.req.query();
+  const { timeZone } = c.var.view;
+  const status = SESSION_STATUSES.find((each) => each === query.status);
+  const timeOf = (day: string, time: string) =>
+    /^\d{4}-\d\d-\d\d$/.test(day) ? secondsOf(`${day}T${time}`, timeZone) : undefined;
+  const [since, until] = [timeOf(from, "00:00:00"), timeOf(to, "23:59:59")];
+  const values = {
+    chatId: (query.chat_id ?? "").trim(),
+    sbs,
+    app: app.trim(),
+    // An id with invisible characters stays a filter. It finds nothing, and the page shows the characters.
+    agent: /^[1-9]\d{0,15}$/.test(withoutUnseen(agent)) ? agent.trim() : "",
+    status,
+    from: since === undefined ? "" : from,
+    to: until === undefined ? "" : to,
+  };
+  const agentId = values.agent === "" ? undefined : Number(values.agent) || 0;
+  const filter = { sbs: sbs || undefined, appid: values.app || undefined, agentId, status, since, until };
+  return { values, filter };
+}
+
+type FilterValues = ReturnType<typeof readFilter>["values"];
+
+/** The filters in the order of the list's columns. A `chatId` that the site does not have is an error of its field. */
+function filterFields(view: View, values: FilterValues, { apps, agents }: Choices): FilterFields {
   const { t } = view;
-  const any: [string, string] = ["", t("Any")];
-  const statuses = SESSION_STATUSES.map((each): [string, string] => [each, statusText(view, each)]);
-  const apps = choices.apps.map(({ appid, name }): [string, string] => [appid, name]);
-  if (filter.appid !== "" && !choices.apps.some(({ appid }) => appid === filter.appid))
-    apps.push([filter.appid, filter.appid]);
-  const agents = choices.agents?.map(({ id, name }): [string, string] => [String(id), `${name} (${id})`]);
-  if (agents && filter.agent !== "" && !agents.some(([id]) => id === filter.agent))
-    agents.push([filter.agent, filter.agent]);
-  const ranges: [string, Partial<SessionFilterFields>][] = [
-    [t("Any time"), { from: "", to: "" }],
-    [t("Today"), { from: dayBefore(view, 0), to: "" }],
-    [t("7 days"), { from: dayBefore(view, 6), to: "" }],
-  ];
-  return (
-    <div class="above">
-      <nav class="ranges" aria-label={t("Opened")}>
-        {ranges.map(([label, range]) => (
-          <a
-            class="chip"
-            href={pathOf(path, { ...filter, ...range })}
-            aria-current={filter.from === range.from && filter.to === range.to ? "true" : undefined}
-          >
-            {label}
-          </a>
-        ))}
-      </nav>
-      <Filter
-        path={path}
-        parameters={{ ...queryOf(filter), chat_id: chatId }}
-        filtersInForce={chipsOf(view, path, filter, choices)}
-      >
-        <Field label={t("Status")} name="status" value={filter.status} options={[any, ...statuses]} />
-        <Field label={t("App")} name="app" value={filter.appid} options={[any, ...apps]} />
-        {agents === undefined ? (
-          <Field label={t("Agent id")} name="agent" value={filter.agent} maxlength={16} inputmode="numeric" />
-        ) : (
-          <Field label={t("Agent")} name="agent" value={filter.agent} options={[any, ...agents]} />
+  const { sbs, app, agent, status, from, to, chatId } = values;
+  const locale = view.language === "zh" ? "zh-CN" : "en-GB";
+  const date = (day: string) =>
+    new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" }).format(Date.parse(`${day}T00:00Z`));
+  const day = (value: string) => ({ type: "date", value, shown: value && date(value) });
+  return {
+    sbs: { label: t("Customer id (sbs)"), value: sbs, maxlength: 128 },
+    app: {
+      label: t("App"),
+      value: app,
+      options: apps.map(({ appid, name }) => [appid, name]),
+    },
+    agent:
+      agents === undefined
+        ? { label: t("Agent id"), value: agent, maxlength: 16, inputmode: "numeric" }
+        : {
+            label: t("Agent"),
+            value: agent,
+            options: agents.map(({ id, name }) => [String(id), `${name} (${id})`]),
+          },
+    status: {
+      label: t("Status"),
+      value: status,
+      options: SESSION_STATUSES.map((each) => [each, statusText(view, each)]),
+    },
+    from: { label: t("Opened from"), ...day(from) },
+    to: { label: t("Opened until"), ...day(to) },
+    chat_id: {
+      label: t("Session (chat_id)"),
+      value: chatId,
+      error: chatId === "" ? undefined : t("This site has no session {0}", chatId),
+      maxlength: 16,
+      inputmode: "numeric",
+    },
+  };
+}
+
+/** The date of the reader's day this many days ago, as a date field has it. */
+function dayBefore({ now, timeZone }: View, days: number): string {
+  // Days are counted from noon. From midnight, a day of 23 or 25 hours would give another date.
+  const noon = Date.parse(`${localTime(now, timeZone).slice(0, 10)}T12:00Z`);
+  return new Date(noon - days * 86_400_000).toISOString().slice(0, 10);
+}
+
+/** Says why no session fits, and what to do next. @param props `isKnown`: whether the asked-for customer `sbs` has any session */
+function NoSession({ siteId, sbs, isKnown }: { siteId: number; sbs: string; isKnown: boolean }) {
+  const { t } = useView();
+  const path = `/console/sites/${siteId}`;
+  const allSessions = (
+    <a class="button plain" href={`${path}/sessions`}>
+      {t("All sessions")}
+    </a>
+  );
+  if (sbs !== "" && !isKnown) {
+    return (
+      <EmptyState title={t("This site has no session of this customer")}>
+        <p>
+          {t("The customer id must be the same to the letter:")} <bdi class="long">{showUnseen(sbs)}</bdi>
+        </p>
+        {!hasUnseen(sbs) && (
+          <p>{t("Sessions that were erased, or that are older than this site keeps them, are gone.")}</p>
         )}
-        <Field label={t("Opened from")} name="from" type="date" value={filter.from} />
-        <Field label={t("Opened until")} name="to" type="date" value={filter.to} />
-        <Field label={t("Customer id (sbs)")} name="sbs" value={filter.sbs} maxlength={128} />
-        <Field label={t("Session (chat_id)")} name="chat_id" value={chatId} maxlength={16} inputmode="numeric" />
-      </Filter>
-    </div>
+        <p class="buttons">
+          <a class="button plain" href={`${path}/customers`}>
+            {t("Latest customers")}
+          </a>
+          {allSessions}
+        </p>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title={t("No session fits all of these filters")}>
+      <p>
+        {sbs === ""
+          ? t("Take one of them off above.")
+          : t("This customer has sessions, but none that fits the other filters: take one of them off above.")}
+      </p>
+      <p class="buttons">{allSessions}</p>
+    </EmptyState>
   );
 }

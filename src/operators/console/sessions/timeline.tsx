@@ -1,22 +1,19 @@
-import type { Child } from "hono/jsx";
-import type { Happening, SessionDelivery } from "../../services/session-timeline.ts";
+import type { Happening, readTimeline, SessionDelivery } from "../../services/session-timeline.ts";
 import type { StoredSession } from "../../services/sessions.ts";
-import type { Site } from "../../services/sites.ts";
-import type { View } from "../view.ts";
+import { useView } from "../view.ts";
 import { DeliveryBadge } from "../webhooks/delivery-badge.tsx";
 import { resultWords } from "../webhooks/failure-words.ts";
 import { hostOf } from "../webhooks/webhook-of.tsx";
-import { AgentName } from "./agent-name.tsx";
+import { AgentLink, AgentList } from "./agent-list.tsx";
 
-interface TimelineProps {
-  view: View;
-  site: Site;
-  stored: StoredSession;
-  timeline: { happenings: Happening[]; isCut: boolean };
-}
+type SessionTimeline = Awaited<ReturnType<typeof readTimeline>>;
+
+type Of<What> = Extract<Happening, { what: What }>;
 
 /** The history of a session: its opening, agents who joined, and the deliveries of its events to webhooks. */
-export function Timeline({ view, site, stored, timeline }: TimelineProps) {
+export function Timeline(props: { siteId: number; stored: StoredSession; timeline: SessionTimeline }) {
+  const { siteId, stored, timeline } = props;
+  const view = useView();
   const { t } = view;
   return (
     <section class="part">
@@ -27,7 +24,18 @@ export function Timeline({ view, site, stored, timeline }: TimelineProps) {
             <time datetime={new Date(at * 1000).toISOString()}>{view.exactTime(at)}</time>
             {happenings.map((each) => (
               <div class={each.what}>
-                <HappeningText view={view} site={site} stored={stored} happening={each} />
+                {each.what === "opened" ? (
+                  <p>
+                    {t("Opened by the app")}{" "}
+                    <a href={`/console/sites/${siteId}/apps/${stored.session.appid}`}>
+                      <bdi>{stored.session.appName ?? stored.session.appid}</bdi>
+                    </a>
+                  </p>
+                ) : each.what === "added" ? (
+                  <AddedAgents siteId={siteId} stored={stored} happening={each} />
+                ) : (
+                  <EventDeliveries siteId={siteId} happening={each} />
+                )}
               </div>
             ))}
           </li>
@@ -38,22 +46,47 @@ export function Timeline({ view, site, stored, timeline }: TimelineProps) {
   );
 }
 
-function HappeningText(props: { view: View; site: Site; stored: StoredSession; happening: Happening }): Child {
-  const { view, site, stored, happening } = props;
-  const { t } = view;
-  if (happening.what === "opened") {
-    const { appid, appName } = stored.session;
-    return (
+function AddedAgents(props: { siteId: number; stored: StoredSession; happening: Of<"added"> }) {
+  const { siteId, stored, happening } = props;
+  const { t, number } = useView();
+  const { agents, addedBy } = happening;
+  const { responsibleAgentId: agentId, responsibleAgentName: agentName } = stored.session;
+  const author = [{ agentId, agentName }, ...stored.participants].find((agent) => agent.agentId === addedBy);
+  const count = number(agents.length);
+  return (
+    <>
       <p>
-        {t("Opened by the app")}{" "}
-        <a href={`/console/sites/${site.id}/apps/${appid}`}>
-          <bdi>{appName ?? appid}</bdi>
-        </a>
+        {t("Agents joined: {0}, added by", count)}{" "}
+        <AgentLink siteId={siteId} agentId={addedBy} agentName={author?.agentName ?? null} />
       </p>
+      <AgentList siteId={siteId} agents={agents} label={t("{0} agents", count)} />
+    </>
+  );
+}
+
+/** An event, with what came of its delivery to each webhook. */
+function EventDeliveries({ siteId, happening: { event, deliveries } }: { siteId: number; happening: Of<"event"> }) {
+  const view = useView();
+  const { t } = view;
+  const outcomeOf = ({ webhookId, seq, status, attempts, ...delivery }: SessionDelivery) => {
+    const answer = resultWords(view, delivery)?.words ?? "–";
+    return (
+      <li>
+        <a href={`/console/sites/${siteId}/webhooks/${webhookId}?event=${seq}`}>
+          <bdi>{hostOf(delivery)}</bdi>
+        </a>{" "}
+        <DeliveryBadge view={view} status={status} />{" "}
+        <small>
+          {attempts > 0 && t("attempts: {0}", attempts)}
+          {status !== "delivered" && attempts > 0 && (
+            <bdi class="clip" title={answer}>
+              {answer}
+            </bdi>
+          )}
+        </small>
+      </li>
     );
-  }
-  if (happening.what === "added") return <AddedAgents view={view} stored={stored} happening={happening} />;
-  const { event, deliveries } = happening;
+  };
   return (
     <>
       <p>
@@ -62,72 +95,8 @@ function HappeningText(props: { view: View; site: Site; stored: StoredSession; h
       {deliveries.length === 0 ? (
         <p class="hint">{t("No webhook gets it, or its deliveries are not kept any more.")}</p>
       ) : (
-        <ul class="deliveries">
-          {deliveries.map((delivery) => (
-            <DeliveryOutcome view={view} site={site} delivery={delivery} />
-          ))}
-        </ul>
+        <ul class="deliveries">{deliveries.map(outcomeOf)}</ul>
       )}
     </>
-  );
-}
-
-/** How many agents of one call are named at once. More are folded. */
-const MOST_NAMED = 5;
-
-function AddedAgents(props: { view: View; stored: StoredSession; happening: Extract<Happening, { what: "added" }> }) {
-  const { view, stored, happening } = props;
-  const { t } = view;
-  const { agents, addedBy } = happening;
-  const { session, participants } = stored;
-  const author =
-    addedBy === session.responsibleAgentId
-      ? session.responsibleAgentName
-      : (participants.find(({ agentId }) => agentId === addedBy)?.agentName ?? null);
-  const count = new Intl.NumberFormat(view.language).format(agents.length);
-  const names = agents.map(({ agentId, agentName }) => (
-    <li>
-      <AgentName id={agentId} name={agentName} />
-    </li>
-  ));
-  return (
-    <>
-      <p>
-        {t("Agents joined: {0}, added by", count)} <AgentName id={addedBy} name={author} />
-      </p>
-      {agents.length <= MOST_NAMED ? (
-        <ul>{names}</ul>
-      ) : (
-        <details class="people">
-          <summary>{t("{0} agents", count)}</summary>
-          <ul tabindex={0} aria-label={t("{0} agents", count)}>
-            {names}
-          </ul>
-        </details>
-      )}
-    </>
-  );
-}
-
-/** The result of delivering an event to one webhook. */
-function DeliveryOutcome({ view, site, delivery }: { view: View; site: Site; delivery: SessionDelivery }) {
-  const { t } = view;
-  const { webhookId, seq, status, attempts } = delivery;
-  const answer = resultWords(view, delivery)?.words ?? "–";
-  return (
-    <li>
-      <a href={`/console/sites/${site.id}/webhooks/${webhookId}?event=${seq}`}>
-        <bdi>{hostOf(delivery)}</bdi>
-      </a>{" "}
-      <DeliveryBadge view={view} status={status} />{" "}
-      <small>
-        {attempts > 0 && t("attempts: {0}", attempts)}
-        {status !== "delivered" && attempts > 0 && (
-          <bdi class="clip" title={answer}>
-            {answer}
-          </bdi>
-        )}
-      </small>
-    </li>
   );
 }

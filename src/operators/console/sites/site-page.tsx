@@ -96,7 +96,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
         {sessions.status === "rejected" ? (
           <UnreadPart view={view} />
         ) : (
-          <SessionTable view={view} siteId={site.id} sessions={sessions.value.items} />
+          <SessionTable siteId={site.id} sessions={sessions.value.items} />
         )}
       </Part>
       <Part title={t("Apps")} href={`${path}/apps`} all={view.may(`${path}/apps`) ? t("Manage apps") : t("All apps")}>

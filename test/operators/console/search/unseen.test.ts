@@ -70,7 +70,7 @@ describe("a search with invisible characters", () => {
     const { world, visitor, site } = await start();
     const chatId = await world.chatId({ sbs: "mei", kefu_id: [1], fzr_uid: 1 });
     const cases = [
-      ["sessions?status=waiting&sbs=mei%E2%80%8B", "mei[U+200B]", "sessions?status=waiting&sbs=mei"],
+      ["sessions?status=waiting&sbs=mei%E2%80%8B", "mei[U+200B]", "sessions?sbs=mei&status=waiting"],
       ["sessions?agent=1%E2%80%8B", "1[U+200B]", "sessions?agent=1"],
       [`sessions?app=${world.appid}%C2%AD`, "[U+00AD]", `sessions?app=${world.appid}`],
       [`sessions?chat_id=${chatId}%E2%81%A0`, "[U+2060]", `sessions?chat_id=${chatId}`],

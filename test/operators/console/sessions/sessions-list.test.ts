@@ -75,14 +75,14 @@ describe("sessions", () => {
     expect(idsIn(await visitor.open(`/console/sites/${other.siteId}/sessions?sbs=same`))).toEqual([ownId]);
   });
 
-  it("the list of sessions shows the app and the end of the request id, and links to the call and the customer", async () => {
+  it("the list of sessions shows the app, and links to the customer and, in a row's menu, to the call that opened it", async () => {
     const { world, visitor, site, path } = await start();
     const { envelope, headers } = await world.create({ sbs: "mei", sbs_mc: "Mei Tanaka", title: "Late" });
     const requestId = headers.get("x-request-id") ?? "";
     const id = (envelope.data as { chat_id: number }).chat_id;
     const page = await visitor.open(path);
     expect(page.rows).toEqual([
-      [`Late ${id}`, "Mei Tanaka mei", `App Request id …${requestId.slice(-8)}`, "Replied", "now"],
+      [`Late ${id}`, "Mei Tanaka mei", "App", "Replied", "now", `Actions for Late Request id …${requestId.slice(-8)}`],
     ]);
     expect(page.link(`Request id …${requestId.slice(-8)}`)).toBe(`${site}/requests/${requestId}`);
     expect((await visitor.open(`${site}/requests/${requestId}`)).heading).toBe("An accepted call");
@@ -115,18 +115,18 @@ describe("the filters of sessions", () => {
     const page = await fresh.press(await fresh.open(path), "Find", filters);
     expect(idsIn(page)).toEqual([all.fits]);
     expect(chipsOf(page)).toEqual([
-      "Status: Waiting",
-      "Customer: mei",
+      "Customer id (sbs): mei",
       "App: Second",
       "Agent: Agent 2 (2)",
-      "Opened: until 15 Jan 2027",
+      "Status: Waiting",
+      "Opened until: 15 Jan 2027",
     ]);
     for (const [label, more] of [
       ["Status", all.status],
-      ["Customer", all.customer],
+      ["Customer id (sbs)", all.customer],
       ["App", all.app],
       ["Agent", all.agent],
-      ["Opened", late],
+      ["Opened until", late],
     ] as const) {
       const wider = await fresh.open(hrefWithout(page, label));
       expect([label, idsIn(wider).toSorted((a, b) => a - b)]).toEqual([
@@ -162,7 +162,10 @@ describe("the filters of sessions", () => {
     expect(await list("from=2027-01-15")).toEqual([ids[3], ids[2], ids[1]]);
     expect(await list("to=2027-01-15")).toEqual([ids[2], ids[1], ids[0]]);
     expect(await list("from=2027-01-16&to=2027-01-14")).toEqual([]);
-    expect(chipsOf(await visitor.open(`${path}?from=2027-01-15&to=2027-01-15`))).toEqual(["Opened: 15 Jan 2027"]);
+    expect(chipsOf(await visitor.open(`${path}?from=2027-01-15&to=2027-01-15`))).toEqual([
+      "Opened from: 15 Jan 2027",
+      "Opened until: 15 Jan 2027",
+    ]);
     // A day that does not exist, or no day at all, is ignored.
     for (const day of ["2027-02-30", "yesterday", "15.01.2027"]) {
       const page = await visitor.open(`${path}?from=${day}`);
@@ -180,7 +183,7 @@ describe("the filters of sessions", () => {
     await world.chatId({ sbs: "other" });
     const page = await visitor.open(`${path}?sbs=mei`);
     const today = await visitor.open(page.link("Today"));
-    expect([idsIn(today), chipsOf(today)]).toEqual([[ids[3]], ["Customer: mei", "Opened: from 15 Jan 2027"]]);
+    expect([idsIn(today), chipsOf(today)]).toEqual([[ids[3]], ["Customer id (sbs): mei", "Opened from: 15 Jan 2027"]]);
     const week = await visitor.open(today.link("7 days"));
     expect([idsIn(week), week.html.includes('aria-current="true">7 days')]).toEqual([[ids[3], ids[2]], true]);
     expect(idsIn(await visitor.open(week.link("Any time")))).toEqual(ids.toReversed());
@@ -248,7 +251,8 @@ describe("a chat_id in the filter", () => {
     await other.chatId();
     await other.admin("PATCH", `/admin/sites/${other.siteId}`, { first_chat_id: id + 10 });
     const refusal = await visitor.press(await visitor.open(otherPath), "Find", { "Session (chat_id)": String(id + 5) });
-    expect(refusal.notices).toEqual([`This site has no session ${id + 5}`]);
+    expect([refusal.text.includes(`This site has no session ${id + 5}`), chipsOf(refusal)]).toEqual([true, []]);
+    expect(refusal.value("Session (chat_id)")).toBe(String(id + 5));
   });
 });
 

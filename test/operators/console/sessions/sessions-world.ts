@@ -25,6 +25,6 @@ export const chipsOf = ({ html }: ConsolePage): string[] =>
 
 /** The address of the list without the filter that has this label. */
 export const hrefWithout = ({ html }: ConsolePage, label: string): string => {
-  const [, href = ""] = new RegExp(`<a class="chip" href="([^"]*)"><span>${label}:`).exec(html) ?? [];
-  return href.replaceAll("&amp;", "&");
+  const [before = ""] = html.split(`"><span>${label}: <bdi>`);
+  return (before.split('<a class="chip" href="').at(-1) ?? "").replaceAll("&amp;", "&");
 };
