@@ -1,41 +1,49 @@
 import type { Child } from "hono/jsx";
-import { MOST_FOUND, type SessionHit } from "../../services/search.ts";
-import { callPath } from "../journal/refusal-table.tsx";
+import { isVisible } from "../../../core/fields.ts";
+import { type CustomerHit, MOST_FOUND, type SearchResult, type SessionHit } from "../../services/search.ts";
 import { Ago, Badge } from "../parts/parts.tsx";
-import { Table } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
-import { foundEvents } from "./found-events.tsx";
-import {
-  type FindingsContext,
-  type FoundKind,
-  NameLink,
-  SiteLink,
-  siteCell,
-  siteHead,
-  WebhookLink,
-} from "./found-parts.tsx";
+import { useView, type View } from "../view.ts";
+import { shownUrl } from "../webhooks/webhook-of.tsx";
 
-/** All findings by kind. Kinds that are found by an id come first, kinds that are found by words come after them. */
-export function FoundThings(finding: FindingsContext) {
-  const { view } = finding;
-  const kinds = [
-    foundCalls(finding),
-    foundSites(finding),
-    foundSessions(finding),
-    ...foundCustomers(finding),
-    foundApps(finding),
-    foundAgents(finding),
-    foundWebhooks(finding),
-    foundEvents(finding),
-    foundTitles(finding),
-  ].filter(({ rows }) => rows.length > 0);
+/** The columns of hits: a head, and the cell of a hit. */
+type Columns<Hit> = [head: string | Column, cell: (hit: Hit) => Child][];
+
+/** Hits of a kind, as a table under a title. */
+interface Found {
+  title: Child;
+  head: (string | Column)[];
+  rows: Child[][];
+  /** What stands above the table of a customer. */
+  note?: Child;
+  hasMore?: boolean | undefined;
+}
+
+const found = <Hit,>(title: Child, hits: readonly Hit[], columns: Columns<Hit>, hasMore?: boolean): Found => ({
+  title,
+  head: columns.map(([head]) => head),
+  rows: hits.map((hit) => columns.map(([, cell]) => cell(hit))),
+  hasMore,
+});
+
+/** All hits by kind. Kinds that are found by an id come first, kinds that are found by words come after them. */
+export function FoundThings({ result }: { result: SearchResult }) {
+  const view = useView();
+  const kinds = foundKinds(view, result).filter(({ rows }) => rows.length > 0);
   return (
     <>
-      {kinds.map(({ title, note, hasMore, ...table }, index) => (
+      {kinds.map(({ title, note, head, rows, hasMore }, index) => (
         <section class="part">
           <h2>{title}</h2>
           {note}
-          <Table {...table} id={index === 0 ? "list" : undefined} empty="" />
+          <Table
+            label={typeof title === "string" ? title : view.t("Sessions of this customer")}
+            head={head}
+            rows={rows}
+            id={index === 0 ? "list" : undefined}
+            empty=""
+          />
           {hasMore && (
             <p class="hint">{view.t("There are more. The first {0} are shown: type more of it.", MOST_FOUND)}</p>
           )}
@@ -45,160 +53,143 @@ export function FoundThings(finding: FindingsContext) {
   );
 }
 
-function foundCalls(finding: FindingsContext): FoundKind {
-  const { t } = finding.view;
-  return {
-    title: t("Calls"),
-    label: t("Calls"),
-    head: [t("Request id"), ...siteHead(finding)],
-    rows: finding.result.calls.map(({ siteId, requestId }) => [
-      <a href={callPath(siteId, requestId)}>
-        <code>{requestId}</code>
-      </a>,
-      ...siteCell(finding, siteId),
-    ]),
-  };
-}
+/** A link whose text is a name. When the name is invisible, `otherwise` replaces it. */
+const nameLink = (href: string, name: string, otherwise: string | number) => (
+  <a class="clip" href={`/console/sites/${href}`}>
+    <bdi>{isVisible(name) ? name : `(${otherwise})`}</bdi>
+  </a>
+);
 
-function foundSites({ view: { t }, result }: FindingsContext): FoundKind {
-  return {
-    title: t("Sites"),
-    label: t("Sites"),
-    head: [t("Name"), "ID"],
-    rows: result.namedSites.map(({ id }) => [<SiteLink result={result} siteId={id} />, id]),
-  };
-}
-
-/** Rows of sessions. A session that was found by words of the visitor's title shows that title too. */
-function sessionRows(finding: FindingsContext, sessions: SessionHit[], of: "all" | "oneCustomer" = "all") {
-  const { view } = finding;
+function foundKinds(view: View, result: SearchResult): Found[] {
   const { t } = view;
-  const isOfAll = of === "all";
-  const head: FoundKind["head"] = [
-    t("Title"),
-    "chat_id",
-    ...(isOfAll ? [t("Customer"), ...siteHead(finding)] : []),
-    { label: t("Created"), phone: "top" },
+  const { kindsWithMore, sites, sessionsOf } = result;
+  const siteLink = (siteId: number) => nameLink(`${siteId}`, sites.get(siteId)?.name ?? "", siteId);
+  const webhookLink = (siteId: number, id: string, url: string) =>
+    nameLink(`${siteId}/webhooks/${id}`, shownUrl({ url }), id);
+  // The column of the site is there when the hits are of several sites.
+  const siteColumn: Columns<{ siteId: number }> = sites.size > 1 ? [[t("Site"), ({ siteId }) => siteLink(siteId)]] : [];
+  const agentPath = (siteId: number, id: number) =>
+    `${siteId}/agents${view.may(`/console/sites/${siteId}/agents/${id}`, "GET") ? "/" : "?q="}${id}`;
+  const top = (label: string): Column => ({ label, phone: "top" });
+  const status = (isOn: boolean, on: string, off: string) => (
+    <Badge kind={isOn ? "good" : "off"} label={isOn ? on : off} />
+  );
+  const sessionTitle: Columns<SessionHit> = [
+    [t("Title"), (session) => <SessionTitle session={session} />],
+    ["chat_id", ({ id }) => id],
   ];
-  const rows = sessions.map(({ siteId, id, title, visitorTitle, customerName, createdAt }): Child[] => [
+  const opened: Columns<SessionHit> = [[top(t("Opened")), ({ createdAt }) => <Ago at={createdAt} />]];
+  const sessionColumns: Columns<SessionHit> = [
+    ...sessionTitle,
+    [t("Customer"), ({ customerName }) => <bdi class="clip">{customerName}</bdi>],
+    ...siteColumn,
+    ...opened,
+  ];
+  const customerOf = (customer: CustomerHit): Found => {
+    const { siteId, externalId, name } = customer;
+    const sessions = sessionsOf.filter((session) => session.siteId === siteId);
+    const [newest] = sessions;
+    const title = (
+      <>
+        {t("Customer")} <bdi>{name}</bdi>
+      </>
+    );
+    const note = (
+      <p class="line-of">
+        <span>
+          {t("Customer id (sbs)")}: <bdi class="long">{showUnseen(externalId)}</bdi>
+        </span>
+        {sites.size > 1 && siteLink(siteId)}
+        {newest && view.may(`/console/sites/${siteId}/customers`, "GET") && (
+          <a href={`/console/sites/${siteId}/customers?chat_id=${newest.id}`}>{t("To the customer's page")}</a>
+        )}
+        {kindsWithMore.has("sessionsOf") && <span>{t("The newest {0} sessions are shown.", MOST_FOUND)}</span>}
+      </p>
+    );
+    return { ...found(title, sessions, [...sessionTitle, ...opened]), note };
+  };
+  return [
+    found(t("Calls"), result.calls, [
+      [t("Request id"), ({ siteId, requestId }) => nameLink(`${siteId}/requests/${requestId}`, requestId, requestId)],
+      ...siteColumn,
+    ]),
+    found(t("Sites"), result.namedSites, [
+      [t("Name"), ({ id }) => siteLink(id)],
+      ["ID", ({ id }) => id],
+    ]),
+    found(t("Sessions with this chat_id"), result.sessions, sessionColumns, kindsWithMore.has("sessions")),
+    // No address may hold a customer's id, so a session leads to the customer's page.
+    ...result.customers.map(customerOf),
+    found(
+      t("Apps"),
+      result.apps,
+      [
+        [t("Name"), ({ siteId, appid, name }) => nameLink(`${siteId}/apps/${appid}`, name, appid)],
+        ["appid", ({ appid }) => <code>{appid}</code>],
+        ...siteColumn,
+        [top(t("Status")), ({ revokedAt }) => status(revokedAt === null, t("Active"), t("Revoked"))],
+      ],
+      kindsWithMore.has("apps"),
+    ),
+    found(
+      t("Agents"),
+      result.agents,
+      [
+        [t("Name"), ({ siteId, id, name }) => nameLink(agentPath(siteId, id), name, id)],
+        ["ID", ({ id }) => id],
+        ...siteColumn,
+        [top(t("Status")), (agent) => status(agent.status === "normal", t("Normal"), t("Disabled"))],
+      ],
+      kindsWithMore.has("agents"),
+    ),
+    found(t("Webhooks"), result.webhooks, [
+      ["URL", ({ siteId, id, url }) => webhookLink(siteId, id, url)],
+      ...siteColumn,
+    ]),
+    // An event has a hit for each webhook of its site.
+    found(
+      t("Events"),
+      [...Map.groupBy(result.events, ({ siteId, seq }) => `${siteId} ${seq}`).values()].flatMap(([event, ...others]) =>
+        event === undefined ? [] : [{ ...event, hits: [event, ...others] }],
+      ),
+      [
+        [t("Event"), ({ seq, type }) => <code>{`${seq} ${type}`}</code>],
+        [
+          t("Session"),
+          ({ siteId, sessionId }) =>
+            sessionId === null ? (
+              "–"
+            ) : (
+              <a href={`/console/sites/${siteId}/sessions/${sessionId}`}>{t("Session {0}", sessionId)}</a>
+            ),
+        ],
+        [
+          t("Webhooks"),
+          ({ hits }) => {
+            const getting = hits.filter(({ delivery }) => delivery !== null);
+            return getting.length === 0
+              ? "–"
+              : getting.map(({ siteId, webhookId, url }) => webhookLink(siteId, webhookId ?? "", url ?? ""));
+          },
+        ],
+        ...siteColumn,
+        [top(t("When")), ({ createdAt }) => <Ago at={createdAt} />],
+      ],
+    ),
+    found(t("Sessions with these words in a title"), result.titles, sessionColumns, kindsWithMore.has("titles")),
+  ];
+}
+
+/** A session that was found by words of the visitor's title shows that title too. */
+function SessionTitle({ session: { siteId, id, title, visitorTitle } }: { session: SessionHit }) {
+  return (
     <>
-      <NameLink href={`/console/sites/${siteId}/sessions/${id}`} name={title} otherwise={id} />
+      {nameLink(`${siteId}/sessions/${id}`, title, id)}
       {visitorTitle !== null && visitorTitle !== title && (
         <small class="clip other-title">
           <bdi>{visitorTitle}</bdi>
         </small>
       )}
-    </>,
-    id,
-    ...(isOfAll
-      ? [
-          <span class="clip">
-            <bdi>{customerName}</bdi>
-          </span>,
-          ...siteCell(finding, siteId),
-        ]
-      : []),
-    <Ago at={createdAt} />,
-  ]);
-  return { head, rows };
-}
-
-function foundSessions(finding: FindingsContext): FoundKind {
-  const { result } = finding;
-  const title = finding.view.t("Sessions with this chat_id");
-  return {
-    title,
-    label: title,
-    ...sessionRows(finding, result.sessions),
-    hasMore: result.kindsWithMore.has("sessions"),
-  };
-}
-
-function foundTitles(finding: FindingsContext): FoundKind {
-  const { result } = finding;
-  const title = finding.view.t("Sessions with these words in a title");
-  return { title, label: title, ...sessionRows(finding, result.titles), hasMore: result.kindsWithMore.has("titles") };
-}
-
-/** Each customer with their newest sessions. A session leads to the customer's page, because no address may hold a customer's id. */
-function foundCustomers(finding: FindingsContext): FoundKind[] {
-  const { view, result } = finding;
-  const { t } = view;
-  return result.customers.map(({ siteId, externalId, name }) => {
-    const sessions = result.sessionsOf.filter((session) => session.siteId === siteId);
-    const path = `/console/sites/${siteId}/customers`;
-    const [newest] = sessions;
-    return {
-      title: (
-        <>
-          {t("Customer")} <bdi>{name}</bdi>
-        </>
-      ),
-      label: t("Sessions of this customer"),
-      note: (
-        <p class="line-of">
-          <span>
-            {t("Customer id (sbs)")}: <bdi class="long">{showUnseen(externalId)}</bdi>
-          </span>
-          {result.sites.size > 1 && <SiteLink result={result} siteId={siteId} />}
-          {newest !== undefined && view.may(path, "GET") && (
-            <a href={`${path}?chat_id=${newest.id}`}>{t("To the customer's page")}</a>
-          )}
-          {result.kindsWithMore.has("sessionsOf") && <span>{t("The newest {0} sessions are shown.", MOST_FOUND)}</span>}
-        </p>
-      ),
-      ...sessionRows(finding, sessions, "oneCustomer"),
-    };
-  });
-}
-
-function foundApps(finding: FindingsContext): FoundKind {
-  const { view, result } = finding;
-  const { t } = view;
-  return {
-    title: t("Apps"),
-    label: t("Apps"),
-    hasMore: result.kindsWithMore.has("apps"),
-    head: [t("Name"), "appid", ...siteHead(finding), { label: t("Status"), phone: "top" }],
-    rows: result.apps.map(({ siteId, appid, name, revokedAt }) => [
-      <NameLink href={`/console/sites/${siteId}/apps/${appid}`} name={name} otherwise={appid} />,
-      <code>{appid}</code>,
-      ...siteCell(finding, siteId),
-      revokedAt === null ? <Badge kind="good" label={t("Active")} /> : <Badge kind="off" label={t("Revoked")} />,
-    ]),
-  };
-}
-
-function foundAgents(finding: FindingsContext): FoundKind {
-  const { view, result } = finding;
-  const { t } = view;
-  const pathOf = (siteId: number, id: number) => {
-    const path = `/console/sites/${siteId}/agents`;
-    return view.may(`${path}/${id}`, "GET") ? `${path}/${id}` : `${path}?q=${id}`;
-  };
-  return {
-    title: t("Agents"),
-    label: t("Agents"),
-    hasMore: result.kindsWithMore.has("agents"),
-    head: [t("Name"), "ID", ...siteHead(finding), { label: t("Status"), phone: "top" }],
-    rows: result.agents.map(({ siteId, id, name, status }) => [
-      <NameLink href={pathOf(siteId, id)} name={name} otherwise={id} />,
-      id,
-      ...siteCell(finding, siteId),
-      status === "normal" ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />,
-    ]),
-  };
-}
-
-function foundWebhooks(finding: FindingsContext): FoundKind {
-  const title = finding.view.t("Webhooks");
-  return {
-    title,
-    label: title,
-    head: ["URL", ...siteHead(finding)],
-    rows: finding.result.webhooks.map(({ siteId, id, url }) => [
-      <WebhookLink siteId={siteId} id={id} url={url} />,
-      ...siteCell(finding, siteId),
-    ]),
-  };
+    </>
+  );
 }

@@ -5,10 +5,9 @@ import { readForm } from "../forms/read-form.ts";
 import { aroundCall } from "../journal/missing-call.tsx";
 import { callPath } from "../journal/refusal-table.tsx";
 import { showPage } from "../layout.tsx";
-import { Action } from "../parts/form.tsx";
+import { Action, Hidden } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import { hasUnseen, showUnseen, Unseen, withoutUnseen } from "../parts/unseen.tsx";
-import type { View } from "../view.ts";
 import { FoundThings } from "./found-things.tsx";
 import { openText, sealText } from "./sealed-text.ts";
 import { SearchedParts, WhatToType } from "./what-to-type.tsx";
@@ -47,7 +46,7 @@ export async function searchPage(c: PageContext): Promise<Response> {
         {text !== undefined && (
           <NoticeBox kind="bad" title={t("That is too long: a search has at most {0} characters.", MOST_TYPED)} />
         )}
-        <WhatToType view={view} />
+        <WhatToType />
       </>
     );
     return showPage(c, { title, search: text, searchSite: openSite, body }, text === undefined ? 200 : 400);
@@ -57,18 +56,20 @@ export async function searchPage(c: PageContext): Promise<Response> {
   if (only !== undefined) return c.redirect(pathOf(only), 303);
   const isFound = hasFound(result);
   const { requestId } = result.searchText;
+  const [before, after] = t("Nothing was found for {0}.", "\u0000").split("\u0000");
   const body = (
     <>
       {!isFound && (
         <p class="lead">
-          <NothingFound view={view} text={text} />
+          {before}
+          <bdi>{showUnseen(text)}</bdi>
+          {after}
         </p>
       )}
       {!isFound && hasUnseen(text) && (
         <Unseen texts={[text]}>
           <Action action={PATH} label={t("Search without them")}>
-            <input type="hidden" name="q" value={withoutUnseen(text)} />
-            {openSite !== undefined && <input type="hidden" name="site" value={openSite} />}
+            <Hidden values={{ q: withoutUnseen(text), ...(openSite !== undefined && { site: String(openSite) }) }} />
           </Action>
         </Unseen>
       )}
@@ -77,23 +78,12 @@ export async function searchPage(c: PageContext): Promise<Response> {
           <p>{t("What they have is missing here. Search again later.")}</p>
         </NoticeBox>
       )}
-      <FoundThings view={view} result={result} />
+      <FoundThings result={result} />
       {requestId !== undefined && result.calls.length === 0 && (await aroundCall(c, requestId))}
-      <SearchedParts view={view} result={result} journalDays={ctx.config.journalDays} isOpen={!isFound} />
+      <SearchedParts result={result} journalDays={ctx.config.journalDays} isOpen={!isFound} />
     </>
   );
   return showPage(c, { title, search: text, searchSite: openSite, body });
-}
-
-function NothingFound({ view, text }: { view: View; text: string }) {
-  const [before, after] = view.t("Nothing was found for {0}.", "\u0000").split("\u0000");
-  return (
-    <>
-      {before}
-      <bdi>{showUnseen(text)}</bdi>
-      {after}
-    </>
-  );
 }
 
 function pathOf(only: OnlyFound): string {
