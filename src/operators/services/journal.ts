@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { APPID } from "../../core/credentials/resolve-credentials.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { OPERATIONS } from "../../core/operations/index.ts";
-import { REQUEST_ID } from "../../core/request-id.ts";
+import { REQUEST_ID, timeOfRequest } from "../../core/request-id.ts";
 import { REFUSAL_REASONS } from "../../core/signed/refusal-reasons.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { countRefusals, type Refusal, type RefusalCount, selectRefusals } from "../store/home/refusals.ts";
@@ -11,7 +11,7 @@ import { homeOf, type ServiceContext } from "./service-context.ts";
 
 export { OPERATIONS } from "../../core/operations/index.ts";
 export { codeOfReason, REFUSAL_REASONS } from "../../core/signed/refusal-reasons.ts";
-export type { Refusal, RefusalCount } from "../store/home/refusals.ts";
+export { MOST_READ, type Refusal } from "../store/home/refusals.ts";
 
 const WIRE_NAMES = OPERATIONS.map(({ wireName }) => wireName);
 const APPID_RULE = "must be an appid";
@@ -41,27 +41,52 @@ interface ListRefusals extends PageInput {
  * A page of a site's refused calls, newest first. With a filter, a page looks at 10,000 rows at most, so it may have fewer items than
  * `limit` and still a next page.
  *
+ * @returns `lookedTo`: the time of the oldest row that was looked at, in Unix seconds, when 10,000 rows did not fill the page
  * @throws ServiceError `invalid_input` for a malformed cursor or that of another site, and for times that are not stored
  */
-export async function listRefusals(ctx: ServiceContext, input: ListRefusals): Promise<Page<Refusal>> {
+export async function listRefusals(
+  ctx: ServiceContext,
+  input: ListRefusals,
+): Promise<Page<Refusal> & { lookedTo: number | null }> {
   const { site, appid, reason, limit } = input;
   const before = readCursor(input);
   const filter = { appid, reason, ...rangeOf(ctx, input) };
   const { rows, next } = await selectRefusals(homeOf(ctx, site), site.id, filter, before, limit);
-  return { items: rows, nextCursor: next && `${site.id}:${next}` };
+  const lookedTo = next !== null && rows.length < limit ? timeOfRequest(next) : null;
+  return { items: rows, nextCursor: next && `${site.id}:${next}`, lookedTo };
 }
 
+/** Calls by app or by reason, the most frequent first. */
+type Sums = [key: string, calls: number][];
+
 /**
- * How many calls of each app were refused for each reason, the most frequent first. Counts the newest 10,000 rows that the journal has of
+ * How many calls were refused, by app and by reason, each with the other filters. Counts the newest 10,000 rows that the journal has of
  * the time.
  *
+ * @returns `isWhole`: false when older rows of that time were not counted
  * @throws ServiceError `invalid_input` for times that are not stored
  */
 export async function tallyRefusals(
   ctx: ServiceContext,
-  input: Pick<ListRefusals, "site" | "operation" | "since" | "until">,
-): Promise<{ counts: RefusalCount[]; isWhole: boolean }> {
-  return countRefusals(homeOf(ctx, input.site), input.site.id, rangeOf(ctx, input));
+  input: Omit<ListRefusals, keyof PageInput>,
+): Promise<{ byApp: Sums; byReason: Sums; isWhole: boolean }> {
+  const { site, appid, reason } = input;
+  const { counts, isWhole } = await countRefusals(homeOf(ctx, site), site.id, rangeOf(ctx, input));
+  const sumsBy = (name: "appid" | "reason", rows: RefusalCount[]): Sums =>
+    [...Map.groupBy(rows, (row) => row[name])]
+      .map(([key, each]): Sums[number] => [key, each.reduce((sum, { calls }) => sum + calls, 0)])
+      .sort(([, a], [, b]) => b - a);
+  return {
+    byApp: sumsBy(
+      "appid",
+      counts.filter((row) => reason === undefined || row.reason === reason),
+    ),
+    byReason: sumsBy(
+      "reason",
+      counts.filter((row) => appid === undefined || row.appid === appid),
+    ),
+    isWhole,
+  };
 }
 
 /** The time and the operation's name of a filter. @throws ServiceError `invalid_input` for times that are not stored */

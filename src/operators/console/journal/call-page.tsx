@@ -1,115 +1,104 @@
 import { isRefusedFor, WIRE_ERRORS } from "../../../core/errors.ts";
 import { findApp } from "../../services/apps.ts";
-import { type AcceptedCall, findCall } from "../../services/find-call.ts";
+import { callsAround, findCall } from "../../services/find-call.ts";
 import { codeOfReason, type Refusal, wireNameOf } from "../../services/journal.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { filteredPath } from "../parts/filter.tsx";
-import { Copyable, NoticeBox, Time } from "../parts/parts.tsx";
+import { EmptyState, type FactRows, Facts, NoticeBox, Time } from "../parts/parts.tsx";
+import { Table } from "../parts/table.tsx";
 import { reasonText } from "../reasons.ts";
-import type { View } from "../view.ts";
-import { missingCallPage } from "./missing-call.tsx";
-import { checkPath } from "./refusal-table.tsx";
+import { useView, type View } from "../view.ts";
 import { refusalTexts } from "./refusal-texts.ts";
+import { refusalColumns } from "./refusals-page.tsx";
 
 /** The page of one call, by its request id: its answer and the reason. */
 export async function callPage(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view } = c.var;
+  const { t } = view;
   const requestId = c.req.param("request_id") ?? "";
-  const call = await findCall(ctx, { site, requestId }).catch((error: unknown) => {
-    if (!isRefusedFor(error, "call_unknown", "fields_invalid")) throw error;
-  });
+  const call = await findCall(ctx, { site, requestId }).catch(unlessFor("call_unknown", "fields_invalid"));
   if (call === undefined) return missingCallPage(c, site, requestId);
-  const { refusal, accepted } = call;
-  const { appid } = refusal ?? accepted;
-  const list = `/console/sites/${site.id}/refusals`;
-  const app = await findApp(ctx, { site, appid }).catch(withoutApp);
-  const callBody =
-    refusal === undefined ? (
-      <AcceptedCallNotice view={view} site={site} call={accepted} />
-    ) : (
-      <Refused view={view} refusal={refusal} />
-    );
+  const { refusal } = call;
+  const { appid, at, operation } = refusal ?? call.accepted;
+  // The appid of a call may have no app any more.
+  const app = await findApp(ctx, { site, appid }).catch(unlessFor("app_missing", "app_unknown"));
+  const path = `/console/sites/${site.id}`;
+  const list = `${path}/refusals`;
+  const sessionId = refusal ? call.sessionId : call.accepted.sessionId;
+  const [doneTitle = "", doneText] = {
+    lost: [
+      t("It was done all the same: session {0}", sessionId ?? ""),
+      t("The database had done it when its answer was lost. A retry with the same Idempotency-Key gets this session."),
+    ],
+    ok: [t("The call was accepted: session {0}", sessionId ?? "")],
+    repeated: [
+      t("The call was answered like an earlier one: session {0}", sessionId ?? ""),
+      t(
+        "An earlier call with the same Idempotency-Key was accepted. Its answer was given again, and nothing was changed.",
+      ),
+    ],
+  }[refusal ? "lost" : call.accepted.outcome];
   const body = (
     <>
-      {callBody}
-      {call.refusal && call.sessionId !== null && (
-        <NoticeBox kind="note" title={view.t("It was done all the same: session {0}", call.sessionId)}>
+      {refusal && <RefusedNotice refusal={refusal} />}
+      {sessionId !== null && (
+        <NoticeBox kind={refusal ? "note" : "good"} title={doneTitle}>
+          {doneText && <p>{doneText}</p>}
           <p>
-            {view.t(
-              "The database had done it when its answer was lost. A retry with the same Idempotency-Key gets this session.",
-            )}
-          </p>
-          <p>
-            <a href={`/console/sites/${site.id}/sessions/${call.sessionId}`}>{view.t("To the session")}</a>
+            <a href={`${path}/sessions/${sessionId}`}>{t("To the session")}</a>
           </p>
         </NoticeBox>
       )}
       <section class="card">
-        <dl class="facts">
-          <Copyable id="request-id" label={view.t("Request id")} text={requestId.toLowerCase()} />
-          <dt>{view.t("When")}</dt>
-          <dd>
-            <Time at={(refusal ?? accepted).at} />{" "}
-            <code>{new Date((refusal ?? accepted).at * 1000).toISOString().replace(".000", "")}</code>
-          </dd>
-          <dt>{view.t("Call")}</dt>
-          <dd>
-            <code>{wireNameOf((refusal ?? accepted).operation)}</code>
-          </dd>
-          <dt>{view.t("App")}</dt>
-          <dd>
-            <a href={`/console/sites/${site.id}/apps/${appid}`}>
-              <bdi>{app?.name ?? appid}</bdi>
-            </a>
-          </dd>
-          {refusal && <RefusalFacts view={view} refusal={refusal} version={app?.version} />}
-        </dl>
+        <Facts
+          rows={[
+            [t("Call"), <code>{wireNameOf(operation)}</code>],
+            [
+              t("App"),
+              <a href={`${path}/apps/${appid}`}>
+                <bdi>{app?.name ?? appid}</bdi>
+              </a>,
+            ],
+            ...(refusal ? refusalFacts(view, refusal, app?.version) : []),
+            [t("When"), <TimeInBoth at={at} />],
+            [t("Request id"), requestId.toLowerCase(), "request-id"],
+          ]}
+        />
       </section>
       <p class="buttons">
-        <a href={filteredPath(list, { appid })}>{view.t("All refused calls of this app")}</a>
+        <a href={filteredPath(list, { appid })}>{t("All refused calls of this app")}</a>
         {refusal && (
-          <a href={filteredPath(list, { reason: refusal.reason })}>{view.t("All calls refused for this reason")}</a>
+          <a href={filteredPath(list, { reason: refusal.reason })}>{t("All calls refused for this reason")}</a>
         )}
       </p>
     </>
   );
-  const title = refusal === undefined ? view.t("An accepted call") : view.t("A refused call");
+  const title = refusal ? t("A refused call") : t("An accepted call");
   return showPage(c, { title, site: { ...site, tab: "refusals" }, body });
 }
 
-/** Lets the page show a call whose appid has no app any more. */
-function withoutApp(error: unknown): undefined {
-  if (!isRefusedFor(error, "app_missing", "app_unknown")) throw error;
-}
+/** Lets a page go on without what a call was refused for one of these reasons. */
+const unlessFor =
+  (...reasons: string[]) =>
+  (error: unknown): undefined => {
+    if (!isRefusedFor(error, ...reasons)) throw error;
+  };
 
-function AcceptedCallNotice({ view, site, call }: { view: View; site: Site; call: AcceptedCall }) {
-  const { t } = view;
-  const { outcome, sessionId } = call;
-  const title =
-    outcome === "ok"
-      ? t("The call was accepted: session {0}", sessionId)
-      : t("The call was answered like an earlier one: session {0}", sessionId);
-  return (
-    <NoticeBox kind="good" title={title}>
-      {outcome === "repeated" && (
-        <p>
-          {t(
-            "An earlier call with the same Idempotency-Key was accepted. Its answer was given again, and nothing was changed.",
-          )}
-        </p>
-      )}
-      <p>
-        <a href={`/console/sites/${site.id}/sessions/${sessionId}`}>{t("To the session")}</a>
-      </p>
-    </NoticeBox>
-  );
-}
+/** A time for the reader, and as logs have it. */
+const TimeInBoth = ({ at }: { at: number }) => (
+  <>
+    <Time at={at} /> <code>{new Date(at * 1000).toISOString().replace(".000", "")}</code>
+  </>
+);
 
-/** A refused call: its answer, the reason, and what to do. */
-function Refused({ view, refusal }: { view: View; refusal: Refusal }) {
-  const { what, cure } = reasonText(view, refusal.reason);
+/** A refused call: the reason, and what to do. The signature check gets what the journal knows of the call. */
+function RefusedNotice({ refusal }: { refusal: Refusal }) {
+  const view = useView();
+  const { reason, requestId, appid, operation } = refusal;
+  const { what, cure } = reasonText(view, reason);
+  const check = new URLSearchParams({ operation: wireNameOf(operation), appid, request: requestId });
   return (
     <NoticeBox kind="bad" title={what}>
       {refusalTexts(view, refusal).map((text) => (
@@ -119,7 +108,7 @@ function Refused({ view, refusal }: { view: View; refusal: Refusal }) {
         <strong>{view.t("What to do:")}</strong> {cure}
       </p>
       <p>
-        <a class="button plain" href={checkPath(refusal)}>
+        <a class="button plain" href={`/console/signature-check?${check}`}>
           {view.t("Check this request")}
         </a>
       </p>
@@ -127,8 +116,8 @@ function Refused({ view, refusal }: { view: View; refusal: Refusal }) {
   );
 }
 
-function RefusalFacts({ view, refusal, version }: { view: View; refusal: Refusal; version: string | undefined }) {
-  const { t } = view;
+/** @param version that of the app's secret in use */
+function refusalFacts({ t, number }: View, refusal: Refusal, version: string | undefined): FactRows {
   const { status, reason, detail, secret, client, skipped } = refusal;
   const verified =
     secret === null
@@ -136,39 +125,88 @@ function RefusalFacts({ view, refusal, version }: { view: View; refusal: Refusal
       : secret === version
         ? t("The secret in use")
         : t("A secret from before a rotation");
-  return (
+  return [
+    [t("Answer"), `${status} ${WIRE_ERRORS[codeOfReason(reason)].message}`],
+    [t("Reason in the log"), <code>{reason}</code>],
+    detail !== null && ["x-error-detail", <code class="long">{detail}</code>],
+    [t("Secret that verified"), verified],
+    [t("Came from"), client === null ? "–" : <code>{client}</code>],
+    skipped > 0 && [
+      t("Left out before"),
+      t("{0} more calls of this app, refused for the same reason", number(skipped)),
+    ],
+  ];
+}
+
+/** The page for a request id that the site has no call for. */
+async function missingCallPage(c: PageContext, site: Site, requestId: string): Promise<Response> {
+  const { t } = c.var.view;
+  const list = `/console/sites/${site.id}/refusals`;
+  const around = await aroundCall(c, requestId, site);
+  const isId = around !== undefined;
+  const body = (
     <>
-      <dt>{t("Answer")}</dt>
-      <dd>
-        {status} {WIRE_ERRORS[codeOfReason(reason)].message}
-      </dd>
-      <dt>{t("Reason in the log")}</dt>
-      <dd>
-        <code>{reason}</code>
-      </dd>
-      {detail !== null && (
-        <>
-          <dt>x-error-detail</dt>
-          <dd>
-            <code class="long">{detail}</code>
-          </dd>
-        </>
-      )}
-      <dt>{t("Secret that verified")}</dt>
-      <dd>{verified}</dd>
-      <dt>{t("Came from")}</dt>
-      <dd>{client === null ? "–" : <code>{client}</code>}</dd>
-      {skipped > 0 && (
-        <>
-          <dt>{t("Left out before")}</dt>
-          <dd>
-            {t(
-              "{0} more calls of this app, refused for the same reason",
-              new Intl.NumberFormat(view.language).format(skipped),
-            )}
-          </dd>
-        </>
-      )}
+      <EmptyState
+        title={isId ? t("This site knows no such call") : t("That is no request id")}
+        links={[[list, t("All refused calls")]]}
+      >
+        <p>
+          {isId
+            ? t("It may be of another site, or have been deleted. The search above looks in all sites.")
+            : t("The x-request-id of an answer is one. It holds its time, and this text holds none.")}
+        </p>
+      </EmptyState>
+      {around}
     </>
+  );
+  const page = { title: t("Not found"), site: { ...site, tab: "refusals" } as const, back: list, body };
+  return showPage(c, page, isId ? 404 : 400);
+}
+
+/**
+ * What is known about a call that was not found: when it came, the refused calls around it, and how many of them are left out. It
+ * reads the site, or all sites that the reader sees. The result names the homes that do not answer.
+ *
+ * @returns undefined when the text is not a request id
+ */
+export async function aroundCall({ var: { ctx, view } }: PageContext, requestId: string, site?: Site) {
+  const { t, number } = view;
+  const calls = await callsAround(ctx, { requestId, site }).catch(unlessFor("fields_invalid"));
+  if (calls === undefined) return undefined;
+  const { at, time, around, leftOut, homesDown } = calls;
+  return (
+    <section class="part">
+      <h2>{t("What its id tells")}</h2>
+      <p>
+        {t("It holds a time:")} <TimeInBoth at={at} />
+      </p>
+      {time === "ahead" && <p>{t("That is in the future, so no call here has had this id.")}</p>}
+      {time === "too_old" && <p>{t("Refused calls are kept for {0} days, and no longer.", ctx.config.journalDays)}</p>}
+      {time === "kept" && homesDown.length > 0 && (
+        <p>{t("These homes do not answer, so their calls are missing here: {0}", homesDown.join(", "))}</p>
+      )}
+      {time === "kept" && leftOut === 0 && (
+        <p>
+          {t(
+            "No refused call of that time is known to be left out so far. In a flood, that is known after seconds or minutes.",
+          )}
+        </p>
+      )}
+      {leftOut > 0 && (
+        <NoticeBox kind="note" title={t("{0} refused calls within two minutes of it were left out", number(leftOut))}>
+          <p>
+            {t(
+              "It may be one of them. Of each app the first 20 of a minute are kept, and further ones are counted. The log has every call: filter by request_id there.",
+            )}
+          </p>
+        </NoticeBox>
+      )}
+      {time === "kept" && (around.length > 0 || homesDown.length === 0) && (
+        <Table
+          {...refusalColumns(view, around)}
+          empty={t("No refused call within two minutes of it is in the journal.")}
+        />
+      )}
+    </section>
   );
 }

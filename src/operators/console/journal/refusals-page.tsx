@@ -1,88 +1,79 @@
 import { isRefusedFor } from "../../../core/errors.ts";
 import { isVisible } from "../../../core/fields.ts";
-import { type AppSummary, listApps } from "../../services/apps.ts";
-import { listRefusals, OPERATIONS, tallyRefusals } from "../../services/journal.ts";
-import type { Page } from "../../services/page.ts";
+import { listApps } from "../../services/apps.ts";
+import {
+  listRefusals,
+  MOST_READ,
+  OPERATIONS,
+  REFUSAL_REASONS,
+  type Refusal,
+  refusalQuerySchema,
+  tallyRefusals,
+  wireNameOf,
+} from "../../services/journal.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { Filter, type FilterInForce, filteredPath } from "../parts/filter.tsx";
-import { Field } from "../parts/form.tsx";
-import { MoreLink } from "../parts/table.tsx";
-import { reasonLabels } from "../reasons.ts";
-import { quickTimes, type RefusalFilter, readRefusalFilter } from "./refusal-filter.ts";
-import { RefusalTable } from "./refusal-table.tsx";
-import { RefusalTally } from "./refusal-tally.tsx";
-
-const REFUSALS_PER_PAGE = 50;
+import { filteredPath } from "../parts/filter.tsx";
+import { type FilterFields, List, queryOf } from "../parts/list.tsx";
+import { Ago, Badge } from "../parts/parts.tsx";
+import { reasonLabels, reasonText } from "../reasons.ts";
+import { localTime, secondsOf, useView, type View } from "../view.ts";
+import { refusalTexts } from "./refusal-texts.ts";
 
 /** The refused calls of a site, with their counts by app and by reason. */
 export async function refusalsPage(c: PageContext, site: Site): Promise<Response> {
   const { view, ctx } = c.var;
   const { t } = view;
   const path = `/console/sites/${site.id}/refusals`;
-  const readFilter = readRefusalFilter(c);
-  const { fields, filter, errors } = readFilter;
-  const cursor = c.req.query("cursor") || undefined;
-  const [refusals, apps] = await Promise.all([
-    Object.keys(errors).length > 0 ? undefined : readRefusals(c, site, readFilter, cursor),
-    listApps(ctx, { site, limit: 100 }),
-  ]);
-  const isWrong = Object.keys(errors).length > 0;
-  const { items = [], nextCursor = null } = refusals?.page ?? {};
+  const wanted = readFilter(c);
+  const [refusals, apps] = await Promise.all([readRefusals(c, site, wanted), listApps(ctx, { site, limit: 100 })]);
+  const [{ items, nextCursor, lookedTo }, tally] = refusals ?? [{ items: [], nextCursor: null, lookedTo: null }];
   const names = new Map(apps.items.flatMap(({ appid, name }) => (isVisible(name) ? [[appid, name]] : [])));
   const nameOf = (appid: string) => names.get(appid) ?? appid;
-  const isFiltered = Object.values(filter).some((value) => value !== undefined);
-  const empty = isWrong
-    ? t("Correct the filter above.")
-    : nextCursor !== null
-      ? t("None of the calls looked at so far fits. The next page looks at older ones.")
-      : isFiltered
-        ? t("No refused call fits this filter.")
-        : t("No call of this site has been refused in the last {0} days.", ctx.config.journalDays);
-  const operations = OPERATIONS.map(({ wireName }): [string, string] => [wireName, wireName]);
+  const appids = apps.items.map(({ appid }): [string, string] => [appid, nameOf(appid)]);
+  // The appid is typed when there are more apps than one page of the list.
+  const appChoice = apps.nextCursor === null ? { options: appids } : { maxlength: 64, code: true };
+  const fields = { ...wanted.fields, appid: { ...wanted.fields.appid, ...appChoice } };
+  const isFiltered = Object.values(wanted.filter).some((value) => value !== undefined);
+  const since = (seconds: number) => localTime(view.now - seconds, view.timeZone).slice(0, 16);
   const body = (
     <>
-      <Filter
+      {tally && tally.byApp.length + tally.byReason.length > 0 && (
+        <RefusalTally path={path} query={queryOf(fields)} tally={tally} nameOf={nameOf} />
+      )}
+      <List
         path={path}
-        parameters={{ ...fields }}
-        filtersInForce={filtersInForceOf(c, path, readFilter, nameOf)}
-        open={isWrong}
-      >
-        <Field
-          label={t("App")}
-          name="appid"
-          value={fields.appid}
-          error={errors.appid}
-          {...appChoice(c, apps, fields.appid)}
-        />
-        <Field
-          label={t("Why")}
-          name="reason"
-          value={fields.reason}
-          error={errors.reason}
-          options={[["", t("Any")], ...reasonLabels(view)]}
-        />
-        <Field
-          label={t("Call")}
-          name="operation"
-          value={fields.operation}
-          error={errors.operation}
-          options={[["", t("Any")], ...operations]}
-        />
-        <Field label={t("From")} name="from" type="datetime-local" value={fields.from} error={errors.from} />
-        <Field label={t("To")} name="to" type="datetime-local" value={fields.to} error={errors.to} />
-      </Filter>
-      <nav class="tally" aria-label={t("Time")}>
-        {quickTimes(c, path, fields).map(({ label, href }) => (
-          <a class="chip" href={href}>
-            {label}
-          </a>
-        ))}
-      </nav>
-      {refusals?.tally && <RefusalTally view={view} path={path} fields={fields} nameOf={nameOf} {...refusals.tally} />}
-      <RefusalTable view={view} refusals={items} nameOf={nameOf} empty={empty} />
-      <MoreLink path={path} query={{ ...fields }} cursor={nextCursor} />
+        filter={{
+          fields,
+          choicesLabel: t("Time"),
+          choices: [
+            [t("Any time"), { from: "", to: "" }],
+            [t("Last hour"), { from: since(3_600), to: "" }],
+            [t("Today"), { from: `${since(0).slice(0, 10)}T00:00`, to: "" }],
+            [t("Last 24 hours"), { from: since(86_400), to: "" }],
+          ],
+        }}
+        {...refusalColumns(view, items, nameOf)}
+        empty={
+          refusals === undefined
+            ? t("Correct the filter above.")
+            : lookedTo !== null
+              ? t("Nothing was found so far.")
+              : isFiltered
+                ? t("No refused call fits this filter.")
+                : t("No call of this site has been refused in the last {0} days.", ctx.config.journalDays)
+        }
+        lookedTo={
+          lookedTo !== null &&
+          t(
+            "{0} calls were looked through, back to {1}. The next page looks further back.",
+            view.number(MOST_READ),
+            view.time(lookedTo),
+          )
+        }
+        cursor={nextCursor}
+      />
       <p class="hint">
         {t(
           "Kept for {0} days; of a flood, some are left out and counted. Calls whose appid is unknown or was not read are in the log only.",
@@ -92,56 +83,140 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
     </>
   );
   const page = { title: t("Refused calls"), site: { ...site, tab: "refusals" } as const, body };
-  return showPage(c, page, isWrong ? 400 : 200);
+  return showPage(c, page, refusals === undefined ? 400 : 200);
+}
+
+/** The filter of the address: its fields in the order of the list's columns, and as the service takes it. */
+function readFilter({ req, var: { view } }: PageContext) {
+  const { t, timeZone } = view;
+  const text = (name: string) => req.query(name)?.trim() ?? "";
+  const { appid } = refusalQuerySchema.shape;
+  const filter = {
+    reason: REFUSAL_REASONS.find((each) => each === text("reason")),
+    appid: appid.safeParse(text("appid")).data,
+    operation: OPERATIONS.find(({ wireName }) => wireName === text("operation"))?.wireName,
+    since: secondsOf(text("from"), timeZone),
+    until: secondsOf(text("to"), timeZone, true),
+  };
+  // The browser sends empty fields too. An empty field does not filter.
+  const field = (label: string, name: string, value: unknown, error: string) => ({
+    label,
+    value: text(name),
+    error: text(name) !== "" && value === undefined ? error : undefined,
+  });
+  const time = (label: string, name: string, at: number | undefined) => ({
+    ...field(label, name, at, t("Must be a date and a time")),
+    type: "datetime-local",
+    shown: at === undefined ? undefined : view.time(at),
+  });
+  const reason = field(t("Why"), "reason", filter.reason, t("There is no such reason"));
+  const operation = field(t("Call"), "operation", filter.operation, t("There is no such call"));
+  const fields = {
+    reason: { ...reason, options: [...reasonLabels(view)] },
+    appid: field(t("App"), "appid", filter.appid, t("Must be 1 to 64 of A–Z a–z 0–9 _ -.")),
+    operation: { ...operation, options: OPERATIONS.map(({ wireName }) => [wireName, wireName]) },
+    from: time(t("From"), "from", filter.since),
+    to: time(t("To"), "to", filter.until),
+  } satisfies FilterFields;
+  return { fields, filter };
 }
 
 /** Reads the calls, and for the first page their counts by app and reason. A time that is too old is an error of its field. */
-async function readRefusals(c: PageContext, site: Site, { filter, errors }: RefusalFilter, cursor: string | undefined) {
+async function readRefusals(c: PageContext, site: Site, { fields, filter }: ReturnType<typeof readFilter>) {
   const { ctx, view } = c.var;
+  const cursor = c.req.query("cursor") || undefined;
+  if (Object.values(fields).some(({ error }) => error !== undefined)) return undefined;
   try {
-    const [page, tally] = await Promise.all([
-      listRefusals(ctx, { site, ...filter, cursor, limit: REFUSALS_PER_PAGE }),
+    return await Promise.all([
+      listRefusals(ctx, { site, ...filter, cursor, limit: 50 }),
       cursor === undefined ? tallyRefusals(ctx, { site, ...filter }) : undefined,
     ]);
-    return { page, tally };
   } catch (error) {
     if (!isRefusedFor(error, "fields_invalid")) throw error;
     const [issue] = error.context.issues ?? [];
     if (issue?.field === "cursor") throw error;
-    const tooOldText = view.t("Calls are kept for {0} days. The time is longer ago.", ctx.config.journalDays);
-    if (issue?.field === "until") errors.to = tooOldText;
-    else errors.from = issue?.message === "must not be after until" ? view.t("Must not be after “To”.") : tooOldText;
+    fields[issue?.field === "until" ? "to" : "from"].error =
+      issue?.message === "must not be after until"
+        ? view.t("Must not be after “To”.")
+        : view.t("Calls are kept for {0} days. The time is longer ago.", ctx.config.journalDays);
     return undefined;
   }
 }
 
-/** A choice among the site's apps. It is a text field when there are more apps than one page of the list. */
-function appChoice({ var: { view } }: PageContext, apps: Page<AppSummary>, chosenAppid: string) {
-  if (apps.nextCursor !== null) return { maxlength: 64, code: true };
-  const options = apps.items.map(({ appid, name }): [string, string] => [appid, isVisible(name) ? name : appid]);
-  const others: [string, string][] =
-    chosenAppid === "" || options.some(([appid]) => appid === chosenAppid) ? [] : [[chosenAppid, chosenAppid]];
-  return { options: [["", view.t("Any")] as [string, string], ...options, ...others] };
+/**
+ * The columns of refused calls, as a list or a table takes them. The fault links to the page of the call, which says what to do.
+ *
+ * @param nameOf gives an app's name by its appid
+ */
+export function refusalColumns(view: View, refusals: Refusal[], nameOf = (appid: string) => appid) {
+  const { t } = view;
+  return {
+    label: t("Refused calls"),
+    head: [t("Why"), t("App"), t("Call"), t("Answer"), { label: t("When"), phone: "top" as const, end: true as const }],
+    rows: refusals.map((refusal) => {
+      const { siteId, requestId, reason, appid, operation, status, at, skipped } = refusal;
+      const details = refusalTexts(view, refusal).join(" ");
+      const moreText = skipped > 0 && t("{0} more like it before were left out.", view.number(skipped));
+      return [
+        <span class="why">
+          <a class="clip" href={`/console/sites/${siteId}/requests/${requestId}`}>
+            {reasonText(view, reason).what}
+          </a>
+          {(details !== "" || moreText) && (
+            <small class="clip" title={details}>
+              <bdi>{details}</bdi> {moreText}
+            </small>
+          )}
+        </span>,
+        <a class="clip" href={`/console/sites/${siteId}/apps/${appid}`}>
+          <bdi>{nameOf(appid)}</bdi>
+        </a>,
+        <code>{wireNameOf(operation)}</code>,
+        <Badge kind={status >= 500 ? "bad" : "wait"} label={String(status)} />,
+        <Ago at={at} />,
+      ];
+    }),
+  };
 }
 
-/** The filters in force, in words. */
-function filtersInForceOf(
-  { var: { view } }: PageContext,
-  path: string,
-  { fields, filter, errors }: RefusalFilter,
-  nameOf: (appid: string) => string,
-): FilterInForce[] {
-  const { t } = view;
-  const chips: [keyof typeof fields, string, string | undefined][] = [
-    ["appid", t("App"), filter.appid && nameOf(filter.appid)],
-    ["reason", t("Why"), filter.reason && reasonLabels(view).get(filter.reason)],
-    ["operation", t("Call"), filter.operation],
-    ["from", t("From"), filter.since === undefined ? undefined : view.time(filter.since)],
-    ["to", t("To"), filter.until === undefined ? undefined : view.time(filter.until)],
-  ];
-  return chips.flatMap(([name, label, value]) =>
-    value === undefined || errors[name] !== undefined
-      ? []
-      : [{ label, value, without: filteredPath(path, { ...fields }, name) }],
+/** How many apps and reasons are listed. The filter finds the calls of all others. */
+const MOST_SHOWN = 5;
+
+/** How many calls were refused, by app and by reason. Each count links to the list with that filter. */
+function RefusalTally(props: {
+  path: string;
+  query: ReturnType<typeof queryOf>;
+  tally: Awaited<ReturnType<typeof tallyRefusals>>;
+  nameOf: (appid: string) => string;
+}) {
+  const { path, query, tally, nameOf } = props;
+  const view = useView();
+  const { t, number } = view;
+  const labels = reasonLabels(view);
+  // A reason is a sentence, which a chip shows without its full stop.
+  const reasonOf = (reason: string) => (labels.get(reason) ?? reason).replace(/[.。]$/, "");
+  const lines = [
+    ["appid", t("By app"), tally.byApp, nameOf],
+    ["reason", t("By reason"), tally.byReason, reasonOf],
+  ] as const;
+  return (
+    <div class="tallies">
+      {lines.map(([name, label, sums, textOf]) => (
+        <nav class="tally" aria-label={label}>
+          <span aria-hidden="true">{label}</span>
+          {sums.slice(0, MOST_SHOWN).map(([key, calls]) => (
+            <a
+              class="chip"
+              href={filteredPath(path, { ...query, [name]: query[name] === key ? "" : key })}
+              aria-current={query[name] === key ? "true" : undefined}
+            >
+              <bdi>{textOf(key)}</bdi> <b>{number(calls)}</b>
+            </a>
+          ))}
+          {sums.length > MOST_SHOWN && <span>{t("and {0} more", number(sums.length - MOST_SHOWN))}</span>}
+        </nav>
+      ))}
+      {!tally.isWhole && <p class="hint">{t("Counted among the newest {0} that are kept.", number(MOST_READ))}</p>}
+    </div>
   );
 }

@@ -58,12 +58,21 @@ export function LookAgain({ children }: PropsWithChildren) {
   );
 }
 
-/** Replaces an empty list, and says what to do next. */
-export function EmptyState({ title, children }: PropsWithChildren<{ title: string }>) {
+/** Replaces an empty list, and says what to do next. @param props `links` are buttons that lead on */
+export function EmptyState(props: PropsWithChildren<{ title: string; links?: [href: string, label: string][] }>) {
   return (
     <div class="empty">
-      <strong>{title}</strong>
-      {children}
+      <strong>{props.title}</strong>
+      {props.children}
+      {props.links && (
+        <p class="buttons">
+          {props.links.map(([href, label]) => (
+            <a class="button plain" href={href}>
+              {label}
+            </a>
+          ))}
+        </p>
+      )}
     </div>
   );
 }

@@ -2,8 +2,7 @@ import { isText } from "../../../core/fields.ts";
 import { hasFound, MOST_TYPED, type OnlyFound, onlyFound, search } from "../../services/search.ts";
 import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
-import { aroundCall } from "../journal/missing-call.tsx";
-import { callPath } from "../journal/refusal-table.tsx";
+import { aroundCall } from "../journal/call-page.tsx";
 import { showPage } from "../layout.tsx";
 import { Action, Hidden } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
@@ -90,7 +89,7 @@ function pathOf(only: OnlyFound): string {
   const site = `/console/sites/${only.siteId}`;
   switch (only.kind) {
     case "call":
-      return callPath(only.siteId, only.requestId);
+      return `${site}/requests/${only.requestId}`;
     case "session":
       return `${site}/sessions/${only.chatId}`;
     case "app":

@@ -162,37 +162,29 @@ function dayBefore({ now, timeZone }: View, days: number): string {
 function NoSession({ siteId, sbs, isKnown }: { siteId: number; sbs: string; isKnown: boolean }) {
   const { t } = useView();
   const path = `/console/sites/${siteId}`;
-  const allSessions = (
-    <a class="button plain" href={`${path}/sessions`}>
-      {t("All sessions")}
-    </a>
-  );
+  const all: [string, string] = [`${path}/sessions`, t("All sessions")];
   if (sbs !== "" && !isKnown) {
     return (
-      <EmptyState title={t("This site has no session of this customer")}>
+      <EmptyState
+        title={t("This site has no session of this customer")}
+        links={[[`${path}/customers`, t("Latest customers")], all]}
+      >
         <p>
           {t("The customer id must be the same to the letter:")} <bdi class="long">{showUnseen(sbs)}</bdi>
         </p>
         {!hasUnseen(sbs) && (
           <p>{t("Sessions that were erased, or that are older than this site keeps them, are gone.")}</p>
         )}
-        <p class="buttons">
-          <a class="button plain" href={`${path}/customers`}>
-            {t("Latest customers")}
-          </a>
-          {allSessions}
-        </p>
       </EmptyState>
     );
   }
   return (
-    <EmptyState title={t("No session fits all of these filters")}>
+    <EmptyState title={t("No session fits all of these filters")} links={[all]}>
       <p>
         {sbs === ""
           ? t("Take one of them off above.")
           : t("This customer has sessions, but none that fits the other filters: take one of them off above.")}
       </p>
-      <p class="buttons">{allSessions}</p>
     </EmptyState>
   );
 }

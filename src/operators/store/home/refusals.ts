@@ -54,7 +54,7 @@ export interface RefusalFilter {
  * How many rows a list with a filter looks at: an index for each filter would cost each refused call one more row. So a page may have fewer
  * rows than asked for, and still not be the last.
  */
-const MOST_READ = 10_000;
+export const MOST_READ = 10_000;
 
 /**
  * A site's refused calls with an id below `before`, the newest first.
