@@ -1,7 +1,7 @@
 import type { Happening, readTimeline, SessionDelivery } from "../../services/session-timeline.ts";
 import type { StoredSession } from "../../services/sessions.ts";
 import { useView } from "../view.ts";
-import { DeliveryBadge } from "../webhooks/delivery-badge.tsx";
+import { DeliveryBadge } from "../webhooks/delivery-state.tsx";
 import { resultWords } from "../webhooks/failure-words.ts";
 import { hostOf } from "../webhooks/webhook-of.tsx";
 import { AgentLink, AgentList } from "./agent-list.tsx";
@@ -75,7 +75,7 @@ function EventDeliveries({ siteId, happening: { event, deliveries } }: { siteId:
         <a href={`/console/sites/${siteId}/webhooks/${webhookId}?event=${seq}`}>
           <bdi>{hostOf(delivery)}</bdi>
         </a>{" "}
-        <DeliveryBadge view={view} status={status} />{" "}
+        <DeliveryBadge status={status} />{" "}
         <small>
           {attempts > 0 && t("attempts: {0}", attempts)}
           {status !== "delivered" && attempts > 0 && (

@@ -3,10 +3,9 @@ import { form, page } from "../page-call.ts";
 import { secretPages } from "../secrets/secret-pages.ts";
 import { deliveryPage } from "./delivery-page.tsx";
 import { postSendAgain, sendAgainPage } from "./send-again-page.tsx";
-import { deletePage, disablePage, webhookButton } from "./webhook-actions.tsx";
+import { webhookButton, webhookQuestion } from "./webhook-buttons.ts";
 import { webhookPage } from "./webhook-page.tsx";
-import { postWebhook, settingsPage, webhookSecretOf } from "./webhook-settings.tsx";
-import { postWebhooks, webhooksPage } from "./webhooks-page.tsx";
+import { postWebhook, postWebhooks, settingsPage, webhookSecretOf, webhooksPage } from "./webhooks-page.tsx";
 
 const WEBHOOK = "/sites/:site_id/webhooks/:webhook_id";
 
@@ -23,8 +22,8 @@ export const WEBHOOKS_CALLS: ConsoleCall[] = [
   page("operator", `${WEBHOOK}/send-again`, sendAgainPage),
   form("operator", `${WEBHOOK}/send-again`, ["webhook.redelivered"], postSendAgain),
   form("operator", `${WEBHOOK}/enable`, ["webhook.enabled"], webhookButton("enable")),
-  page("operator", `${WEBHOOK}/disable`, disablePage),
+  page("operator", `${WEBHOOK}/disable`, webhookQuestion("disable")),
   form("operator", `${WEBHOOK}/disable`, ["webhook.disabled"], webhookButton("disable")),
-  page("operator", `${WEBHOOK}/delete`, deletePage),
+  page("operator", `${WEBHOOK}/delete`, webhookQuestion("delete")),
   form("operator", `${WEBHOOK}/delete`, ["webhook.deleted"], webhookButton("delete")),
 ];

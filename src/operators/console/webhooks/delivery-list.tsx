@@ -4,14 +4,15 @@ import { DELIVERY_STATUSES, type DeliveryStatus } from "../../services/events.ts
 import type { Webhook, WebhookOf } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { filteredPath } from "../parts/filter.tsx";
-import { Action } from "../parts/form.tsx";
+import { Action, Hidden } from "../parts/form.tsx";
+import { Ago } from "../parts/parts.tsx";
+import { Table } from "../parts/table.tsx";
 import { statusText } from "../sessions/session-table.tsx";
-import type { View } from "../view.ts";
-import { countText } from "./delivered-share.tsx";
-import { type DeliveringWebhook, DeliveryTable } from "./delivery-table.tsx";
-import { sentAgainSeq, withoutResult } from "./redelivered.ts";
-
-/** The list of a webhook's deliveries: tabs by status, the table, and links to its other pages. */
+import { useView } from "../view.ts";
+import { attemptsOf, DeliveryState, nextText } from "./delivery-state.tsx";
+import { resultWords } from "./failure-words.ts";
+import { deliveryId, sentAgainSeq, withoutResult } from "./result-address.ts";
+import { countText } from "./webhook-health.tsx";
 
 const DELIVERIES_PER_PAGE = 20;
 
@@ -57,66 +58,123 @@ async function withSentAgain(
   }
 }
 
-export function DeliveryList(props: DeliveringWebhook & { c: PageContext; listed: ListedDeliveries }) {
-  const { c, listed, path, webhook } = props;
-  const { view } = c.var;
-  const { status, items, seqSentAgain } = listed;
-  const back = c.req.method === "POST" ? path : withoutResult(view.here);
+/** The list of a webhook's deliveries: tabs by status, a row for each, and links to its other pages. */
+export function DeliveryList(props: { siteId: number; path: string; webhook: Webhook; listed: ListedDeliveries }) {
+  const { siteId, path, webhook, listed } = props;
+  const view = useView();
+  const { t } = view;
+  const { items, status, seqSentAgain } = listed;
+  const isEnabled = webhook.status === "enabled";
+  const counts: Partial<Record<DeliveryStatus, number>> = { pending: webhook.pending, failed: webhook.failed };
   return (
     <section class="part">
       <div class="head">
-        <h2>{view.t("Deliveries")}</h2>
-        {webhook.status === "enabled" && webhook.failed > 0 && (
+        <h2>{t("Deliveries")}</h2>
+        {isEnabled && webhook.failed > 0 && (
           <Action
             action={`${path}/send-again`}
-            label={view.t("Redeliver all failed ({0})", countText(view, webhook.failed))}
+            label={t("Redeliver all failed ({0})", countText(view, webhook.failed))}
           >
-            <input type="hidden" name="failed" value="on" />
+            <Hidden values={{ failed: "on" }} />
           </Action>
         )}
       </div>
-      <Tabs view={view} path={path} webhook={webhook} status={status} />
-      <DeliveryTable {...props} view={view} deliveries={items} back={back} seqSentAgain={seqSentAgain} />
-      <Pages view={view} path={path} listed={listed} />
+      <nav class="chips by-status" aria-label={t("Deliveries by status")}>
+        {[undefined, ...DELIVERY_STATUSES].map((each) => (
+          <a
+            class="chip"
+            href={filteredPath(path, { status: each })}
+            aria-current={each === status ? "page" : undefined}
+          >
+            {each === undefined ? t("All") : statusText(view, each)}
+            {each !== undefined && counts[each] ? <small>{countText(view, counts[each])}</small> : null}
+          </a>
+        ))}
+      </nav>
+      <Table
+        label={t("Deliveries")}
+        head={[
+          t("Event"),
+          { label: t("Status"), phone: "top" },
+          t("Last answer"),
+          { label: t("Session"), phone: "hide" },
+          { label: t("When"), end: true },
+        ]}
+        ids={items.map(({ seq }) => deliveryId(seq))}
+        rows={items.map((delivery) => {
+          const { seq, type, chatId, createdAt } = delivery;
+          return [
+            <span class="event">
+              <a href={`${path}/deliveries/${seq}`}>{type ?? t("(not kept any more)")}</a> <small>{seq}</small>
+            </span>,
+            <DeliveryState delivery={delivery} isAgain={seq === seqSentAgain} />,
+            <LastAnswer webhook={webhook} delivery={delivery} />,
+            chatId === null ? (
+              "–"
+            ) : (
+              <a href={`/console/sites/${siteId}/sessions/${chatId}`}>{t("Session {0}", chatId)}</a>
+            ),
+            <Ago at={createdAt} />,
+          ];
+        })}
+        actions={
+          isEnabled && view.may(`${path}/redeliver`)
+            ? items.map(({ status, seq }) => (status === "skipped" ? "–" : <SendAgain path={path} seq={seq} />))
+            : undefined
+        }
+        empty={t("No deliveries here.")}
+      />
+      <Pages path={path} listed={listed} />
     </section>
   );
 }
 
-function Tabs(props: { view: View; path: string; webhook: Webhook; status: DeliveryStatus | undefined }) {
-  const { view, path, webhook, status } = props;
-  const counts: Partial<Record<DeliveryStatus, number>> = { pending: webhook.pending, failed: webhook.failed };
+/** The result of the last attempt. Below it are the number of attempts and the next step. */
+function LastAnswer({ webhook, delivery }: { webhook: Webhook; delivery: Delivery }) {
+  const view = useView();
+  const { t } = view;
+  const [begun, most] = attemptsOf(delivery);
+  const attempts = most === undefined ? t("attempt {0}", begun) : t("attempt {0} of {1}", begun, most);
+  const below = [begun > 0 && attempts, nextText(view, delivery, webhook)].filter(Boolean).join(" · ");
   return (
-    <nav class="chips by-status" aria-label={view.t("Deliveries by status")}>
-      {[undefined, ...DELIVERY_STATUSES].map((each) => (
-        <a class="chip" href={filteredPath(path, { status: each })} aria-current={each === status ? "page" : undefined}>
-          {each === undefined ? view.t("All") : statusText(view, each)}
-          {each !== undefined && counts[each] ? <small>{countText(view, counts[each])}</small> : null}
-        </a>
-      ))}
-    </nav>
+    <span class="pair">
+      <span>{resultWords(view, delivery)?.words ?? (delivery.status === "pending" ? t("No answer yet") : "–")}</span>
+      {below !== "" && <small class="off-phone">{below}</small>}
+    </span>
   );
 }
 
-function Pages({ view, path, listed }: { view: View; path: string; listed: ListedDeliveries }) {
-  const { t } = view;
+/** Sends one event again, and returns to this page. */
+export function SendAgain({ path, seq, label }: { path: string; seq: number; label?: string }) {
+  const { t, here } = useView();
+  return (
+    <Action action={`${path}/redeliver`} label={label ?? t("Redeliver")} about={String(seq)}>
+      <Hidden values={{ seq: String(seq), back: withoutResult(here) }} />
+    </Action>
+  );
+}
+
+function Pages({ path, listed }: { path: string; listed: ListedDeliveries }) {
+  const { t } = useView();
   const { status, items, isNewest, isOldest } = listed;
-  if (isNewest && isOldest) return null;
-  const href = (place: { before?: string; after?: string }) => filteredPath(path, { status, ...place });
   const [newest, oldest] = [items[0], items.at(-1)];
+  const pages: [label: string, isThere: boolean, place: Record<string, string>, rel?: string][] = [
+    [t("First page"), !isNewest, {}],
+    [t("Previous page"), !isNewest && newest !== undefined, { after: String(newest?.seq) }, "prev"],
+    [t("Next page"), !isOldest && oldest !== undefined, { before: String(oldest?.seq) }, "next"],
+    [t("Last page"), !isOldest, { after: "0" }],
+  ];
+  if (isNewest && isOldest) return null;
   return (
     <nav class="more" aria-label={t("Pages")}>
-      {!isNewest && <a href={href({})}>{t("First page")}</a>}
-      {!isNewest && newest && (
-        <a href={href({ after: String(newest.seq) })} rel="prev">
-          {t("Previous page")}
-        </a>
+      {pages.map(
+        ([label, isThere, place, rel]) =>
+          isThere && (
+            <a href={filteredPath(path, { status, ...place })} rel={rel}>
+              {label}
+            </a>
+          ),
       )}
-      {!isOldest && oldest && (
-        <a href={href({ before: String(oldest.seq) })} rel="next">
-          {t("Next page")}
-        </a>
-      )}
-      {!isOldest && <a href={href({ after: "0" })}>{t("Last page")}</a>}
     </nav>
   );
 }

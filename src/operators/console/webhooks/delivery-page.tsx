@@ -1,17 +1,16 @@
 import { ServiceError } from "../../../core/errors.ts";
-import { MOST_ATTEMPTS, PING, type ReadDelivery, readDelivery } from "../../services/deliveries.ts";
+import { PING, type ReadDelivery, readDelivery } from "../../services/deliveries.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { Badge, CopyButton, Time } from "../parts/parts.tsx";
-import type { View } from "../view.ts";
-import { DeliveryState, isFinal, Redeliver } from "./delivery-table.tsx";
-import { durationText, nextText } from "./delivery-words.ts";
-import { cureOf, resultWords } from "./failure-words.ts";
-import { QuoteAndCure } from "./quote-and-cure.tsx";
-import { deliveryId, sentAgainSeq, withoutResult } from "./redelivered.ts";
-import { UpLink } from "./up-link.tsx";
-import { hostOf, webhookOf } from "./webhook-of.tsx";
+import { Badge, CopyButton, Facts, Time } from "../parts/parts.tsx";
+import { useView } from "../view.ts";
+import { SendAgain } from "./delivery-list.tsx";
+import { attemptsOf, DeliveryState, durationText, nextText } from "./delivery-state.tsx";
+import { resultWords } from "./failure-words.ts";
+import { deliveryId, sentAgainSeq } from "./result-address.ts";
+import { QuoteAndCure } from "./webhook-health.tsx";
+import { UpLink, webhookOf } from "./webhook-of.tsx";
 
 /** One event and its delivery to a webhook: the result, and the sent body. */
 export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Response> {
@@ -20,92 +19,72 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
   const seqText = c.req.param("seq") ?? "";
   if (!/^\d{1,15}$/.test(seqText)) throw new ServiceError("not_found", { reason: "event_unknown" });
   const { webhook, webhookOfPath, site, path } = await webhookOf(c, siteOfPath);
-  const [deliveryAndEvent, seqSentAgain] = await Promise.all([
+  const [read, seqSentAgain] = await Promise.all([
     readDelivery(ctx, { ...webhookOfPath, seq: Number(seqText) }),
     sentAgainSeq(c, path),
   ]);
-  const { seq, type, delivery, body } = deliveryAndEvent;
-  const mayBeSent = webhook.status === "enabled" && body !== null;
-  const isMissed = delivery === undefined;
+  const { seq, type, delivery, body, chatId, eventId, createdAt } = read;
   const next = delivery && nextText(view, delivery, webhook);
+  const sendLabel = delivery === undefined && type !== PING ? t("Send it") : t("Redeliver");
   const shown = (
     <>
-      <UpLink href={path} name={hostOf(webhook)} />
+      <UpLink path={path} webhook={webhook} />
       <section class="card" id={deliveryId(seq)}>
         <div class="health">
-          {isMissed ? (
+          {delivery === undefined ? (
             <Badge kind="off" label={t("Missed")} />
           ) : (
-            <DeliveryState view={view} delivery={delivery} isAgain={seqSentAgain === seq} />
+            <DeliveryState delivery={delivery} isAgain={seqSentAgain === seq} />
           )}
-          <Outcome view={view} read={deliveryAndEvent} />
+          <Outcome read={read} />
         </div>
-        <dl class="facts">
-          {delivery !== undefined && delivery.attempts > 0 && (
-            <>
-              <dt>{t("Attempts")}</dt>
-              <dd>
-                {isFinal(delivery) ? delivery.attempts : t("{0} of at most {1}", delivery.attempts, MOST_ATTEMPTS)}
-                {delivery.lastAttemptAt !== null && (
-                  <>
-                    {" · "}
-                    <Time at={delivery.lastAttemptAt} />
-                  </>
-                )}
-                {delivery.durationMs !== null && ` · ${durationText(view, delivery.durationMs)}`}
-              </dd>
-            </>
-          )}
-          {next && (
-            <>
-              <dt>{t("Next attempt")}</dt>
-              <dd>{next}</dd>
-            </>
-          )}
-          <dt>{t("Happened")}</dt>
-          <dd>
-            <Time at={deliveryAndEvent.createdAt} />
-          </dd>
-          {deliveryAndEvent.chatId !== null && (
-            <>
-              <dt>{t("Session")}</dt>
-              <dd>
-                <a href={`/console/sites/${site.id}/sessions/${deliveryAndEvent.chatId}`}>
-                  {t("Session {0}", deliveryAndEvent.chatId)}
-                </a>
-              </dd>
-            </>
-          )}
-          {deliveryAndEvent.eventId !== null && (
-            <>
-              <dt>webhook-id</dt>
-              <dd>
-                <code>{deliveryAndEvent.eventId}</code>
-              </dd>
-            </>
-          )}
-        </dl>
-        {mayBeSent && (
+        <Facts
+          rows={[
+            delivery !== undefined && delivery.attempts > 0 && [t("Attempts"), <Attempts delivery={delivery} />],
+            next !== undefined && next !== "" && [t("Next attempt"), next],
+            [t("Happened"), <Time at={createdAt} />],
+            chatId !== null && [
+              t("Session"),
+              <a href={`/console/sites/${site.id}/sessions/${chatId}`}>{t("Session {0}", chatId)}</a>,
+            ],
+            eventId !== null && ["webhook-id", <code>{eventId}</code>],
+          ]}
+        />
+        {webhook.status === "enabled" && body !== null && (
           <div class="buttons">
-            <Redeliver
-              view={view}
-              path={path}
-              back={withoutResult(view.here)}
-              seq={seq}
-              label={isMissed && type !== PING ? t("Send it") : t("Redeliver")}
-            />
+            <SendAgain path={path} seq={seq} label={sendLabel} />
           </div>
         )}
       </section>
-      <Payload view={view} body={body} isKept={deliveryAndEvent.eventId !== null} />
+      <Payload body={body} isKept={eventId !== null} />
     </>
   );
   const title = t("{0}, event {1}", type ?? t("(not kept any more)"), seq);
   return showPage(c, { title, site, body: shown });
 }
 
+/** How many attempts there were, the time of the last, and how long it took. */
+function Attempts({ delivery }: { delivery: NonNullable<ReadDelivery["delivery"]> }) {
+  const view = useView();
+  const [begun, most] = attemptsOf(delivery);
+  const { lastAttemptAt, durationMs } = delivery;
+  return (
+    <>
+      {most === undefined ? begun : view.t("{0} of at most {1}", begun, most)}
+      {lastAttemptAt !== null && (
+        <>
+          {" · "}
+          <Time at={lastAttemptAt} />
+        </>
+      )}
+      {durationMs !== null && ` · ${durationText(view, durationMs)}`}
+    </>
+  );
+}
+
 /** The result of the last attempt. */
-function Outcome({ view, read: { delivery } }: { view: View; read: ReadDelivery }) {
+function Outcome({ read: { delivery } }: { read: ReadDelivery }) {
+  const view = useView();
   const { t } = view;
   if (delivery === undefined)
     return (
@@ -115,20 +94,19 @@ function Outcome({ view, read: { delivery } }: { view: View; read: ReadDelivery 
     );
   const result = resultWords(view, delivery);
   if (result === undefined) return <span>{delivery.status === "pending" ? t("No answer yet") : ""}</span>;
-  const cure = delivery.status === "delivered" ? undefined : cureOf(view, delivery);
   return (
     <div class="why">
       <p>
         <strong>{result.words}</strong>
       </p>
-      <QuoteAndCure view={view} quote={result.quote} cure={cure} />
+      {delivery.status !== "delivered" && <QuoteAndCure result={delivery} quote={result.quote} />}
     </div>
   );
 }
 
 /** The sent body. Its line breaks are for the reader, and the sent bytes have none. */
-function Payload({ view, body, isKept }: { view: View; body: string | null; isKept: boolean }) {
-  const { t } = view;
+function Payload({ body, isKept }: { body: string | null; isKept: boolean }) {
+  const { t } = useView();
   return (
     <section class="part">
       <div class="head">

@@ -2,8 +2,6 @@ import { causeText, FAILURE_WORDS, type FailureCause } from "../../services/even
 import { ruleText } from "../forms/messages.ts";
 import type { View } from "../view.ts";
 
-/** An attempt's result in words that need no knowledge of HTTP. */
-
 /** The stored result of an attempt. */
 export interface DeliveryResult {
   lastStatus: number | null;
@@ -17,7 +15,7 @@ function errorOf({ lastStatus, lastError, lastCause }: DeliveryResult): string {
   return lastError ?? (cause ? causeText(cause, lastStatus) : "");
 }
 
-/** A result in words, and the receiver's own text, which may be any text. */
+/** A result in words that need no knowledge of HTTP, and the receiver's own text, which may be any text. */
 export interface ResultWords {
   words: string;
   quote: string;
@@ -32,16 +30,14 @@ export function resultWords(view: View, result: DeliveryResult): ResultWords | u
   const ownWords = FAILURE_WORDS.find((each) => `${error}: `.startsWith(`${each}: `));
   if (ownWords !== undefined)
     return { words: ruleText(view, ownWords), quote: error.slice(ownWords.length).replace(/^: /, "") };
-  const timeout = /^no answer in (\d+) s$/.exec(error);
-  if (timeout !== null) return { words: t("No answer within {0} s", timeout[1]), quote: "" };
+  const [, timeout] = /^no answer in (\d+) s$/.exec(error) ?? [];
+  if (timeout !== undefined) return { words: t("No answer within {0} s", timeout), quote: "" };
   if (error === "no connection") return { words: t("No connection to the receiver"), quote: "" };
   if (lastStatus === null) return error === "" ? undefined : { words: ruleText(view, error), quote: "" };
   const words = t("The receiver answered {0}", lastStatus);
-  const answerMatch = /^HTTP \d+(?:: (.*))?$/s.exec(error);
   if (error === "") return { words, quote: "" };
-  return answerMatch === null
-    ? { words: `${words} · ${ruleText(view, error)}`, quote: "" }
-    : { words, quote: answerMatch[1] ?? "" };
+  const [answer, quote = ""] = /^HTTP \d+(?:: (.*))?$/s.exec(error) ?? [];
+  return answer === undefined ? { words: `${words} · ${ruleText(view, error)}`, quote } : { words, quote };
 }
 
 /** What the receiver's developers can do about a failure; undefined when the words of the failure say enough. */
@@ -63,6 +59,5 @@ export function cureOf({ t }: View, result: DeliveryResult): string | undefined 
     return t("Nothing takes events at this path. Look whether the URL is the right one.");
   if (lastStatus === 429) return t("It gets more than it takes. What waits is tried again later, and slower.");
   if (lastStatus >= 520) return t("The host itself does not work. Whoever runs it must mend it.");
-  if (lastStatus >= 500) return t("The receiver has a fault. Its own log says which.");
-  return undefined;
+  return lastStatus >= 500 ? t("The receiver has a fault. Its own log says which.") : undefined;
 }

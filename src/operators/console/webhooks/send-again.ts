@@ -34,31 +34,25 @@ export interface SentEvents {
 
 /** The values of a form that sends events again: two times, a field for each ticked status, and the seq to continue after. */
 export const sendAgainValues = (
-  status: readonly RedeliveredStatus[],
-  since = "",
-  until = "",
-  afterSeq = "",
+  status: readonly string[],
+  since: string | number = "",
+  until: string | number = "",
+  afterSeq: string | number = "",
 ): Record<string, string> => ({
-  since,
-  until,
-  ...(afterSeq && { after_seq: afterSeq }),
+  since: String(since),
+  until: String(until),
+  ...(afterSeq !== "" && { after_seq: String(afterSeq) }),
   ...Object.fromEntries(status.map((each) => [each, "on"])),
 });
 
 /** Reads a form that sends events again, as `formAction` needs it. */
-export function sentAgain(view: View, form: Record<string, string>) {
+export function sentAgain({ t, timeZone }: View, form: Record<string, string>) {
   const { since = "", until = "", after_seq = "" } = form;
   const status = REDELIVERED_STATUSES.filter((each) => form[each] !== undefined);
-  return { values: sendAgainValues(status, since, until, after_seq), entered: enteredIn(view, form, status) };
-}
-
-function enteredIn(view: View, form: Record<string, string>, status: RedeliveredStatus[]): EnteredFields<WantedEvents> {
-  const { t } = view;
-  const { since = "", until = "", after_seq = "" } = form;
   // A text that is no time stays a text, which the schema refuses by the field's name.
   const timeOf = (text: string, isEnd: boolean) => {
     const number = wholeNumber(text);
-    return typeof number === "string" ? (secondsOf(text, view.timeZone, isEnd) ?? text) : number;
+    return typeof number === "string" ? (secondsOf(text, timeZone, isEnd) ?? text) : number;
   };
   const checked = redeliveringSchema.safeParse({
     since: timeOf(since, false),
@@ -66,18 +60,18 @@ function enteredIn(view: View, form: Record<string, string>, status: Redelivered
     after_seq: wholeNumber(after_seq),
     status,
   });
-  if (checked.success) return { input: { ...checked.data, status, afterSeq: checked.data.after_seq } };
-  const words: Record<string, string> = {
-    since: t("Must be a date and a time"),
-    until: t("Must be a date and a time"),
-    status: t("Tick at least one of them."),
+  const notTime = t("Must be a date and a time");
+  const errors = {
+    since: ["since", notTime],
+    until: ["until", notTime],
+    status: ["statuses", t("Tick at least one of them.")],
+    after_seq: ["after_seq", t("Is required")],
   };
-  const fields = new Set(checked.error.issues.map(({ path }) => String(path[0])));
-  return { errors: Object.fromEntries([...fields].map((name) => [fieldOf(name), words[name] ?? t("Is required")])) };
+  const entered: EnteredFields<WantedEvents> = checked.success
+    ? { input: { ...checked.data, status, afterSeq: checked.data.after_seq } }
+    : { errors: Object.fromEntries(checked.error.issues.map(({ path }) => errors[path[0] as keyof typeof errors])) };
+  return { values: sendAgainValues(status, since, until, after_seq), entered };
 }
-
-/** The id of the element that shows a field's error. */
-const fieldOf = (name: string) => (name === "status" ? "statuses" : name);
 
 /** The service's refusals of a form whose single fields are right. Undefined for any other error. */
 export function refusedAgain({ t }: View, error: unknown): Record<string, string> | undefined {
@@ -97,23 +91,15 @@ export async function runSteps(
   wanted: WantedEvents,
   dryRun: boolean,
 ): Promise<SentEvents> {
-  const sentEvents: SentEvents = {
-    count: 0,
-    until: wanted.until ?? c.var.ctx.now,
-    nextAfterSeq: wanted.afterSeq ?? null,
-  };
+  const { ctx } = c.var;
+  const { until = ctx.now, afterSeq } = wanted;
+  const sentEvents: SentEvents = { count: 0, until, nextAfterSeq: afterSeq ?? null };
   for (let step = 0; step < MOST_STEPS; step++) {
-    const afterSeq = sentEvents.nextAfterSeq ?? undefined;
+    const input = { ...webhookOfPath, ...wanted, until, afterSeq: sentEvents.nextAfterSeq ?? undefined, dryRun };
     try {
-      const stepResult = await redeliverEvents(c.var.ctx, {
-        ...webhookOfPath,
-        ...wanted,
-        until: sentEvents.until,
-        afterSeq,
-        dryRun,
-      });
-      sentEvents.count += dryRun ? stepResult.matched : stepResult.queued;
-      sentEvents.nextAfterSeq = stepResult.nextAfterSeq;
+      const { matched, queued, nextAfterSeq } = await redeliverEvents(ctx, input);
+      sentEvents.count += dryRun ? matched : queued;
+      sentEvents.nextAfterSeq = nextAfterSeq;
     } catch (error) {
       if (step === 0) throw error;
       refusalOf(error as Error, c.var.trace);

@@ -3,9 +3,8 @@ import { endWebhookOverlap, readWebhookSecret, rotateWebhookSecret } from "../..
 import { findWebhook, type Webhook } from "../../services/webhooks.ts";
 import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
-import { Copyable } from "../parts/parts.tsx";
+import { Copyable, type FactRows } from "../parts/parts.tsx";
 import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
-import type { View } from "../view.ts";
 
 /** The URL as `fetch` sends it. Look-alike letters and signs that turn the reading direction are encoded, so that they deceive nobody. */
 export function shownUrl({ url }: Pick<Webhook, "url">): string {
@@ -16,17 +15,14 @@ export function shownUrl({ url }: Pick<Webhook, "url">): string {
 
 /** The two parts of {@link shownUrl}: the host, and the rest. */
 export const hostOf = (webhook: Pick<Webhook, "url">): string => shownUrl(webhook).split("/")[2] ?? "";
-export const pathOf = (webhook: Pick<Webhook, "url">): string =>
-  shownUrl(webhook)
-    .split("/")
-    .slice(3)
-    .map((part) => `/${part}`)
-    .join("");
+export const pathOf = (webhook: Pick<Webhook, "url">): string => shownUrl(webhook).replace(/^[^/]*\/\/[^/]*/, "");
 
-export const disabledMeans = ({ t }: View): string =>
-  t(
-    "While a webhook is disabled, it gets no events, and does not get them later by itself. What was pending fails, and can be redelivered once it is enabled.",
-  );
+/** A link above the body of a page, to the webhook that the page is about. */
+export const UpLink = ({ path, webhook }: { path: string; webhook: Webhook }) => (
+  <p class="lead">
+    <a href={path}>{hostOf(webhook)}</a>
+  </p>
+);
 
 /** The webhook that the path names, for the pages of its secret. @throws ServiceError `not_found` */
 export async function webhookOf(c: PageContext, site: Site) {
@@ -35,6 +31,7 @@ export async function webhookOf(c: PageContext, site: Site) {
   const webhookOfPath = { site, webhookId: c.req.param("webhook_id") ?? "" };
   const webhook = await findWebhook(ctx, webhookOfPath);
   const { version, previousExpiresAt } = webhook;
+  const about: FactRows = [["URL", shownUrl(webhook), "webhook-url"]];
   const owner: Omit<ShownSecretOwner, "page"> = {
     site: { ...site, tab: "webhooks" },
     path: `/console/sites/${site.id}/webhooks/${webhook.id}`,
@@ -58,5 +55,5 @@ export async function webhookOf(c: PageContext, site: Site) {
     rotate: (input) => rotateWebhookSecret(ctx, { ...webhookOfPath, ...input }),
     endOverlap: (expectedVersion) => endWebhookOverlap(ctx, { ...webhookOfPath, expectedVersion }),
   };
-  return { ...owner, webhookOfPath, webhook };
+  return { ...owner, about, webhookOfPath, webhook };
 }

@@ -4,21 +4,22 @@ import type { Webhook } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { Action, AskLink } from "../parts/form.tsx";
-import { NoticeBox, Time } from "../parts/parts.tsx";
+import { Facts, NoticeBox, Time } from "../parts/parts.tsx";
 import { RowMenu } from "../parts/row-menu.tsx";
 import { OverlapCard } from "../secrets/overlap-card.tsx";
-import type { View } from "../view.ts";
+import { useView, type View } from "../view.ts";
 import { DeliveryList, listedDeliveries } from "./delivery-list.tsx";
-import { enabledNotice } from "./enabled-again.tsx";
-import { Health } from "./health.tsx";
-import { sentNotice } from "./sent-notice.tsx";
-import { disabledMeans, hostOf, pathOf, webhookOf } from "./webhook-of.tsx";
+import { resultIn } from "./result-address.ts";
+import { sentNotice } from "./send-again-page.tsx";
+import { disabledMeans } from "./webhook-buttons.ts";
+import { Health } from "./webhook-health.tsx";
+import { hostOf, pathOf, webhookOf } from "./webhook-of.tsx";
 
 /** A webhook's state, what to do about it, and its deliveries. `?event=` names an event, and leads to the page of its delivery. */
 export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
-  const { webhook, webhookOfPath, ...owner } = await webhookOf(c, siteOfPath);
+  const { webhook, webhookOfPath, about, ...owner } = await webhookOf(c, siteOfPath);
   const { site, path } = owner;
   const event = c.req.query("event");
   if (event !== undefined && /^\d{1,15}$/.test(event)) return c.redirect(`${path}/deliveries/${event}`, 303);
@@ -36,43 +37,50 @@ export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Res
         )}
       </p>
       {await sentNotice(c, path)}
-      {await enabledNotice(c, path, webhook)}
-      {webhook.status === "disabled" && <DisabledNotice view={view} webhook={webhook} />}
+      {await stateNotice(c, path, webhook)}
       <section class="card">
-        {recent && <Health view={view} webhook={webhook} recent={recent} />}
-        <Actions view={view} webhook={webhook} path={path} />
+        {recent && <Health webhook={webhook} recent={recent} />}
+        <Actions webhook={webhook} path={path} />
       </section>
       <OverlapCard view={view} owner={owner} use={undefined} />
-      <DeliveryList c={c} siteId={site.id} path={path} webhook={webhook} listed={listed} />
+      <DeliveryList siteId={site.id} path={path} webhook={webhook} listed={listed} />
       <section class="card">
         <h2>{t("About this webhook")}</h2>
-        <dl class="facts">
-          {owner.facts}
-          <dt>ID</dt>
-          <dd>
-            <code>{webhook.id}</code>
-          </dd>
-          <dt>{t("Events")}</dt>
-          <dd>{webhook.events.join(", ")}</dd>
-          <dt>{t("Created")}</dt>
-          <dd>
-            <Time at={webhook.createdAt} />
-          </dd>
-        </dl>
+        <Facts
+          rows={[
+            ...about,
+            ["ID", <code>{webhook.id}</code>],
+            [t("Events"), webhook.events.join(", ")],
+            [t("Created"), <Time at={webhook.createdAt} />],
+          ]}
+        />
       </section>
     </>
   );
   return showPage(c, { title: hostOf(webhook), site, body });
 }
 
-function DisabledNotice({ view, webhook }: { view: View; webhook: Webhook }) {
+/** The notice of a disabled webhook; or, after it was enabled, the offer to send the events that it missed meanwhile. */
+async function stateNotice(c: PageContext, path: string, webhook: Webhook) {
+  const { view } = c.var;
   const { t } = view;
+  if (webhook.status === "disabled")
+    return (
+      <NoticeBox kind={webhook.disabledReason ? "bad" : "note"} title={disabledText(view, webhook)}>
+        <p>{disabledMeans(view)}</p>
+        {webhook.pending > 0 && (
+          <p>{t("What was pending then is still being ended. It can be enabled in a few minutes.")}</p>
+        )}
+      </NoticeBox>
+    );
+  const since = await resultIn(c, path, "enabled");
+  if (since === undefined) return null;
+  const query = new URLSearchParams({ time: "own", since, failed: "on", missed: "on" });
   return (
-    <NoticeBox kind={webhook.disabledReason ? "bad" : "note"} title={disabledText(view, webhook)}>
-      <p>{disabledMeans(view)}</p>
-      {webhook.pending > 0 && (
-        <p>{t("What was pending then is still being ended. It can be enabled in a few minutes.")}</p>
-      )}
+    <NoticeBox kind="good" title={t("The webhook is enabled. It got nothing since {0}.", view.time(Number(since)))}>
+      <p>
+        <a href={`${path}/send-again?${query}`}>{t("Send what it missed…")}</a>
+      </p>
     </NoticeBox>
   );
 }
@@ -80,15 +88,13 @@ function DisabledNotice({ view, webhook }: { view: View; webhook: Webhook }) {
 function disabledText({ t, time }: View, { disabledReason, disabledAt }: Webhook): string {
   const when = disabledAt === null ? "" : ` ${t("On {0}.", time(disabledAt))}`;
   if (disabledReason === "gone") return t("Disabled by the Worker: the receiver answered 410.") + when;
-  return (
-    (disabledReason === "failing"
-      ? t("Disabled by the Worker: nothing but failures for 5 days.")
-      : t("Disabled by an operator.")) + when
-  );
+  if (disabledReason === "failing") return t("Disabled by the Worker: nothing but failures for 5 days.") + when;
+  return t("Disabled by an operator.") + when;
 }
 
 /** The frequent actions are visible. The others are behind one button. */
-function Actions({ view, webhook, path }: { view: View; webhook: Webhook; path: string }) {
+function Actions({ webhook, path }: { webhook: Webhook; path: string }) {
+  const view = useView();
   const { t } = view;
   const isEnabled = webhook.status === "enabled";
   if (!view.may(`${path}/ping`)) return null;

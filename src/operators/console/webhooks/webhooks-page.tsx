@@ -1,22 +1,31 @@
-import { type RecentDeliveries, recentDeliveries } from "../../services/deliveries.ts";
+import { recentDeliveries } from "../../services/deliveries.ts";
 import { type Site, siteHasEvents } from "../../services/sites.ts";
-import { addWebhook, EVENT_TYPES, listWebhooks, type Webhook } from "../../services/webhooks.ts";
+import {
+  addWebhook,
+  changeWebhook,
+  EVENT_TYPES,
+  listWebhooks,
+  newWebhookSchema,
+  type Webhook,
+} from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
-import { formAction } from "../forms/form-action.ts";
-import type { FilledForm } from "../forms/messages.ts";
+import { enteredFields, formAction } from "../forms/form-action.ts";
+import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Fold } from "../parts/form.tsx";
+import { Field, Fold, Form, FormErrors } from "../parts/form.tsx";
 import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/new-secret-page.tsx";
-import type { View } from "../view.ts";
-import { countText, shareText, triedText } from "./delivered-share.tsx";
+import { RotateCard } from "../secrets/rotate-card.tsx";
+import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
+import { useView, type View } from "../view.ts";
 import { resultWords } from "./failure-words.ts";
-import { sentWebhook, WebhookForm, WebhookFormErrors, webhookValues } from "./webhook-form.tsx";
-import { hostOf, pathOf } from "./webhook-of.tsx";
-import { WebhookState, worstFirst } from "./webhook-state.tsx";
+import { Ticks } from "./ticks.tsx";
+import { countText, OldestPending, Share, WebhookState, worstFirst } from "./webhook-health.tsx";
+import { hostOf, pathOf, UpLink, webhookOf } from "./webhook-of.tsx";
 
+/** Adds a webhook. */
 export async function postWebhooks(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { path } = c.req;
@@ -31,26 +40,80 @@ export async function postWebhooks(c: PageContext, site: Site): Promise<Response
   });
 }
 
-export async function webhooksPage(c: PageContext, site: Site, filledForm?: FilledForm): Promise<Response> {
-  const view = c.var.view;
+/** Changes the URL and the events of a webhook. */
+export async function postWebhook(c: PageContext, site: Site): Promise<Response> {
+  const { webhookOfPath, path } = await webhookOf(c, site);
+  const form = await readForm(c);
+  return formAction(c, form, {
+    ...sentWebhook(c.var.view, form),
+    page: (filledForm) => settingsPage(c, site, filledForm),
+    list: path,
+    work: async (change) => {
+      await changeWebhook(c.var.ctx, { ...webhookOfPath, change });
+      return doneLocation(c, path, "saved");
+    },
+  });
+}
+
+/** Reads a sent {@link WebhookForm} for `formAction`. */
+function sentWebhook(view: View, form: Record<string, string>) {
+  const { url = "" } = form;
+  const events = EVENT_TYPES.filter((type) => form[type] !== undefined);
+  return {
+    values: webhookValues({ url, events }),
+    entered: enteredFields(view, newWebhookSchema.safeParse({ url, events })),
+  };
+}
+
+/** The values of {@link WebhookForm}: the URL, and one field for each ticked type of event. */
+const webhookValues = ({ url, events }: { url: string; events: readonly string[] }): Record<string, string> => ({
+  url,
+  ...Object.fromEntries(events.map((type) => [type, "on"])),
+});
+
+/** Types of events that inform a webhook about the other webhooks of its site. */
+const ABOUT_OTHERS = EVENT_TYPES.filter((type) => type.startsWith("webhook."));
+
+const WebhookFormErrors = ({ filled }: { filled: FilledForm | undefined }) => {
+  const { t } = useView();
+  const fields = { events: t("Events"), overlap_seconds: t("Overlap"), ends: t("Which secret stops"), url: "URL" };
+  return <FormErrors filled={filled} fields={fields} />;
+};
+
+function WebhookForm(props: { action: string; filled: FilledForm; hint: string; button: string }) {
+  const { t } = useView();
+  const { filled } = props;
+  return (
+    <Form action={props.action}>
+      <Field name="url" label="URL" type="url" filled={filled} hint={props.hint} required maxlength={2048} code />
+      <Ticks
+        id="events"
+        legend={t("Events")}
+        hint={ABOUT_OTHERS.length > 0 && t("{0} tell about the site's other webhooks.", ABOUT_OTHERS.join(t(", ")))}
+        ticks={EVENT_TYPES.map((name) => ({ name, label: <code>{name}</code>, isTicked: name in filled.values }))}
+        error={filled.errors.events}
+      />
+      <button type="submit">{props.button}</button>
+    </Form>
+  );
+}
+
+export async function webhooksPage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
+  const { ctx, view } = c.var;
   const { t } = view;
-  const { ctx } = c.var;
   const path = `/console/sites/${site.id}/webhooks`;
   const [all, hasEvents] = await Promise.all([listWebhooks(ctx, { site }), siteHasEvents(ctx, { site })]);
   const webhooks = worstFirst(view, all);
   const recentByWebhook = await recentDeliveries(ctx, { site, webhooks });
-  const values = filledForm?.values ?? webhookValues("");
   const body = (
     <>
-      <WebhookFormErrors view={view} filledForm={filledForm} />
-      <Fold action={path} label={t("Add a webhook")} open={filledForm !== undefined || webhooks.length === 0}>
+      <WebhookFormErrors filled={filled} />
+      <Fold action={path} label={t("Add a webhook")} open={filled !== undefined || webhooks.length === 0}>
         <section class="card">
           <p>{t("Accepted calls are posted to it as signed events. What fails is tried again for a day.")}</p>
           <WebhookForm
-            view={view}
             action={path}
-            values={values}
-            errors={filledForm?.errors}
+            filled={filled ?? { values: webhookValues({ url: "", events: EVENT_TYPES }), errors: {} }}
             hint={t("https, a public host name, port 443.")}
             button={t("Add a webhook")}
           />
@@ -71,7 +134,20 @@ export async function webhooksPage(c: PageContext, site: Site, filledForm?: Fill
           { label: t("Pending"), end: true },
           { label: t("Events"), phone: "hide" },
         ]}
-        rows={webhooks.map((webhook, i) => rowOf(view, path, webhook, recentByWebhook[i]))}
+        rows={webhooks.map((webhook, i) => {
+          const recent = recentByWebhook[i];
+          return [
+            <span class="host">
+              <a href={`${path}/${webhook.id}`}>{hostOf(webhook)}</a>
+              <small>{pathOf(webhook)}</small>
+            </span>,
+            <WebhookState webhook={webhook} />,
+            <LastFailure failure={recent?.failure ?? { ...webhook, at: webhook.lastFailedAt }} />,
+            <span class="pair">{recent && <Share recent={recent} />}</span>,
+            <Pending webhook={webhook} />,
+            <Types types={webhook.events} />,
+          ];
+        })}
         empty={
           <EmptyState title={t("No webhooks yet.")}>
             <p>{t("A webhook tells a program of yours of each session that is opened, gets agents or is erased.")}</p>
@@ -80,65 +156,47 @@ export async function webhooksPage(c: PageContext, site: Site, filledForm?: Fill
       />
     </>
   );
-  const page = { title: t("Webhooks"), site: { ...site, tab: "webhooks" as const }, back: path, body };
-  return showPage(c, { ...page, filled: filledForm });
+  return showPage(c, { title: t("Webhooks"), site: { ...site, tab: "webhooks" }, back: path, body, filled });
 }
 
-function rowOf(view: View, path: string, webhook: Webhook, recent: RecentDeliveries | undefined) {
-  const { t } = view;
-  const { pending, oldestPendingAt } = webhook;
-  const failure = recent?.failure ?? (hasFailed(webhook) ? { ...webhook, at: webhook.lastFailedAt } : undefined);
-  return [
-    <span class="host">
-      <a href={`${path}/${webhook.id}`}>{hostOf(webhook)}</a>
-      <small>{pathOf(webhook)}</small>
-    </span>,
-    <WebhookState view={view} webhook={webhook} />,
-    failure === undefined ? (
-      <span class="off-phone">–</span>
-    ) : (
-      <span class="pair">
-        <span>{resultWords(view, failure)?.words}</span>
-        {failure.at !== null && (
-          <small class="off-phone">
-            <Ago at={failure.at} />
-          </small>
-        )}
-      </span>
-    ),
-    recent && (
-      <span class="pair">
-        {shareText(view, recent)}
-        <small>{triedText(view, recent)}</small>
-      </span>
-    ),
-    pending === 0 ? (
-      <span class="off-phone">0</span>
-    ) : (
-      <span class="pair">
-        <span>
-          {countText(view, pending)}
-          <span class="on-phone"> {t("pending")}</span>
-        </span>
-        {oldestPendingAt !== null && (
-          <small class="off-phone">
-            {t("oldest")} <Ago at={oldestPendingAt} />
-          </small>
-        )}
-      </span>
-    ),
-    <Types view={view} types={webhook.events} />,
-  ];
+function LastFailure({ failure }: { failure: Parameters<typeof resultWords>[1] & { at: number | null } }) {
+  const words = resultWords(useView(), failure)?.words;
+  if (words === undefined) return <span class="off-phone">–</span>;
+  return (
+    <span class="pair">
+      <span>{words}</span>
+      {failure.at !== null && (
+        <small class="off-phone">
+          <Ago at={failure.at} />
+        </small>
+      )}
+    </span>
+  );
 }
 
-const hasFailed = ({ lastStatus, lastCause }: Webhook) => lastStatus !== null || lastCause !== null;
+function Pending({ webhook }: { webhook: Webhook }) {
+  const view = useView();
+  if (webhook.pending === 0) return <span class="off-phone">0</span>;
+  return (
+    <span class="pair">
+      <span>
+        {countText(view, webhook.pending)}
+        <span class="on-phone"> {view.t("pending")}</span>
+      </span>
+      <small class="off-phone">
+        <OldestPending webhook={webhook} />
+      </small>
+    </span>
+  );
+}
 
 /** How many types of events a webhook gets. A click shows the types. */
-function Types({ view, types }: { view: View; types: string[] }) {
-  const areAllTypes = EVENT_TYPES.filter((each) => types.includes(each)).length === EVENT_TYPES.length;
+function Types({ types }: { types: string[] }) {
+  const { t } = useView();
+  const areAllTypes = EVENT_TYPES.every((each) => types.includes(each));
   return (
     <details class="types">
-      <summary>{areAllTypes ? view.t("All") : view.t("{0} of {1}", types.length, EVENT_TYPES.length)}</summary>
+      <summary>{areAllTypes ? t("All") : t("{0} of {1}", types.length, EVENT_TYPES.length)}</summary>
       <ul>
         {types.map((type) => (
           <li>
@@ -148,4 +206,37 @@ function Types({ view, types }: { view: View; types: string[] }) {
       </ul>
     </details>
   );
+}
+
+export const webhookSecretOf = async (c: PageContext, site: Site): Promise<ShownSecretOwner> => ({
+  ...(await webhookOf(c, site)),
+  page: (filledForm) => settingsPage(c, site, filledForm),
+});
+
+/** The page that changes a webhook: its URL, its events and its secret. */
+export async function settingsPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): Promise<Response> {
+  const { view } = c.var;
+  const { t } = view;
+  const { webhook, site, path, ...owner } = await webhookOf(c, siteOfPath);
+  const rotates = filled?.values.overlap_seconds !== undefined;
+  const ownForm = { values: webhookValues(webhook), errors: {} };
+  const body = (
+    <>
+      <UpLink path={path} webhook={webhook} />
+      <WebhookFormErrors filled={filled} />
+      <div class="two">
+        <section class="card">
+          <h2>{t("URL and events")}</h2>
+          <WebhookForm
+            action={path}
+            filled={filled && !rotates ? filled : ownForm}
+            hint={t("What is pending goes to the new URL at once.")}
+            button={t("Save")}
+          />
+        </section>
+        <RotateCard view={view} owner={{ ...owner, site, path }} filledForm={filled} />
+      </div>
+    </>
+  );
+  return showPage(c, { title: t("Change this webhook"), site, back: `${path}/settings`, body, filled });
 }

@@ -1,0 +1,210 @@
+import { MOST_RECENT, type RecentDeliveries } from "../../services/deliveries.ts";
+import { MOST_COUNTED, TROUBLE_SECONDS, type Webhook } from "../../services/webhooks.ts";
+import { Ago, Badge } from "../parts/parts.tsx";
+import { useView, type View } from "../view.ts";
+import { cureOf, type DeliveryResult, resultWords } from "./failure-words.ts";
+
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+  ["second", 1],
+] as const;
+
+/** A length of time in its largest unit, such as `2 hours`. */
+export function spanText({ language }: View, seconds: number): string {
+  const [unit, length] = UNITS.find(([, each]) => seconds >= each) ?? ["second", 1];
+  const number = Math.max(1, Math.floor(seconds / length));
+  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(number);
+}
+
+/** Counting stops at MOST_COUNTED, so the real number may be larger. */
+export function countText({ t, language }: View, count: number): string {
+  const number = new Intl.NumberFormat(language).format(count);
+  return count < MOST_COUNTED ? number : t("{0} or more", number);
+}
+
+/** The state of a webhook, in a word or two. */
+export function WebhookState({ webhook: { status, disabledReason, failingSince } }: { webhook: Webhook }) {
+  const view = useView();
+  const { t } = view;
+  if (status === "disabled")
+    return disabledReason === null ? (
+      <Badge kind="off" label={t("Disabled")} />
+    ) : (
+      <Badge kind="bad" label={t("Disabled by the Worker")} />
+    );
+  if (failingSince === null) return <Badge kind="good" label={t("Enabled")} />;
+  const past = view.now - failingSince;
+  return (
+    <span title={view.exactTime(failingSince)}>
+      <Badge kind={past >= TROUBLE_SECONDS ? "bad" : "wait"} label={t("Failing for {0}", spanText(view, past))} />
+    </span>
+  );
+}
+
+/** Whether a delivery has waited for so long that the receiver does not keep up. */
+const isBehind = ({ now }: View, { oldestPendingAt }: Webhook): boolean =>
+  oldestPendingAt !== null && now - oldestPendingAt >= TROUBLE_SECONDS;
+
+/** Sorts webhooks: those that need an operator come first, and among them those with the oldest trouble. */
+export function worstFirst(view: View, webhooks: Webhook[]): Webhook[] {
+  const rankOfState = (webhook: Webhook) => {
+    const { status, disabledReason, failingSince } = webhook;
+    if (status === "disabled") return disabledReason === null ? 3 : 0;
+    if (failingSince !== null) return view.now - failingSince >= TROUBLE_SECONDS ? 0 : 1;
+    return isBehind(view, webhook) ? 2 : 4;
+  };
+  const troubledSince = ({ disabledAt, failingSince }: Webhook) => failingSince ?? disabledAt ?? view.now;
+  return webhooks.toSorted((a, b) => rankOfState(a) - rankOfState(b) || troubledSince(a) - troubledSince(b));
+}
+
+/** The share of the tried deliveries that were delivered, such as `68%`, and their numbers. It is rounded down, so that 100% means all. */
+export function Share({ recent: { delivered, tried, isCut } }: { recent: RecentDeliveries }) {
+  const { t, language } = useView();
+  const number = new Intl.NumberFormat(language);
+  const share = new Intl.NumberFormat(language, { style: "percent" });
+  const text = tried === 0 ? t("none tried") : t("{0} of {1} tried", number.format(delivered), number.format(tried));
+  return (
+    <>
+      {tried === 0 ? "–" : share.format(Math.floor((delivered / tried) * 100) / 100)}{" "}
+      <small>
+        {text}
+        {isCut && `, ${t("of the last {0}", number.format(MOST_RECENT))}`}
+      </small>
+    </>
+  );
+}
+
+/** Since when the oldest pending delivery waits. */
+export const OldestPending = ({ webhook: { oldestPendingAt } }: { webhook: Webhook }) =>
+  oldestPendingAt !== null && (
+    <>
+      {useView().t("oldest")} <Ago at={oldestPendingAt} />
+    </>
+  );
+
+/** Shown below a failure: the receiver's own text, if it sent one, and what to do. */
+export function QuoteAndCure({ result, quote }: { result: DeliveryResult; quote: string | undefined }) {
+  const view = useView();
+  const cure = cureOf(view, result);
+  return (
+    <>
+      {quote && (
+        <p class="hint">
+          {view.t("It said:")} <q class="long">{quote}</q>
+        </p>
+      )}
+      {cure !== undefined && <p class="hint">{cure}</p>}
+    </>
+  );
+}
+
+/** The last failure of a webhook while it matters; undefined when all is well. */
+export function troubleOf(webhook: Webhook, { failure }: RecentDeliveries) {
+  const { failingSince, disabledAt, disabledReason, lastCause } = webhook;
+  if (failingSince === null && (disabledAt === null || disabledReason === null)) return undefined;
+  const lastFailure = { ...webhook, at: webhook.lastFailedAt };
+  // Older rows of webhooks do not say why the webhook fails. Its newest deliveries may say it then.
+  return lastCause === null ? (failure ?? lastFailure) : lastFailure;
+}
+
+/** The state of a webhook at the top of its page: its last failure, what to do about it, and four numbers. */
+export function Health({ webhook, recent }: { webhook: Webhook; recent: RecentDeliveries }) {
+  const view = useView();
+  const { t } = view;
+  const { pending, failed } = webhook;
+  const figures = [
+    [t("Delivered in 24 h"), <Share recent={recent} />],
+    [
+      t("Pending"),
+      <>
+        {countText(view, pending)}
+        <small>
+          {" "}
+          <OldestPending webhook={webhook} />
+        </small>
+      </>,
+    ],
+    [t("Failed"), countText(view, failed)],
+    [
+      t("Last success"),
+      <span class="time">{recent.deliveredAt === null ? "–" : <Ago at={recent.deliveredAt} />}</span>,
+    ],
+  ];
+  return (
+    <>
+      <div class="health">
+        <WebhookState webhook={webhook} />
+        <div class="why">
+          <HealthText webhook={webhook} recent={recent} />
+        </div>
+      </div>
+      <dl class="figures">
+        {figures.map(([label, number]) => (
+          <div>
+            <dt>{label}</dt>
+            <dd>{number}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+function HealthText({ webhook, recent }: { webhook: Webhook; recent: RecentDeliveries }) {
+  const view = useView();
+  const { t } = view;
+  const { disabledAt, healthSince, slow, status } = webhook;
+  const trouble = troubleOf(webhook, recent);
+  if (trouble !== undefined) {
+    const result = resultWords(view, trouble);
+    const isMoved = disabledAt !== null && (healthSince ?? 0) >= disabledAt;
+    const words = isMoved ? t("Its URL was changed since: enable it to send to the new one.") : t("It fails");
+    return (
+      <>
+        <p>
+          <strong>{result?.words ?? words}</strong>
+          {trouble.at !== null && (
+            <>
+              {" · "}
+              {t("last tried")} <Ago at={trouble.at} />
+            </>
+          )}
+        </p>
+        <QuoteAndCure result={trouble} quote={result?.quote} />
+      </>
+    );
+  }
+  const { failure } = recent;
+  return (
+    <>
+      <p>{wellText(view, webhook, recent)}</p>
+      {slow === true && status === "enabled" && (
+        <p class="hint">
+          {t(
+            "Its newest delivery took over 10 s. Until one is quicker, its events may come later: it shares places with those that fail.",
+          )}
+        </p>
+      )}
+      {failure !== null && status === "enabled" && (
+        <p class="hint">
+          {t("Last failure")}: {resultWords(view, failure)?.words} · <Ago at={failure.at} />
+        </p>
+      )}
+    </>
+  );
+}
+
+function wellText(view: View, webhook: Webhook, { tried, deliveredAt }: RecentDeliveries): string {
+  const { t } = view;
+  if (webhook.status === "disabled") return t("It gets no events.");
+  if (webhook.pending > 0)
+    return isBehind(view, webhook) ? t("Some events wait for their next attempt.") : t("Events are on their way.");
+  if (deliveredAt !== null) return tried === 0 ? t("Nothing waits.") : t("All is well: nothing waits.");
+  return webhook.healthSince === null
+    ? t("Nothing was delivered yet. A ping shows whether the receiver answers.")
+    : t(
+        "Nothing was delivered since its URL was changed or it was enabled. A ping shows whether the receiver answers.",
+      );
+}
