@@ -169,8 +169,14 @@ interface FieldProps {
   autocomplete?: string;
   autofocus?: boolean;
   code?: boolean;
+  /** The fields of a group. */
+  fields?: Fields;
 }
 
+/**
+ * A field of a form with its label, hint and error. A box (`type="checkbox"`) is ticked when it has a value. A group has fields of its
+ * own, and an error that is about all of them.
+ */
 export function Field(props: FieldProps) {
   const {
     label,
@@ -181,6 +187,7 @@ export function Field(props: FieldProps) {
     rows,
     options,
     code,
+    fields,
     value: first = "",
     error: ownError,
     ...rest
@@ -199,6 +206,39 @@ export function Field(props: FieldProps) {
     autofocus: error ? true : undefined,
     ...rest,
   };
+  const errorText = error && (
+    <p class="error" id={`${name}-error`}>
+      {error}
+    </p>
+  );
+  if (fields !== undefined)
+    return (
+      <fieldset id={name} aria-describedby={described || undefined}>
+        <legend>{label}</legend>
+        {hint && (
+          <p class="hint" id={`${name}-hint`}>
+            {hint}
+          </p>
+        )}
+        <FormFields fields={fields} filled={filled} />
+        {errorText}
+      </fieldset>
+    );
+  if (type === "checkbox")
+    return (
+      <div class="field">
+        <p class="tick">
+          <input type="checkbox" checked={value !== ""} {...common} />
+          <label for={name}>{label}</label>
+          {hint && (
+            <span class="hint" id={`${name}-hint`}>
+              {hint}
+            </span>
+          )}
+        </p>
+        {errorText}
+      </div>
+    );
   return (
     <div class="field">
       <label for={name}>{label}</label>
@@ -221,11 +261,7 @@ export function Field(props: FieldProps) {
         // The HTML parser drops the first line end of a textarea. Without this line end, it would drop one of the value.
         <textarea rows={rows} {...common}>{`\n${value}`}</textarea>
       )}
-      {error && (
-        <p class="error" id={`${name}-error`}>
-          {error}
-        </p>
-      )}
+      {errorText}
     </div>
   );
 }

@@ -1,10 +1,9 @@
 import type { ConsoleCall } from "../env.ts";
 import { form, page } from "../page-call.ts";
 import { secretPages } from "../secrets/secret-pages.ts";
-import { deliveryPage } from "./delivery-page.tsx";
+import { deliveryPage } from "./deliveries.tsx";
 import { postSendAgain, sendAgainPage } from "./send-again-page.tsx";
-import { webhookButton, webhookQuestion } from "./webhook-buttons.ts";
-import { webhookPage } from "./webhook-page.tsx";
+import { webhookButton, webhookPage, webhookQuestion } from "./webhook-page.tsx";
 import { postWebhook, postWebhooks, settingsPage, webhookSecretOf, webhooksPage } from "./webhooks-page.tsx";
 
 const WEBHOOK = "/sites/:site_id/webhooks/:webhook_id";

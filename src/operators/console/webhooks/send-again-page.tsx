@@ -1,54 +1,113 @@
 import { isRefusedFor } from "../../../core/errors.ts";
-import { REDELIVERED_STATUSES, type RedeliveredStatus } from "../../services/events.ts";
+import { refusalOf } from "../../../core/http/faults.ts";
+import {
+  REDELIVERED_STATUSES,
+  type RedeliveredStatus,
+  redeliverEvents,
+  redeliveringSchema,
+} from "../../services/events.ts";
 import { unixSecondsSchema } from "../../services/page.ts";
 import type { Site } from "../../services/sites.ts";
-import type { Webhook } from "../../services/webhooks.ts";
+import type { Webhook, WebhookOf } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
-import { formAction } from "../forms/form-action.ts";
+import { type EnteredFields, formAction } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { FieldsForm, FormErrors, FormFields } from "../parts/form.tsx";
+import { type Fields, FieldsForm, FormErrors, FormFields, Hidden } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import { statusText } from "../sessions/session-table.tsx";
-import { localTime, useView, type View } from "../view.ts";
+import { localTime, secondsOf, useView, type View } from "../view.ts";
 import { OFFERED_SECONDS, resultIn, withResult } from "./result-address.ts";
-import {
-  refusedAgain,
-  runSteps,
-  type SentEvents,
-  sendAgainValues,
-  sentAgain,
-  type WantedEvents,
-} from "./send-again.ts";
-import { Ticks } from "./ticks.tsx";
 import { UpLink, webhookOf } from "./webhook-of.tsx";
 
-/** The times to choose from: the last hour, the last 24 hours, since the webhook began to fail, or times that the reader types. */
-const TIMES = ["hour", "day", "failing", "own"] as const;
+/** How many steps of the service one press of a button makes. A step has up to 5,000 events. */
+const MOST_STEPS = 4;
 
-type ChosenTime = (typeof TIMES)[number];
-
-const LENGTHS: Partial<Record<ChosenTime, number>> = { hour: 3_600, day: 86_400 };
-
-/** The statuses that are ticked at first: those of events that the receiver does not have. */
-const MISSING_STATUSES: readonly RedeliveredStatus[] = ["failed", "pending", "missed"];
-
-/** The time that an address or a form asks for. */
-function askedTime(query: Record<string, string>, { failingSince }: Webhook): ChosenTime {
-  const isOwn = ["since", "until", ...REDELIVERED_STATUSES].some((name) => query[name] !== undefined);
-  const time = TIMES.find((each) => each === query.time) ?? (isOwn ? "own" : "hour");
-  return time === "failing" && failingSince === null ? "day" : time;
+/** The events to send again. See `redeliverEvents`. */
+interface WantedEvents {
+  status: readonly RedeliveredStatus[];
+  since?: number | undefined;
+  until?: number | undefined;
+  afterSeq?: number | undefined;
 }
 
-/** The fields of the form that sends: the chosen time in Unix seconds, or as it was typed. */
-function fieldsOf(query: Record<string, string>, time: ChosenTime, now: number, { failingSince }: Webhook) {
-  const isFirst = query.time === undefined && time !== "own";
-  const all = isFirst ? { ...query, ...Object.fromEntries(MISSING_STATUSES.map((status) => [status, "on"])) } : query;
-  if (time === "own") return all;
-  const length = LENGTHS[time];
-  const since = length === undefined ? (failingSince ?? now) : now - length;
-  return { ...all, since: String(since), until: String(now) };
+/** The result of one press: the number of events that were counted or are being sent, the end of the time, and where to continue. */
+interface SentEvents {
+  count: number;
+  until: number;
+  nextAfterSeq: number | null;
+}
+
+type Values = Record<string, string>;
+
+/** The values of a form that sends events again: two times, a field for each ticked status, and the seq to continue after. */
+const valuesOf = (
+  status: readonly string[],
+  since: string | number = "",
+  until: string | number = "",
+  afterSeq: string | number = "",
+): Values => ({
+  since: String(since),
+  until: String(until),
+  ...(afterSeq !== "" && { after_seq: String(afterSeq) }),
+  ...Object.fromEntries(status.map((each) => [each, "on"])),
+});
+
+/** Reads a form that sends events again, as `formAction` needs it. */
+function readWanted({ t, timeZone }: View, form: Values) {
+  const { since = "", until = "", after_seq = "" } = form;
+  const status = REDELIVERED_STATUSES.filter((each) => form[each] !== undefined);
+  // A text that is no time stays a text, which the schema refuses by the field's name.
+  const timeOf = (text: string, isEnd: boolean) => {
+    const number = wholeNumber(text);
+    return typeof number === "string" ? (secondsOf(text, timeZone, isEnd) ?? text) : number;
+  };
+  const times = { since: timeOf(since, false), until: timeOf(until, true) };
+  const checked = redeliveringSchema.safeParse({ ...times, after_seq: wholeNumber(after_seq), status });
+  const notTime = t("Must be a date and a time");
+  const errors = {
+    since: ["since", notTime],
+    until: ["until", notTime],
+    status: ["statuses", t("Tick at least one of them.")],
+    after_seq: ["after_seq", t("Is required")],
+  };
+  const entered: EnteredFields<WantedEvents> = checked.success
+    ? { input: { ...checked.data, status, afterSeq: checked.data.after_seq } }
+    : { errors: Object.fromEntries(checked.error.issues.map(({ path }) => errors[path[0] as keyof typeof errors])) };
+  return { values: valuesOf(status, since, until, after_seq), entered };
+}
+
+/** The service's refusals of a form whose single fields are right. Undefined for any other error. */
+function refusedFields({ t }: View, error: unknown): Values | undefined {
+  if (!isRefusedFor(error, "fields_invalid")) return undefined;
+  const [issue] = error.context.issues ?? [];
+  if (issue?.field === "status") return { since: t("Missed events need a time to begin with.") };
+  return issue?.field === "since" ? { since: t("Must not be after “To”.") } : undefined;
+}
+
+/**
+ * Sends events again, or counts them, in up to {@link MOST_STEPS} steps. An error after the first step ends the work. The result then
+ * has the events of the finished steps, and the reader can continue with the rest.
+ */
+async function runSteps(c: PageContext, webhookOfPath: WebhookOf, wanted: WantedEvents, dryRun: boolean) {
+  const { ctx, trace } = c.var;
+  const { until = ctx.now, afterSeq = null } = wanted;
+  const sentEvents: SentEvents = { count: 0, until, nextAfterSeq: afterSeq };
+  for (let step = 0; step < MOST_STEPS; step++) {
+    const input = { ...webhookOfPath, ...wanted, until, afterSeq: sentEvents.nextAfterSeq ?? undefined, dryRun };
+    try {
+      const { matched, queued, nextAfterSeq } = await redeliverEvents(ctx, input);
+      sentEvents.count += dryRun ? matched : queued;
+      sentEvents.nextAfterSeq = nextAfterSeq;
+    } catch (error) {
+      if (step === 0) throw error;
+      refusalOf(error as Error, trace);
+      break;
+    }
+    if (sentEvents.nextAfterSeq === null) break;
+  }
+  return sentEvents;
 }
 
 export async function postSendAgain(c: PageContext, site: Site): Promise<Response> {
@@ -56,13 +115,16 @@ export async function postSendAgain(c: PageContext, site: Site): Promise<Respons
   const { view } = c.var;
   const form = await readForm(c);
   return formAction(c, form, {
-    ...sentAgain(view, form),
+    ...readWanted(view, form),
     page: (filledForm) => sendAgainPage(c, site, filledForm),
     list: path,
-    refused: (error) => refusedAgain(view, error),
+    refused: (error) => refusedFields(view, error),
     work: async (wanted) => {
       try {
-        return await sentLocation(c, path, wanted, await runSteps(c, webhookOfPath, wanted, false));
+        const { count, until, nextAfterSeq } = await runSteps(c, webhookOfPath, wanted, false);
+        const rest = valuesOf(wanted.status, wanted.since, until, nextAfterSeq ?? undefined);
+        const text = `${count}~${new URLSearchParams(rest)}`;
+        return await withResult(c, path, ["sent", text], { seconds: OFFERED_SECONDS });
       } catch (error) {
         // The webhook's page says that the webhook is disabled, and why.
         if (isRefusedFor(error, "webhook_disabled")) return path;
@@ -70,6 +132,70 @@ export async function postSendAgain(c: PageContext, site: Site): Promise<Respons
       }
     },
   });
+}
+
+/** The notice on the webhook's page after events were sent again, with a button that continues with the rest. */
+export async function sentNotice(c: PageContext, path: string) {
+  const { t, language } = c.var.view;
+  const [count, rest] = (await resultIn(c, path, "sent"))?.split("~") ?? [];
+  if (count === undefined) return null;
+  const values = Object.fromEntries(new URLSearchParams(rest));
+  const number = new Intl.NumberFormat(language).format(Number(count));
+  if (values.after_seq !== undefined)
+    return (
+      <NoticeBox kind="note" title={t("Events sent again: {0}. There may be more.", number)}>
+        <FieldsForm action={`${path}/send-again`} hidden={values} fields={{}} button={t("Go on with the rest")} />
+      </NoticeBox>
+    );
+  if (count === "0") return <NoticeBox kind="note" title={t("No event matched, so none was sent.")} />;
+  const title = t("Events sent again: {0}. The deliveries below tell what comes of them.", number);
+  return <NoticeBox kind="good" title={title} />;
+}
+
+/**
+ * The time that an address or a form asks for, and the values of the form that sends: the time in Unix seconds, or as it was typed. At
+ * first, it is what the receiver does not have of the last hour.
+ */
+function askedIn(query: Values, now: number, { failingSince }: Webhook): { time: string; values: Values } {
+  const starts = new Map([
+    ["hour", now - 3_600],
+    ["day", now - 86_400],
+    ["failing", failingSince ?? now - 86_400],
+  ]);
+  const isOwn = ["since", "until", ...REDELIVERED_STATUSES].some((name) => query[name] !== undefined);
+  const { time = isOwn ? "own" : "hour" } = query;
+  const since = starts.get(time);
+  if (since === undefined) return { time: "own", values: query };
+  const ticked = query.time === undefined ? { failed: "on", pending: "on", missed: "on" } : {};
+  const values = { ...query, ...ticked, since: String(since), until: String(now) };
+  return { time: time === "failing" && failingSince === null ? "day" : time, values };
+}
+
+function fieldsOf(view: View, { failingSince }: Webhook): Fields {
+  const { t } = view;
+  const hints: Record<RedeliveredStatus, string> = {
+    failed: t("all eight attempts failed, or the webhook was disabled"),
+    pending: t("due at once, with eight attempts again"),
+    missed: t("of a type that it wants, and never meant for it: it was disabled, or not there yet"),
+    delivered: t("the receiver gets them a second time, under the same webhook-id"),
+  };
+  const statuses = REDELIVERED_STATUSES.map((status) => {
+    return [status, { label: statusText(view, status), type: "checkbox", hint: hints[status] }] as const;
+  });
+  const times: [string, string][] = [
+    ["hour", t("The last hour")],
+    ["day", t("The last 24 hours")],
+    ["failing", t("Since it began to fail: {0}", view.time(failingSince ?? 0))],
+    ["own", t("Times of your own")],
+  ];
+  const sinceHint = t("When the event happened, in {0}. Left empty: all that is kept.", view.timeZone);
+  const untilHint = t("This minute too. Left empty: until now.");
+  return {
+    time: { label: t("Time"), options: times.filter(([name]) => name !== "failing" || failingSince !== null) },
+    since: { label: t("From"), type: "datetime-local", hint: sinceHint },
+    until: { label: t("To"), type: "datetime-local", hint: untilHint },
+    statuses: { label: t("Which events"), fields: Object.fromEntries(statuses) },
+  };
 }
 
 /**
@@ -83,9 +209,8 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
   const { t } = view;
   const { webhook, webhookOfPath, site, path } = await webhookOf(c, siteOfPath);
   if (webhook.status === "disabled") return c.redirect(path, 303);
-  const query = filledForm?.values ?? c.req.query();
-  const time = askedTime(query, webhook);
-  const { values, entered } = sentAgain(view, fieldsOf(query, time, view.now, webhook));
+  const asked = askedIn(filledForm?.values ?? c.req.query(), view.now, webhook);
+  const { values, entered } = readWanted(view, asked.values);
   let errors = filledForm?.errors ?? ("errors" in entered ? entered.errors : {});
   let count: Parameters<typeof CountCard>[0] | undefined;
   if ("input" in entered && Object.keys(errors).length === 0) {
@@ -94,18 +219,38 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
       count = { path, wanted, sentEvents: await runSteps(c, webhookOfPath, wanted, true) };
     } catch (error) {
       if (isRefusedFor(error, "webhook_disabled")) return c.redirect(path, 303);
-      const refused = refusedAgain(view, error);
+      const refused = refusedFields(view, error);
       if (refused === undefined) throw error;
       errors = refused;
     }
   }
   const filled = filledForm ?? (Object.keys(errors).length > 0 ? { values, errors } : undefined);
+  const fields = fieldsOf(view, webhook);
+  // A time is in Unix seconds when it comes from a button, or from a form that was not carried out.
+  const ownTime = (text = "") => {
+    if (asked.time !== "own") return "";
+    return unixSecondsSchema.safeParse(wholeNumber(text)).success ? localTime(Number(text), view.timeZone) : text;
+  };
+  const shown = { ...values, time: asked.time, since: ownTime(values.since), until: ownTime(values.until) };
   const body = (
     <>
       <UpLink path={path} webhook={webhook} />
-      <FormErrors filled={filled} fields={{ since: t("From"), until: t("To"), statuses: t("Which events") }} />
+      <FormErrors filled={filled} fields={fields} />
       {count && <CountCard {...count} />}
-      <SendAgainForm path={path} webhook={webhook} time={time} values={values} errors={errors} />
+      <section class="card">
+        <p class="hint">
+          {t(
+            "For a receiver that was down, or lost what it had: each event that matches is due within seconds, with eight attempts, and what its receiver answered before is cleared. Pings and erased events are never sent again.",
+          )}
+        </p>
+        <form method="get" action={`${path}/send-again`} class="again">
+          <FormFields fields={fields} filled={{ values: shown, errors }} />
+          <Hidden values={values.after_seq === undefined ? {} : { after_seq: values.after_seq }} />
+          <button type="submit" class="plain">
+            {t("Count")}
+          </button>
+        </form>
+      </section>
     </>
   );
   return showPage(c, { title: t("Send events again"), site, back: `${path}/send-again`, body, filled });
@@ -113,11 +258,10 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
 
 /** The counted events to send again, with the form that sends them. */
 function CountCard(props: { path: string; wanted: WantedEvents; sentEvents: SentEvents }) {
-  const { path, wanted, sentEvents } = props;
   const view = useView();
   const { t } = view;
-  const { count, until, nextAfterSeq } = sentEvents;
-  const { status, since, afterSeq } = wanted;
+  const { count, until, nextAfterSeq } = props.sentEvents;
+  const { status, since, afterSeq } = props.wanted;
   const number = new Intl.NumberFormat(view.language).format(count);
   const isCut = nextAfterSeq !== null;
   const one = count === 1 ? t("1 event matches: send it again?") : t("{0} events match: send them again?", number);
@@ -139,118 +283,12 @@ function CountCard(props: { path: string; wanted: WantedEvents; sentEvents: Sent
       </div>{" "}
       {!isNone && (
         <FieldsForm
-          action={`${path}/send-again`}
-          hidden={sendAgainValues(status, since, until, afterSeq)}
+          action={`${props.path}/send-again`}
+          hidden={valuesOf(status, since, until, afterSeq)}
           fields={{}}
           button={isCut || count === 1 ? t("Send again") : t("Send {0} events again", number)}
         />
       )}
     </section>
-  );
-}
-
-/** The form that chooses the events to send again. Sending this form only counts them. */
-function SendAgainForm(props: {
-  path: string;
-  webhook: Webhook;
-  time: ChosenTime;
-  values: Record<string, string>;
-  errors: Record<string, string>;
-}) {
-  const { path, webhook, time, values, errors } = props;
-  const view = useView();
-  const { t } = view;
-  const { failingSince } = webhook;
-  const labels: Record<ChosenTime, string> = {
-    hour: t("The last hour"),
-    day: t("The last 24 hours"),
-    failing: t("Since it began to fail: {0}", view.time(failingSince ?? 0)),
-    own: t("Times of your own"),
-  };
-  const hints: Record<RedeliveredStatus, string> = {
-    failed: t("all eight attempts failed, or the webhook was disabled"),
-    pending: t("due at once, with eight attempts again"),
-    missed: t("of a type that it wants, and never meant for it: it was disabled, or not there yet"),
-    delivered: t("the receiver gets them a second time, under the same webhook-id"),
-  };
-  const sinceHint = t("When the event happened, in {0}. Left empty: all that is kept.", view.timeZone);
-  const ownTimes = { since: ownTimeText(view, time, values.since), until: ownTimeText(view, time, values.until) };
-  const fields = {
-    since: { label: t("From"), type: "datetime-local", hint: sinceHint },
-    until: { label: t("To"), type: "datetime-local", hint: t("This minute too. Left empty: until now.") },
-  };
-  const times = TIMES.filter((each) => each !== "failing" || failingSince !== null);
-  return (
-    <section class="card">
-      <h2>{t("Which events")}</h2>
-      <p class="hint">
-        {t(
-          "For a receiver that was down, or lost what it had: each event that matches is due within seconds, with eight attempts, and what its receiver answered before is cleared. Pings and erased events are never sent again.",
-        )}
-      </p>
-      <form method="get" action={`${path}/send-again`} class="again">
-        <Ticks
-          legend={t("Time")}
-          choice="time"
-          ticks={times.map((each) => ({ name: each, label: labels[each], isTicked: each === time }))}
-        >
-          <div class="own">
-            <FormFields fields={fields} filled={{ values: ownTimes, errors }} />
-          </div>
-        </Ticks>
-        <Ticks
-          id="statuses"
-          legend={t("State")}
-          ticks={REDELIVERED_STATUSES.map((status) => ({
-            name: status,
-            label: statusText(view, status),
-            isTicked: status in values,
-            hint: hints[status],
-          }))}
-          error={errors.statuses}
-        />
-        {values.after_seq && <input type="hidden" name="after_seq" value={values.after_seq} />}
-        <button type="submit" class="plain">
-          {t("Count")}
-        </button>
-      </form>
-    </section>
-  );
-}
-
-/** The text of a field of {@link SendAgainForm}. A time is in Unix seconds when it comes from a button, or from a form that was refused. */
-function ownTimeText({ timeZone }: View, time: ChosenTime, text = ""): string {
-  if (time !== "own") return "";
-  return unixSecondsSchema.safeParse(wholeNumber(text)).success ? localTime(Number(text), timeZone) : text;
-}
-
-/** The address of the webhook's page after events were sent again. It holds the result. */
-function sentLocation(c: PageContext, path: string, wanted: WantedEvents, sentEvents: SentEvents): Promise<string> {
-  const { count, until, nextAfterSeq } = sentEvents;
-  const text = [count, nextAfterSeq ?? "", wanted.since ?? "", until, ...wanted.status].join("~");
-  return withResult(c, path, ["sent", text], { seconds: OFFERED_SECONDS });
-}
-
-/** The notice for an address of {@link sentLocation}, with a button that continues with the rest. */
-export async function sentNotice(c: PageContext, path: string) {
-  const { t, language } = c.var.view;
-  const text = await resultIn(c, path, "sent");
-  if (text === undefined) return null;
-  const [count, next = "", since, until, ...status] = text.split("~");
-  if (count === "0" && next === "") return <NoticeBox kind="note" title={t("No event matched, so none was sent.")} />;
-  const number = new Intl.NumberFormat(language).format(Number(count));
-  if (next === "") {
-    const title = t("Events sent again: {0}. The deliveries below tell what comes of them.", number);
-    return <NoticeBox kind="good" title={title} />;
-  }
-  return (
-    <NoticeBox kind="note" title={t("Events sent again: {0}. There may be more.", number)}>
-      <FieldsForm
-        action={`${path}/send-again`}
-        hidden={sendAgainValues(status, since, until, next)}
-        fields={{}}
-        button={t("Go on with the rest")}
-      />
-    </NoticeBox>
   );
 }

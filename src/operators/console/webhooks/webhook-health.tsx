@@ -77,12 +77,11 @@ export function Share({ recent: { delivered, tried, isCut } }: { recent: RecentD
 }
 
 /** Since when the oldest pending delivery waits. */
-export const OldestPending = ({ webhook: { oldestPendingAt } }: { webhook: Webhook }) =>
-  oldestPendingAt !== null && (
-    <>
-      {useView().t("oldest")} <Ago at={oldestPendingAt} />
-    </>
-  );
+export const Oldest = ({ at }: { at: number }) => (
+  <>
+    {useView().t("oldest")} <Ago at={at} />
+  </>
+);
 
 /** Shown below a failure: the receiver's own text, if it sent one, and what to do. */
 export function QuoteAndCure({ result, quote }: { result: DeliveryResult; quote: string | undefined }) {
@@ -113,85 +112,52 @@ export function troubleOf(webhook: Webhook, { failure }: RecentDeliveries) {
 export function Health({ webhook, recent }: { webhook: Webhook; recent: RecentDeliveries }) {
   const view = useView();
   const { t } = view;
-  const { pending, failed } = webhook;
+  const { disabledAt, healthSince, slow, status, oldestPendingAt } = webhook;
+  const { failure, deliveredAt } = recent;
+  const trouble = troubleOf(webhook, recent);
+  const result = trouble && resultWords(view, trouble);
+  const isMoved = disabledAt !== null && (healthSince ?? 0) >= disabledAt;
+  const noWords = isMoved ? t("Its URL was changed since: enable it to send to the new one.") : t("It fails");
+  const oldest = oldestPendingAt !== null && <Oldest at={oldestPendingAt} />;
   const figures = [
     [t("Delivered in 24 h"), <Share recent={recent} />],
-    [
-      t("Pending"),
-      <>
-        {countText(view, pending)}
-        <small>
-          {" "}
-          <OldestPending webhook={webhook} />
-        </small>
-      </>,
-    ],
-    [t("Failed"), countText(view, failed)],
-    [
-      t("Last success"),
-      <span class="time">{recent.deliveredAt === null ? "–" : <Ago at={recent.deliveredAt} />}</span>,
-    ],
+    [t("Pending"), countText(view, webhook.pending), oldest && <small> {oldest}</small>],
+    [t("Failed"), countText(view, webhook.failed)],
+    [t("Last success"), <span class="time">{deliveredAt === null ? "–" : <Ago at={deliveredAt} />}</span>],
   ];
   return (
     <>
       <div class="health">
         <WebhookState webhook={webhook} />
         <div class="why">
-          <HealthText webhook={webhook} recent={recent} />
+          <p>
+            {trouble ? <strong>{result?.words ?? noWords}</strong> : wellText(view, webhook, recent)}
+            {trouble?.at && ` · ${t("last tried")} `}
+            {trouble?.at && <Ago at={trouble.at} />}
+          </p>
+          {trouble && <QuoteAndCure result={trouble} quote={result?.quote} />}
+          {!trouble && slow === true && status === "enabled" && (
+            <p class="hint">
+              {t(
+                "Its newest delivery took over 10 s. Until one is quicker, its events may come later: it shares places with those that fail.",
+              )}
+            </p>
+          )}
+          {!trouble && failure !== null && status === "enabled" && (
+            <p class="hint">
+              {t("Last failure")}: {resultWords(view, failure)?.words} · <Ago at={failure.at} />
+            </p>
+          )}
         </div>
       </div>
       <dl class="figures">
-        {figures.map(([label, number]) => (
+        {figures.map(([label, ...value]) => (
           <div>
             <dt>{label}</dt>
-            <dd>{number}</dd>
+            <dd>{value}</dd>
           </div>
         ))}
       </dl>
-    </>
-  );
-}
-
-function HealthText({ webhook, recent }: { webhook: Webhook; recent: RecentDeliveries }) {
-  const view = useView();
-  const { t } = view;
-  const { disabledAt, healthSince, slow, status } = webhook;
-  const trouble = troubleOf(webhook, recent);
-  if (trouble !== undefined) {
-    const result = resultWords(view, trouble);
-    const isMoved = disabledAt !== null && (healthSince ?? 0) >= disabledAt;
-    const words = isMoved ? t("Its URL was changed since: enable it to send to the new one.") : t("It fails");
-    return (
-      <>
-        <p>
-          <strong>{result?.words ?? words}</strong>
-          {trouble.at !== null && (
-            <>
-              {" · "}
-              {t("last tried")} <Ago at={trouble.at} />
-            </>
-          )}
-        </p>
-        <QuoteAndCure result={trouble} quote={result?.quote} />
-      </>
-    );
-  }
-  const { failure } = recent;
-  return (
-    <>
-      <p>{wellText(view, webhook, recent)}</p>
-      {slow === true && status === "enabled" && (
-        <p class="hint">
-          {t(
-            "Its newest delivery took over 10 s. Until one is quicker, its events may come later: it shares places with those that fail.",
-          )}
-        </p>
-      )}
-      {failure !== null && status === "enabled" && (
-        <p class="hint">
-          {t("Last failure")}: {resultWords(view, failure)?.words} · <Ago at={failure.at} />
-        </p>
-      )}
     </>
   );
 }

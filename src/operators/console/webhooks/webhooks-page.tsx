@@ -13,7 +13,7 @@ import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Field, Fold, Form, FormErrors } from "../parts/form.tsx";
+import { type Fields, FieldsForm, Fold, FormErrors } from "../parts/form.tsx";
 import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/new-secret-page.tsx";
@@ -21,8 +21,7 @@ import { RotateCard } from "../secrets/rotate-card.tsx";
 import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
 import { useView, type View } from "../view.ts";
 import { resultWords } from "./failure-words.ts";
-import { Ticks } from "./ticks.tsx";
-import { countText, OldestPending, Share, WebhookState, worstFirst } from "./webhook-health.tsx";
+import { countText, Oldest, Share, WebhookState, worstFirst } from "./webhook-health.tsx";
 import { hostOf, pathOf, UpLink, webhookOf } from "./webhook-of.tsx";
 
 /** Adds a webhook. */
@@ -55,18 +54,16 @@ export async function postWebhook(c: PageContext, site: Site): Promise<Response>
   });
 }
 
-/** Reads a sent {@link WebhookForm} for `formAction`. */
+/** Reads a sent form of a webhook for `formAction`. */
 function sentWebhook(view: View, form: Record<string, string>) {
   const { url = "" } = form;
   const events = EVENT_TYPES.filter((type) => form[type] !== undefined);
-  return {
-    values: webhookValues({ url, events }),
-    entered: enteredFields(view, newWebhookSchema.safeParse({ url, events })),
-  };
+  const entered = enteredFields(view, newWebhookSchema.safeParse({ url, events }));
+  return { values: valuesOf({ url, events }), entered };
 }
 
-/** The values of {@link WebhookForm}: the URL, and one field for each ticked type of event. */
-const webhookValues = ({ url, events }: { url: string; events: readonly string[] }): Record<string, string> => ({
+/** The values of the form of a webhook: the URL, and one field for each ticked type of event. */
+const valuesOf = ({ url, events }: { url: string; events: readonly string[] }): Record<string, string> => ({
   url,
   ...Object.fromEntries(events.map((type) => [type, "on"])),
 });
@@ -74,29 +71,14 @@ const webhookValues = ({ url, events }: { url: string; events: readonly string[]
 /** Types of events that inform a webhook about the other webhooks of its site. */
 const ABOUT_OTHERS = EVENT_TYPES.filter((type) => type.startsWith("webhook."));
 
-const WebhookFormErrors = ({ filled }: { filled: FilledForm | undefined }) => {
-  const { t } = useView();
-  const fields = { events: t("Events"), overlap_seconds: t("Overlap"), ends: t("Which secret stops"), url: "URL" };
-  return <FormErrors filled={filled} fields={fields} />;
-};
-
-function WebhookForm(props: { action: string; filled: FilledForm; hint: string; button: string }) {
-  const { t } = useView();
-  const { filled } = props;
-  return (
-    <Form action={props.action}>
-      <Field name="url" label="URL" type="url" filled={filled} hint={props.hint} required maxlength={2048} code />
-      <Ticks
-        id="events"
-        legend={t("Events")}
-        hint={ABOUT_OTHERS.length > 0 && t("{0} tell about the site's other webhooks.", ABOUT_OTHERS.join(t(", ")))}
-        ticks={EVENT_TYPES.map((name) => ({ name, label: <code>{name}</code>, isTicked: name in filled.values }))}
-        error={filled.errors.events}
-      />
-      <button type="submit">{props.button}</button>
-    </Form>
-  );
-}
+const fieldsOf = ({ t }: View, urlHint: string): Fields => ({
+  url: { label: "URL", type: "url", hint: urlHint, required: true, maxlength: 2048, code: true },
+  events: {
+    label: t("Events"),
+    hint: ABOUT_OTHERS.length > 0 && t("{0} tell about the site's other webhooks.", ABOUT_OTHERS.join(t(", "))),
+    fields: Object.fromEntries(EVENT_TYPES.map((type) => [type, { label: type, type: "checkbox" }])),
+  },
+});
 
 export async function webhooksPage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
   const { ctx, view } = c.var;
@@ -105,16 +87,17 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
   const [all, hasEvents] = await Promise.all([listWebhooks(ctx, { site }), siteHasEvents(ctx, { site })]);
   const webhooks = worstFirst(view, all);
   const recentByWebhook = await recentDeliveries(ctx, { site, webhooks });
+  const fields = fieldsOf(view, t("https, a public host name, port 443."));
   const body = (
     <>
-      <WebhookFormErrors filled={filled} />
+      <FormErrors filled={filled} fields={fields} />
       <Fold action={path} label={t("Add a webhook")} open={filled !== undefined || webhooks.length === 0}>
         <section class="card">
           <p>{t("Accepted calls are posted to it as signed events. What fails is tried again for a day.")}</p>
-          <WebhookForm
+          <FieldsForm
             action={path}
-            filled={filled ?? { values: webhookValues({ url: "", events: EVENT_TYPES }), errors: {} }}
-            hint={t("https, a public host name, port 443.")}
+            fields={fields}
+            filled={filled ?? { values: valuesOf({ url: "", events: EVENT_TYPES }), errors: {} }}
             button={t("Add a webhook")}
           />
         </section>
@@ -165,27 +148,21 @@ function LastFailure({ failure }: { failure: Parameters<typeof resultWords>[1] &
   return (
     <span class="pair">
       <span>{words}</span>
-      {failure.at !== null && (
-        <small class="off-phone">
-          <Ago at={failure.at} />
-        </small>
-      )}
+      <small class="off-phone">{failure.at !== null && <Ago at={failure.at} />}</small>
     </span>
   );
 }
 
-function Pending({ webhook }: { webhook: Webhook }) {
+function Pending({ webhook: { pending, oldestPendingAt } }: { webhook: Webhook }) {
   const view = useView();
-  if (webhook.pending === 0) return <span class="off-phone">0</span>;
+  if (pending === 0) return <span class="off-phone">0</span>;
   return (
     <span class="pair">
       <span>
-        {countText(view, webhook.pending)}
+        {countText(view, pending)}
         <span class="on-phone"> {view.t("pending")}</span>
       </span>
-      <small class="off-phone">
-        <OldestPending webhook={webhook} />
-      </small>
+      <small class="off-phone">{oldestPendingAt !== null && <Oldest at={oldestPendingAt} />}</small>
     </span>
   );
 }
@@ -197,13 +174,7 @@ function Types({ types }: { types: string[] }) {
   return (
     <details class="types">
       <summary>{areAllTypes ? t("All") : t("{0} of {1}", types.length, EVENT_TYPES.length)}</summary>
-      <ul>
-        {types.map((type) => (
-          <li>
-            <code>{type}</code>
-          </li>
-        ))}
-      </ul>
+      <small>{types.join(", ")}</small>
     </details>
   );
 }
@@ -218,19 +189,20 @@ export async function settingsPage(c: PageContext, siteOfPath: Site, filled?: Fi
   const { view } = c.var;
   const { t } = view;
   const { webhook, site, path, ...owner } = await webhookOf(c, siteOfPath);
-  const rotates = filled?.values.overlap_seconds !== undefined;
-  const ownForm = { values: webhookValues(webhook), errors: {} };
+  const fields = fieldsOf(view, t("What is pending goes to the new URL at once."));
+  const rotation = { overlap_seconds: t("Overlap"), ends: t("Which secret stops") };
+  const isRotation = filled?.values.overlap_seconds !== undefined;
   const body = (
     <>
       <UpLink path={path} webhook={webhook} />
-      <WebhookFormErrors filled={filled} />
+      <FormErrors filled={filled} fields={{ ...fields, ...rotation }} />
       <div class="two">
         <section class="card">
           <h2>{t("URL and events")}</h2>
-          <WebhookForm
+          <FieldsForm
             action={path}
-            filled={filled && !rotates ? filled : ownForm}
-            hint={t("What is pending goes to the new URL at once.")}
+            fields={fields}
+            filled={filled && !isRotation ? filled : { values: valuesOf(webhook), errors: {} }}
             button={t("Save")}
           />
         </section>

@@ -61,7 +61,7 @@ describe("the list of webhooks", () => {
         // Event 9 was not tried yet, and event 8 is skipped.
         "57% 4 of 7 tried",
         "3 pending oldest now",
-        "2 of 5 session.created session.erased",
+        "2 of 5 session.created, session.erased",
       ],
     ]);
   });

@@ -51,7 +51,7 @@ describe("a webhook", () => {
     const own = await visitor.open(page.link("I have saved it"));
     expect([own.heading, own.text.includes(URL_OF)]).toEqual(["hooks.example.com", true]);
     const all = await visitor.open(`${site}/webhooks`);
-    const types = `All ${ALL.join(" ")}`;
+    const types = `All ${ALL.join(", ")}`;
     expect(all.rows).toEqual([["hooks.example.com /agent-session", "Enabled", "–", "– none tried", "0", types]]);
     const log = await visitor.open(`${site}/audit`);
     expect(log.text).toContain("Webhook added");

@@ -1,0 +1,266 @@
+import { isRefusedFor, ServiceError } from "../../../core/errors.ts";
+import { type Delivery, type DeliveryPage, PING, pageOfDeliveries, readDelivery } from "../../services/deliveries.ts";
+import { DELIVERY_STATUSES, type DeliveryStatus } from "../../services/events.ts";
+import type { Site } from "../../services/sites.ts";
+import type { Webhook, WebhookOf } from "../../services/webhooks.ts";
+import type { PageContext } from "../env.ts";
+import { showPage } from "../layout.tsx";
+import { filteredPath } from "../parts/filter.tsx";
+import { Action, Hidden } from "../parts/form.tsx";
+import { Ago, Badge, CopyButton, Facts, Time } from "../parts/parts.tsx";
+import { Table } from "../parts/table.tsx";
+import { statusText } from "../sessions/session-table.tsx";
+import { useView } from "../view.ts";
+import { attemptsOf, DeliveryState, durationText, nextText } from "./delivery-state.tsx";
+import { resultWords } from "./failure-words.ts";
+import { deliveryId, sentAgainSeq, withoutResult } from "./result-address.ts";
+import { countText, QuoteAndCure } from "./webhook-health.tsx";
+import { UpLink, webhookOf } from "./webhook-of.tsx";
+
+const DELIVERIES_PER_PAGE = 20;
+
+interface ListedDeliveries extends DeliveryPage {
+  status: DeliveryStatus | undefined;
+  /** The seq of the event that was just sent again. */
+  seqSentAgain: number | undefined;
+}
+
+/** Reads the page of the list that the address names. */
+export async function listedDeliveries(c: PageContext, webhookOfPath: WebhookOf, path: string) {
+  const query = c.req.query();
+  const status = DELIVERY_STATUSES.find((each) => each === query.status);
+  const place = { ...seqParameter("before", query.before), ...seqParameter("after", query.after) };
+  const [page, seqSentAgain] = await Promise.all([
+    pageOfDeliveries(c.var.ctx, { ...webhookOfPath, status, ...place, limit: DELIVERIES_PER_PAGE }),
+    sentAgainSeq(c, path),
+  ]);
+  const listed: ListedDeliveries = { ...page, status, seqSentAgain };
+  if (seqSentAgain === undefined || page.items.some(({ seq }) => seq === seqSentAgain)) return listed;
+  // The delivery that was just sent again stays in the list that it was sent from, also when its status has changed.
+  const { delivery } = await readDelivery(c.var.ctx, { ...webhookOfPath, seq: seqSentAgain }).catch((error) => {
+    if (isRefusedFor(error, "event_unknown")) return { delivery: undefined };
+    throw error;
+  });
+  const items = [...page.items, ...(delivery ? [delivery] : [])].sort((a, b) => b.seq - a.seq);
+  return { ...listed, items };
+}
+
+const seqParameter = (name: "before" | "after", text = ""): { before?: number; after?: number } =>
+  /^\d{1,15}$/.test(text) ? { [name]: Number(text) } : {};
+
+/** The list of a webhook's deliveries: tabs by status, a row for each, and links to its other pages. */
+export function DeliveryList(props: { siteId: number; path: string; webhook: Webhook; listed: ListedDeliveries }) {
+  const { siteId, path, webhook, listed } = props;
+  const view = useView();
+  const { t } = view;
+  const { items, status, seqSentAgain } = listed;
+  const isEnabled = webhook.status === "enabled";
+  const counts: Partial<Record<DeliveryStatus, number>> = { pending: webhook.pending, failed: webhook.failed };
+  return (
+    <section class="part">
+      <div class="head">
+        <h2>{t("Deliveries")}</h2>
+        {isEnabled && webhook.failed > 0 && (
+          <Action
+            action={`${path}/send-again`}
+            label={t("Redeliver all failed ({0})", countText(view, webhook.failed))}
+          >
+            <Hidden values={{ failed: "on" }} />
+          </Action>
+        )}
+      </div>
+      <nav class="chips by-status" aria-label={t("Deliveries by status")}>
+        {[undefined, ...DELIVERY_STATUSES].map((each) => (
+          <a
+            class="chip"
+            href={filteredPath(path, { status: each })}
+            aria-current={each === status ? "page" : undefined}
+          >
+            {each === undefined ? t("All") : statusText(view, each)}
+            {each !== undefined && counts[each] ? <small>{countText(view, counts[each])}</small> : null}
+          </a>
+        ))}
+      </nav>
+      <Table
+        label={t("Deliveries")}
+        head={[
+          t("Event"),
+          { label: t("Status"), phone: "top" },
+          t("Last answer"),
+          { label: t("Session"), phone: "hide" },
+          { label: t("When"), end: true },
+        ]}
+        ids={items.map(({ seq }) => deliveryId(seq))}
+        rows={items.map((delivery) => [
+          <span class="event">
+            <a href={`${path}/deliveries/${delivery.seq}`}>{delivery.type ?? t("(not kept any more)")}</a>{" "}
+            <small>{delivery.seq}</small>
+          </span>,
+          <DeliveryState delivery={delivery} isAgain={delivery.seq === seqSentAgain} />,
+          <LastAnswer webhook={webhook} delivery={delivery} />,
+          delivery.chatId === null ? "–" : <SessionLink siteId={siteId} chatId={delivery.chatId} />,
+          <Ago at={delivery.createdAt} />,
+        ])}
+        actions={
+          isEnabled && view.may(`${path}/redeliver`)
+            ? items.map(({ status, seq }) => (status === "skipped" ? "–" : <SendAgain path={path} seq={seq} />))
+            : undefined
+        }
+        empty={t("No deliveries here.")}
+      />
+      <Pages path={path} listed={listed} />
+    </section>
+  );
+}
+
+const SessionLink = ({ siteId, chatId }: { siteId: number; chatId: number }) => (
+  <a href={`/console/sites/${siteId}/sessions/${chatId}`}>{useView().t("Session {0}", chatId)}</a>
+);
+
+/** The result of the last attempt. Below it are the number of attempts and the next step. */
+function LastAnswer({ webhook, delivery }: { webhook: Webhook; delivery: Delivery }) {
+  const view = useView();
+  const { t } = view;
+  const [begun, most] = attemptsOf(delivery);
+  const attempts = most === undefined ? t("attempt {0}", begun) : t("attempt {0} of {1}", begun, most);
+  const below = [begun > 0 && attempts, nextText(view, delivery, webhook)].filter(Boolean).join(" · ");
+  return (
+    <span class="pair">
+      <span>{resultWords(view, delivery)?.words ?? (delivery.status === "pending" ? t("No answer yet") : "–")}</span>
+      {below !== "" && <small class="off-phone">{below}</small>}
+    </span>
+  );
+}
+
+/** Sends one event again, and returns to this page. */
+function SendAgain({ path, seq, label }: { path: string; seq: number; label?: string }) {
+  const { t, here } = useView();
+  return (
+    <Action action={`${path}/redeliver`} label={label ?? t("Redeliver")} about={String(seq)}>
+      <Hidden values={{ seq: String(seq), back: withoutResult(here) }} />
+    </Action>
+  );
+}
+
+function Pages({ path, listed: { status, items, isNewest, isOldest } }: { path: string; listed: ListedDeliveries }) {
+  const { t } = useView();
+  if (isNewest && isOldest) return null;
+  const link = (label: string, place: { before?: number | undefined; after?: number | undefined }, rel?: string) => {
+    const [before, after] = [place.before?.toString(), place.after?.toString()];
+    return (
+      <a href={filteredPath(path, { status, before, after })} rel={rel}>
+        {label}
+      </a>
+    );
+  };
+  return (
+    <nav class="more" aria-label={t("Pages")}>
+      {!isNewest && link(t("First page"), {})}
+      {!isNewest && items[0] && link(t("Previous page"), { after: items[0].seq }, "prev")}
+      {!isOldest && link(t("Next page"), { before: items.at(-1)?.seq }, "next")}
+      {!isOldest && link(t("Last page"), { after: 0 })}
+    </nav>
+  );
+}
+
+/** One event and its delivery to a webhook: the result, and the sent body. */
+export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Response> {
+  const { ctx, view } = c.var;
+  const { t } = view;
+  const seqText = c.req.param("seq") ?? "";
+  if (!/^\d{1,15}$/.test(seqText)) throw new ServiceError("not_found", { reason: "event_unknown" });
+  const { webhook, webhookOfPath, site, path } = await webhookOf(c, siteOfPath);
+  const [read, seqSentAgain] = await Promise.all([
+    readDelivery(ctx, { ...webhookOfPath, seq: Number(seqText) }),
+    sentAgainSeq(c, path),
+  ]);
+  const { seq, type, delivery, body, chatId, eventId, createdAt } = read;
+  const next = delivery && nextText(view, delivery, webhook);
+  const sendLabel = delivery === undefined && type !== PING ? t("Send it") : t("Redeliver");
+  const shown = (
+    <>
+      <UpLink path={path} webhook={webhook} />
+      <section class="card" id={deliveryId(seq)}>
+        <div class="health">
+          {delivery === undefined ? (
+            <>
+              <Badge kind="off" label={t("Missed")} />
+              <span>
+                {t("It was never meant for this webhook: it was disabled, not there yet, or does not want this type.")}
+              </span>
+            </>
+          ) : (
+            <>
+              <DeliveryState delivery={delivery} isAgain={seqSentAgain === seq} />
+              <Outcome delivery={delivery} />
+            </>
+          )}
+        </div>
+        <Facts
+          rows={[
+            delivery !== undefined && delivery.attempts > 0 && [t("Attempts"), <Attempts delivery={delivery} />],
+            next !== undefined && next !== "" && [t("Next attempt"), next],
+            [t("Happened"), <Time at={createdAt} />],
+            chatId !== null && [t("Session"), <SessionLink siteId={site.id} chatId={chatId} />],
+            eventId !== null && ["webhook-id", <code>{eventId}</code>],
+          ]}
+        />
+        {webhook.status === "enabled" && body !== null && (
+          <div class="buttons">
+            <SendAgain path={path} seq={seq} label={sendLabel} />
+          </div>
+        )}
+      </section>
+      <section class="part">
+        <div class="head">
+          <h2>{t("What is sent")}</h2>
+          {body !== null && <CopyButton id="payload" />}
+        </div>
+        {body === null ? (
+          <p class="empty">
+            {eventId === null
+              ? t("The event is not kept any more.")
+              : t("The event was erased with its customer's data.")}
+          </p>
+        ) : (
+          <>
+            <pre id="payload">{JSON.stringify(JSON.parse(body), null, 2)}</pre>
+            <p class="hint">{t("Line breaks are added here. Each attempt sends the same bytes, on one line.")}</p>
+          </>
+        )}
+      </section>
+    </>
+  );
+  const title = t("{0}, event {1}", type ?? t("(not kept any more)"), seq);
+  return showPage(c, { title, site, body: shown });
+}
+
+/** How many attempts there were, the time of the last, and how long it took. */
+function Attempts({ delivery }: { delivery: Delivery }) {
+  const view = useView();
+  const [begun, most] = attemptsOf(delivery);
+  const { lastAttemptAt, durationMs } = delivery;
+  return (
+    <>
+      {most === undefined ? begun : view.t("{0} of at most {1}", begun, most)}
+      {lastAttemptAt !== null && " · "}
+      {lastAttemptAt !== null && <Time at={lastAttemptAt} />}
+      {durationMs !== null && ` · ${durationText(view, durationMs)}`}
+    </>
+  );
+}
+
+/** The result of the last attempt. */
+function Outcome({ delivery }: { delivery: Delivery }) {
+  const view = useView();
+  const result = resultWords(view, delivery);
+  if (result === undefined) return <span>{delivery.status === "pending" ? view.t("No answer yet") : ""}</span>;
+  return (
+    <div class="why">
+      <p>
+        <strong>{result.words}</strong>
+      </p>
+      {delivery.status !== "delivered" && <QuoteAndCure result={delivery} quote={result.quote} />}
+    </div>
+  );
+}
