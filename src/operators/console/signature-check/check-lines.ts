@@ -5,6 +5,8 @@ import type { Refused } from "../../../core/result.ts";
 import {
   type CheckedRequest,
   type CheckStep,
+  checkTimestamp,
+  lineEndsOf,
   OPERATIONS,
   type PastedRequest,
   type SimilarApp,
@@ -13,7 +15,6 @@ import {
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 import { leftOutText, violationTexts } from "../violation-texts.ts";
-import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
 
 /** One line of the signature check: the step, its findings and its advice. */
 export interface CheckLine {
@@ -24,7 +25,7 @@ export interface CheckLine {
   findingCount?: number;
   /** What the server sends to the caller, by header, or what a parser said. It is English. */
   said?: string[];
-  links?: CheckLink[];
+  links?: [text: string, href: string][];
   /** Existing apps whose appids resemble an unknown appid. */
   similar?: SimilarApp[];
   refusal?: SignedErrorCode | undefined;
@@ -44,11 +45,6 @@ export interface CheckLine {
   ends?: { fits: string; other: string } | undefined;
 }
 
-interface CheckLink {
-  href: string;
-  text: string;
-}
-
 export interface Diagnosis {
   /** The appid of the request; undefined when it has none. */
   appid?: string | undefined;
@@ -62,24 +58,17 @@ export interface Diagnosis {
 
 const line = (title: string, text: string, refusal?: SignedErrorCode): CheckLine => ({ title, texts: [text], refusal });
 
-/** The violations as the caller gets them. */
-const errorDetailHeader = (refused: Refused) =>
-  refused.violations === undefined ? [] : [`x-error-detail: ${detailOf(refused)}`];
+/** The violations of a refusal as the caller gets them. */
+const saidOf = (refused: Refused | undefined) =>
+  refused?.violations === undefined ? [] : [`x-error-detail: ${detailOf(refused)}`];
 
 /** The line of a refusal whose violations the caller gets: what breaks which rule, and what to do. */
 function refusedLine(view: View, title: string, refused: Refused): CheckLine {
-  const { code, reason, violations = [] } = refused;
+  const { code: refusal, reason: outcome, violations = [] } = refused;
   const ownTexts = violationTexts(view, violations);
-  const texts = reason === "fields_invalid" ? ownTexts : [...ownTexts, reasonText(view, reason).cure];
-  return {
-    title,
-    texts,
-    findingCount: ownTexts.length,
-    said: errorDetailHeader(refused),
-    refusal: code,
-    outcome: reason,
-  };
   // For this reason the violations already say everything.
+  const texts = outcome === "fields_invalid" ? ownTexts : [...ownTexts, reasonText(view, outcome).cure];
+  return { title, texts, findingCount: ownTexts.length, said: saidOf(refused), refusal, outcome };
 }
 
 /** The result of a check in words, one line for each step. */
@@ -115,23 +104,13 @@ export function checkLines(view: View, pasted: PastedRequest, checked: CheckedRe
   if (outcome !== undefined && !(used?.sessionId && used.mayBeItself)) lines.push(...outcomeLines(view, outcome));
   const repeats = outcome?.kind === "repeated" ? { repeats: outcome.sessionId } : {};
   if (!used?.mayBeItself || !signature.exact) return { lines, ...repeats };
-  const refusedFor = used.sessionId === null && isOutcome(used.outcome) ? { refusedFor: used.outcome } : {};
+  const refusedFor = used.sessionId === null && isRefusal(used.outcome) ? { refusedFor: used.outcome } : {};
   return { lines, answered: { siteId, sessionId: used.sessionId, ...refusedFor } };
 }
 
-/** Why an earlier request was refused, from its stored outcome. */
-export function refusalText({ t }: View, outcome: string): string {
-  if (outcome === "key_reused") {
-    return t("The Idempotency-Key was used before for a call that meant something else.");
-  }
-  return t(ruleOf(outcome)?.past ?? "–");
-}
-
-/** Searches the rules of all operations, because the ranstr may have been used for another operation. */
-const ruleOf = (outcome: string) =>
-  OPERATIONS.map(({ refusals }) => refusals[outcome]).find((rule) => rule !== undefined);
-
-const isOutcome = (outcome: string) => outcome === "key_reused" || ruleOf(outcome) !== undefined;
+/** Whether an outcome is a refusal that this release knows. The ranstr may have been used for another operation. */
+const isRefusal = (outcome: string) =>
+  outcome === "key_reused" || OPERATIONS.some(({ refusals }) => Object.hasOwn(refusals, outcome));
 
 const isTooLong = (body: string) => new TextEncoder().encode(body).length > MAX_BODY_BYTES;
 
@@ -148,7 +127,7 @@ function stoppedText({ t }: View, { by, home }: NonNullable<CheckedRequest["stop
 const stepLine = (view: View, title: string, step: CheckStep, refused?: Refused): CheckLine => ({
   title,
   texts: [sentenceOf(view, step), ...(step.more ?? []).map((more) => sentenceOf(view, more))],
-  said: refused === undefined ? [] : errorDetailHeader(refused),
+  said: saidOf(refused),
   refusal: step.refusal?.code,
 });
 
@@ -162,17 +141,19 @@ function formLines(view: View, { contentType }: PastedRequest, { form, fields }:
   return formSteps.map((step) => {
     const refused = step.step === "body" && !fields.ok ? fields : undefined;
     const line = stepLine(view, titles[step.step] ?? view.t("Body"), step, refused);
-    const isAssumed = step.step === "content_type" && step.refusal !== undefined && contentType === undefined;
-    return isAssumed ? { ...line, assumed: true } : line;
+    return step.step === "content_type" && step.refusal && contentType === undefined
+      ? { ...line, assumed: true }
+      : line;
   });
 }
 
 function appLine(view: View, appid: string, app: NonNullable<CheckedRequest["app"]>): CheckLine {
   const { t } = view;
   const { siteId, siteName, revokedAt } = app;
-  const links = [
-    { href: `/console/sites/${siteId}/apps/${appid}`, text: t("To the app {0}", appid) },
-    { href: `/console/sites/${siteId}`, text: t("To the site {0}", siteName) },
+  const site = `/console/sites/${siteId}`;
+  const links: CheckLine["links"] = [
+    [t("To the app {0}", appid), `${site}/apps/${appid}`],
+    [t("To the site {0}", siteName), site],
   ];
   if (revokedAt === null) return { ...line(t("App"), t("An app of the site {0}.", siteName)), links };
   const text = t("The app was revoked on {0}. Issue another and use its secret.", view.time(revokedAt));
@@ -209,17 +190,16 @@ function signatureLine(
 ): CheckLine {
   const { t } = view;
   const { body, slot } = signature.match ?? {};
-  const texts = signatureTexts(view, signature);
-  const links = otherApp && [
-    { href: `/console/sites/${app?.siteId}/apps/${otherApp.appid}`, text: t("To the app {0}", otherApp.name) },
-  ];
+  const texts = signature.findings.map((finding) => sentenceOf(view, finding));
   if (rotatedAt !== undefined) {
     texts.push(t("The secret was rotated on {0}: the sender may still use the one before.", view.time(rotatedAt)));
   }
   return {
     title: t("Signature"),
     texts,
-    ...(links && { links }),
+    ...(otherApp && {
+      links: [[t("To the app {0}", otherApp.name), `/console/sites/${app?.siteId}/apps/${otherApp.appid}`]],
+    }),
     refusal: report?.authentication.ok === true || app?.revokedAt !== null ? undefined : "token_invalid",
     ...(slot === "previous" && { notice: true }),
     signed: body?.rewritten && body.text,
@@ -237,7 +217,10 @@ function freshnessLines(view: View, { fields, report }: CheckedRequest, toleranc
   const timestamp = Number(fields.value.timestamp);
   const lines: CheckLine[] = [
     {
-      ...line("timestamp", freshness.ok ? t("Fresh.") : timestampText(view, timestamp, tolerance)),
+      ...line(
+        "timestamp",
+        freshness.ok ? t("Fresh.") : sentenceOf(view, checkTimestamp(timestamp, view.now, tolerance)),
+      ),
       refusal: freshness.ok ? undefined : freshness.code,
       outdated: freshness.ok ? undefined : timestamp < view.now ? "late" : "early",
     },
@@ -247,7 +230,7 @@ function freshnessLines(view: View, { fields, report }: CheckedRequest, toleranc
   const texts = [
     t("It was used before. Every request, a retry too, needs a one-time text of its own and a new signature."),
     usedRanstr.sessionId === null
-      ? t("That request was refused: {0}", refusalText(view, usedRanstr.outcome))
+      ? t("That request was refused: {0}", reasonText(view, usedRanstr.outcome).what)
       : t("That request was accepted: session {0}.", usedRanstr.sessionId),
   ];
   return [...lines, { title: "ranstr", texts, refusal: "token_invalid" }];
@@ -279,8 +262,7 @@ function keyLine(view: View, siteId: number, outcome: PreviewOutcome | undefined
     "A call under this key was accepted: session {0}. Sent again, it is answered with that session.",
     sessionId,
   );
-  const href = `/console/sites/${siteId}/sessions/${sessionId}`;
-  return { ...line(title, text), links: [{ href, text: t("To the session") }] };
+  return { ...line(title, text), links: [[t("To the session"), `/console/sites/${siteId}/sessions/${sessionId}`]] };
 }
 
 function outcomeLines(view: View, outcome: PreviewOutcome): CheckLine[] {

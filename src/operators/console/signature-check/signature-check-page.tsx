@@ -4,27 +4,13 @@ import { findRefusal } from "../../services/find-call.ts";
 import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Field } from "../parts/form.tsx";
+import { type Fields, FormFields, Hidden } from "../parts/form.tsx";
 import { checkLines, type Diagnosis } from "./check-lines.ts";
-import { Verdict } from "./verdict.tsx";
-import { type RefusedCall, WasRefused } from "./was-refused.tsx";
+import { type RefusedCall, Verdict, WasRefused } from "./verdict.tsx";
 
 const PATH = "/console/signature-check";
 
 type FormValues = Record<string, string>;
-
-/** The fields of the form. Other fields are dropped, because a form that comes from the sign-in page also has the admin token. */
-const FIELDS = [
-  "operation",
-  "appid",
-  "body",
-  "signature",
-  "content_type",
-  "no_content_type",
-  "content_encoding",
-  "idempotency_key",
-  "request",
-] as const;
 
 /** The page, filled with what a link knows of the request: `?operation=create_gd&appid=…&request=…`. */
 export const signatureCheckPage = (c: PageContext): Promise<Response> => checkPage(c, c.req.query());
@@ -69,19 +55,38 @@ async function refusedCallOf(c: PageContext, { request = "" }: FormValues): Prom
 
 /** @param result the diagnosis, or the error text for the chosen call; undefined before the first check */
 async function checkPage(c: PageContext, form: FormValues, result?: Diagnosis | string): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
-  const error = typeof result === "string" ? result : undefined;
+  const { t } = c.var.view;
   const refusedCall = await refusedCallOf(c, form);
+  const diagnosis = typeof result === "object" ? result : undefined;
   // The pasted request may be another request than that of the link.
-  const isAbout = typeof result !== "object" || result.appid === undefined || result.appid === refusedCall?.appid;
-  const call = isAbout ? refusedCall : undefined;
-  const headers = [form.content_type, form.no_content_type, form.content_encoding, form.idempotency_key];
+  const call = (diagnosis?.appid ?? refusedCall?.appid) === refusedCall?.appid ? refusedCall : undefined;
+  const calls = OPERATIONS.map(({ wireName }): [string, string] => [wireName, wireName]);
+  const fields: Fields = {
+    operation: { label: t("Which call is it?"), required: true, options: [["", t("Choose the call.")], ...calls] },
+    appid: { label: "appid", hint: t("May be left empty when the body has it."), maxlength: 128, code: true },
+    body: { label: t("Body, as it was sent"), rows: 8, required: true, code: true },
+    signature: { label: t("Signature (x-chat-signature)"), maxlength: 512, code: true },
+  };
+  const notSent = t("Left empty: none was sent.");
+  const headers: Fields = {
+    content_type: { label: "Content-Type", hint: t("Left empty: application/json."), maxlength: 255, code: true },
+    no_content_type: { label: t("Content-Type was not sent"), type: "checkbox" },
+    content_encoding: { label: "Content-Encoding", hint: notSent, maxlength: 255, code: true },
+    idempotency_key: { label: "Idempotency-Key", hint: notSent, maxlength: 512, code: true },
+  };
+  // Other fields are dropped, because a form that comes from the sign-in page also has the admin token.
+  const names = [...Object.keys(fields), ...Object.keys(headers), "request"];
+  const values = Object.fromEntries(names.map((name) => [name, form[name] ?? ""]));
+  const filled = { path: PATH, values, errors: typeof result === "string" ? { operation: result } : {} };
   const body = (
     <>
-      {call && <WasRefused view={view} call={call} />}
-      {result !== undefined && typeof result !== "string" && (
-        <Verdict c={c} diagnosis={result} isKnown={call !== undefined && call.reason === result.answered?.refusedFor} />
+      {call && <WasRefused call={call} />}
+      {diagnosis && (
+        <Verdict
+          c={c}
+          diagnosis={diagnosis}
+          isKnown={call !== undefined && call.reason === diagnosis.answered?.refusedFor}
+        />
       )}
       <section class="card">
         <p>
@@ -90,77 +95,12 @@ async function checkPage(c: PageContext, form: FormValues, result?: Diagnosis | 
           )}
         </p>
         <form method="post" action={PATH}>
-          {form.request && <input type="hidden" name="request" value={form.request} />}
-          <div class="field">
-            <label for="operation">{t("Which call is it?")}</label>
-            <select
-              id="operation"
-              name="operation"
-              required
-              autofocus={error !== undefined}
-              aria-invalid={error && "true"}
-              aria-describedby={error && "operation-error"}
-            >
-              <option value="">{t("Choose the call.")}</option>
-              {OPERATIONS.map(({ wireName }) => (
-                <option selected={wireName === form.operation}>{wireName}</option>
-              ))}
-            </select>
-            {error && (
-              <p class="error" id="operation-error">
-                {error}
-              </p>
-            )}
-          </div>
-          <Field
-            label="appid"
-            name="appid"
-            value={form.appid}
-            hint={t("May be left empty when the body has it.")}
-            maxlength={128}
-            code
-          />
-          <Field label={t("Body, as it was sent")} name="body" value={form.body} rows={8} required code />
-          <Field
-            label={t("Signature (x-chat-signature)")}
-            name="signature"
-            value={form.signature}
-            maxlength={512}
-            code
-          />
-          <details open={headers.some((value) => value)}>
+          <Hidden values={form.request ? { request: form.request } : undefined} />
+          <FormFields fields={fields} filled={filled} />
+          <details open={Object.keys(headers).some((name) => form[name])}>
             <summary>{t("Headers")}</summary>
             <div class="headers">
-              <Field
-                label="Content-Type"
-                name="content_type"
-                value={form.content_type}
-                hint={t("Left empty: application/json.")}
-                maxlength={255}
-                code
-              />
-              <div class="field">
-                <label>
-                  <input type="checkbox" name="no_content_type" value="on" checked={form.no_content_type === "on"} />{" "}
-                  {t("Content-Type was not sent")}
-                </label>
-              </div>
-              <Field
-                label="Content-Encoding"
-                name="content_encoding"
-                value={form.content_encoding}
-                hint={t("Left empty: none was sent.")}
-                maxlength={255}
-                code
-              />
-              <Field
-                label="Idempotency-Key"
-                name="idempotency_key"
-                value={form.idempotency_key}
-                hint={t("Left empty: none was sent.")}
-                maxlength={512}
-                code
-              />
+              <FormFields fields={headers} filled={filled} />
             </div>
           </details>
           <button type="submit">{t("Check")}</button>
@@ -168,7 +108,5 @@ async function checkPage(c: PageContext, form: FormValues, result?: Diagnosis | 
       </section>
     </>
   );
-  const values = Object.fromEntries(FIELDS.map((name) => [name, form[name] ?? ""]));
-  const filled = result === undefined ? undefined : { path: PATH, values };
-  return showPage(c, { title: t("Signature check"), section: "check", filled, body }, error ? 400 : 200);
+  return showPage(c, { title: t("Signature check"), section: "check", filled: result ? filled : undefined, body });
 }

@@ -1,111 +1,128 @@
+import type { PropsWithChildren } from "hono/jsx";
 import { alwaysStatus200 } from "../../../core/config.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../../core/errors.ts";
-import type { AppidPart, SimilarApp } from "../../services/check-pasted-request.ts";
-import { codeOfReason } from "../../services/journal.ts";
+import type { AppidPart } from "../../services/check-pasted-request.ts";
+import { codeOfReason, type Refusal } from "../../services/journal.ts";
 import type { PageContext } from "../env.ts";
-import { Badge } from "../parts/parts.tsx";
-import type { View } from "../view.ts";
-import { type CheckLine, type Diagnosis, refusalText } from "./check-lines.ts";
+import { refusalTexts } from "../journal/refusal-texts.ts";
+import { Badge, Time } from "../parts/parts.tsx";
+import { reasonText } from "../reasons.ts";
+import { useView } from "../view.ts";
+import type { CheckLine, Diagnosis } from "./check-lines.ts";
+
+/** A refused call, as the journal has it. */
+export type RefusedCall = Pick<Refusal, "requestId" | "appid" | "at" | "status" | "reason" | "detail" | "violations">;
+
+/** The answer to a refused call, the reason, and what to do. */
+export function WasRefused({ call }: { call: RefusedCall }) {
+  const view = useView();
+  const { requestId, at, status, reason, detail } = call;
+  const { what, cure } = reasonText(view, reason);
+  const violations = refusalTexts(view, call);
+  const isPlain = reason === "fields_invalid" && violations.length > 0;
+  const said = detail ? [`x-error-detail: ${detail}`] : [];
+  const texts = isPlain ? violations : [what, ...violations, cure];
+  return (
+    <Answer
+      kind="bad"
+      title={view.t("This call was answered {0} {1}", status, WIRE_ERRORS[codeOfReason(reason)].message)}
+    >
+      <Cause line={{ title: "", texts, findingCount: isPlain ? violations.length : 1, said }} />
+      <p class="hint">
+        <Time at={at} /> · <code>{requestId}</code>
+      </p>
+    </Answer>
+  );
+}
 
 /**
  * The result of a check: the answer to the call when it is known, the answer that it would get now with the cause in large text, the
  * other findings, and the steps without faults, folded.
+ *
+ * @param props `isKnown`: the page already says what the call was answered
  */
-export function Verdict(props: {
-  c: PageContext;
-  diagnosis: Diagnosis;
-  /** Whether the page already says what the call was answered. */
-  isKnown: boolean;
-}) {
-  const { c, diagnosis, isKnown } = props;
-  const { view } = c.var;
+export function Verdict({ c, diagnosis, isKnown }: { c: PageContext; diagnosis: Diagnosis; isKnown: boolean }) {
+  const view = useView();
   const { t } = view;
   const { answered, repeats, lines } = diagnosis;
-  const wireOf = wires(c);
+  const wireOf = (refusal: SignedErrorCode): [status: number, message: string] => {
+    const { status, message } = WIRE_ERRORS[refusal];
+    return [alwaysStatus200(c.env) ? 200 : status, message];
+  };
   const refused = lines.filter(({ refusal }) => refusal !== undefined);
   const [stop, next] = refused;
-  const lineEnds = lines.find((line) => line.ends)?.ends;
+  const fits = lines.find((line) => line.ends)?.ends?.fits;
   const { sessionId, refusedFor } = answered ?? {};
   const matchingLine = refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor);
   // A pasted request often has an old timestamp only because it was pasted later. The cause at its time was then its next error, if any.
   const cause = answered ? matchingLine : stop?.outdated === "late" ? (next ?? stop) : stop;
-  const mayBeAnother = (
-    <p>
-      {t(
-        "If you sent this one-time text (ranstr) before with other bytes, this one was answered {0} {1}",
-        ...wireOf("token_invalid"),
-      )}
-    </p>
+  const mayBeAnother = t(
+    "If you sent this one-time text (ranstr) before with other bytes, this one was answered {0} {1}",
+    ...wireOf("token_invalid"),
   );
-  const kind = answered || (lineEnds && !stop) ? "note" : stop ? "bad" : "good";
+  const answer = stop?.refusal
+    ? t("Sent now, the server answers {0} {1}", ...wireOf(stop.refusal))
+    : fits === undefined
+      ? t("Sent now, the server accepts this request")
+      : t("Sent now, the server accepts this request if its line ends are {0}", fits);
   const otherLines = lines.filter((line) => line !== cause && !isFine(line));
   const fine = lines.filter(isFine);
   const skipped = fine.filter(({ notEvaluated }) => notEvaluated).length;
-  const alsoLabel = (line: CheckLine) => (answered || line.outdated === "late" ? t("If sent again") : t("Also"));
+  const stateOf = ({ refusal, outdated, ends }: CheckLine) =>
+    refusal ? (answered || outdated === "late" ? t("If sent again") : t("Also")) : ends ? t("Depends") : t("Note");
   return (
     <>
       {refusedFor && !isKnown && (
-        <section class="notice bad verdict" role="alert">
-          <h2>
-            {t("A call with this one-time text (ranstr) was answered {0} {1}", ...wireOf(codeOfReason(refusedFor)))}
-          </h2>
+        <Answer
+          kind="bad"
+          title={t("A call with this one-time text (ranstr) was answered {0} {1}", ...wireOf(codeOfReason(refusedFor)))}
+        >
           {cause ? (
-            <Cause view={view} line={cause} />
+            <Cause line={cause} />
           ) : (
             <p>
               {refusedFor === "key_reused"
-                ? refusalText(view, refusedFor)
-                : t("What it was refused for has changed since: {0}", refusalText(view, refusedFor))}
+                ? reasonText(view, refusedFor).what
+                : t("What it was refused for has changed since: {0}", reasonText(view, refusedFor).what)}
             </p>
           )}
-          {mayBeAnother}
-        </section>
+          <p>{mayBeAnother}</p>
+        </Answer>
       )}
       {sessionId && (
-        <section class="notice good verdict" role="status">
-          <h2>{t("A call with this one-time text (ranstr) was accepted: session {0}", sessionId)}</h2>
-          {mayBeAnother}
+        <Answer kind="good" title={t("A call with this one-time text (ranstr) was accepted: session {0}", sessionId)}>
+          <p>{mayBeAnother}</p>
           <p>
             <a href={`/console/sites/${answered?.siteId}/sessions/${sessionId}`}>{t("To the session")}</a>
           </p>
-        </section>
+        </Answer>
       )}
-      <section class={`notice ${kind} verdict`} role={kind === "bad" ? "alert" : "status"}>
-        <h2>{answerText(view, wireOf, stop, lineEnds?.fits)}</h2>
-        {answered ? (
-          <p>
-            {t(
+      <Answer kind={answered || (fits && !stop) ? "note" : stop ? "bad" : "good"} title={answer}>
+        {[
+          answered &&
+            t(
               "A one-time text (ranstr) can be used once: sent again, the same bytes are refused, whatever they were answered first. Each try needs a new one, the time of the try and a new signature.",
-            )}
-          </p>
-        ) : (
-          <>
-            {stop?.outdated && (
-              <p>
-                {next?.refusal
-                  ? t("With a fresh timestamp it answers {0} {1}.", ...wireOf(next.refusal))
-                  : t("With a fresh timestamp it accepts the request.")}
-              </p>
-            )}
-            {stop?.assumed && next?.refusal && (
-              <p>{t("As application/json it answers {0} {1}.", ...wireOf(next.refusal))}</p>
-            )}
-            {repeats !== undefined && !stop && (
-              <p>{t("It does nothing again: it answers with session {0}, which the first call opened.", repeats)}</p>
-            )}
-            {cause && <Cause view={view} line={cause} />}
-          </>
-        )}
-      </section>
+            ),
+          !answered &&
+            stop?.outdated &&
+            (next?.refusal
+              ? t("With a fresh timestamp it answers {0} {1}.", ...wireOf(next.refusal))
+              : t("With a fresh timestamp it accepts the request.")),
+          !answered &&
+            stop?.assumed &&
+            next?.refusal &&
+            t("As application/json it answers {0} {1}.", ...wireOf(next.refusal)),
+          !answered &&
+            !stop &&
+            repeats &&
+            t("It does nothing again: it answers with session {0}, which the first call opened.", repeats),
+        ].map((text) => text && <p>{text}</p>)}
+        {!answered && cause && <Cause line={cause} />}
+      </Answer>
       {otherLines.length > 0 && (
         <ol class="checks" aria-label={t("Other findings")}>
           {otherLines.map((line) => (
-            <Step
-              view={view}
-              line={line}
-              kind="wait"
-              label={line.refusal ? alsoLabel(line) : line.ends ? t("Depends") : t("Note")}
-            />
+            <Step line={line} kind="wait" state={stateOf(line)} />
           ))}
         </ol>
       )}
@@ -117,14 +134,13 @@ export function Verdict(props: {
               : t("What is fine: {0}; not evaluated: {1}", fine.length - skipped, skipped)}
           </summary>
           <ol class="checks" aria-label={t("What was checked")}>
-            {fine.map((line) => (
-              <Step
-                view={view}
-                line={line}
-                kind={line.notEvaluated ? "off" : "good"}
-                label={line.notEvaluated ? t("Not evaluated") : t("Fine")}
-              />
-            ))}
+            {fine.map((line) =>
+              line.notEvaluated ? (
+                <Step line={line} kind="off" state={t("Not evaluated")} />
+              ) : (
+                <Step line={line} kind="good" state={t("Fine")} />
+              ),
+            )}
           </ol>
         </details>
       )}
@@ -132,38 +148,29 @@ export function Verdict(props: {
   );
 }
 
-const isFine = ({ refusal, ends, notice }: CheckLine) =>
-  refusal === undefined && ends === undefined && notice === undefined;
+const isFine = ({ refusal, ends, notice }: CheckLine) => !refusal && !ends && !notice;
 
-type WireOf = (refusal: SignedErrorCode) => [status: number, message: string];
-
-const wires =
-  (c: PageContext): WireOf =>
-  (refusal) => {
-    const { status, message } = WIRE_ERRORS[refusal];
-    return [alwaysStatus200(c.env) ? 200 : status, message];
-  };
-
-/** The server's answer now. @param fits the line ends that fit the signature, when the pasted text does not show them */
-function answerText({ t }: View, wireOf: WireOf, stop: CheckLine | undefined, fits: string | undefined): string {
-  if (stop?.refusal !== undefined) return t("Sent now, the server answers {0} {1}", ...wireOf(stop.refusal));
-  if (fits === undefined) return t("Sent now, the server accepts this request");
-  return t("Sent now, the server accepts this request if its line ends are {0}", fits);
-}
+/** What the server answered, or would answer. */
+const Answer = ({ kind, title, children }: PropsWithChildren<{ kind: "good" | "bad" | "note"; title: string }>) => (
+  <section class={`notice ${kind} verdict`} role={kind === "bad" ? "alert" : "status"}>
+    <h2>{title}</h2>
+    {children}
+  </section>
+);
 
 /** The cause of a refusal, with its findings in large text. */
-function Cause({ view, line }: { view: View; line: CheckLine }) {
+function Cause({ line }: { line: CheckLine }) {
   const [large, small] = splitBySize(line);
   return (
     <div class="cause">
-      <h3>{line.title}</h3>
+      {line.title && <h3>{line.title}</h3>}
       {large.map((text) => (
         <p class="found">{text}</p>
       ))}
       {small.map((text) => (
         <p>{text}</p>
       ))}
-      <Evidence view={view} line={line} />
+      <Evidence line={line} />
     </div>
   );
 }
@@ -177,32 +184,40 @@ function splitBySize({ texts, findingCount }: CheckLine): [large: string[], smal
   return [[sentence], rest === "" ? others : [rest, ...others]];
 }
 
-function Step(props: { view: View; line: CheckLine; kind: "wait" | "good" | "off"; label: string }) {
-  const { view, line, kind, label } = props;
-  return (
-    <li class={kind === "wait" ? "wrong" : "fine"}>
-      <h2>
-        {line.title} <Badge kind={kind} label={label} />
-      </h2>
-      {line.texts.map((text) => (
-        <p>{text}</p>
-      ))}
-      <Evidence view={view} line={line} />
-    </li>
-  );
-}
+const Step = ({ line, kind, state }: { line: CheckLine; kind: "wait" | "good" | "off"; state: string }) => (
+  <li class={kind === "wait" ? "wrong" : "fine"}>
+    <h2>
+      {line.title} <Badge kind={kind} label={state} />
+    </h2>
+    {line.texts.map((text) => (
+      <p>{text}</p>
+    ))}
+    <Evidence line={line} />
+  </li>
+);
 
-/** What a line shows beside its texts: the nearest appids, links, what the server sent, and the text that was signed. */
-function Evidence({ view, line: { similar = [], links = [], said = [], signed } }: { view: View; line: CheckLine }) {
-  const { t } = view;
+/** What a line shows beside its texts: the nearest appids with the differences marked, links, what the server sent, what was signed. */
+function Evidence({ line: { similar = [], links = [], said = [], signed } }: { line: CheckLine }) {
+  const { t } = useView();
   return (
     <>
-      {similar.map((app) => (
-        <Difference view={view} app={app} />
+      {similar.map(({ givenParts, existing, siteId, appid }) => (
+        <dl class="difference">
+          <dt>{t("Sent")}</dt>
+          <dd>
+            <MarkedAppid parts={givenParts} />
+          </dd>
+          <dt>{t("Exists")}</dt>
+          <dd>
+            <a href={`/console/sites/${siteId}/apps/${appid}`}>
+              <MarkedAppid parts={existing} />
+            </a>
+          </dd>
+        </dl>
       ))}
       {links.length > 0 && (
         <p class="links">
-          {links.map(({ href, text }) => (
+          {links.map(([text, href]) => (
             <a href={href}>{text}</a>
           ))}
         </p>
@@ -222,27 +237,9 @@ function Evidence({ view, line: { similar = [], links = [], said = [], signed } 
   );
 }
 
-/** The pasted appid above an existing one, with the differences marked. */
-function Difference({ view: { t }, app }: { view: View; app: SimilarApp }) {
-  return (
-    <dl class="difference">
-      <dt>{t("Sent")}</dt>
-      <dd>
-        <MarkedAppid stretches={app.givenParts} />
-      </dd>
-      <dt>{t("Exists")}</dt>
-      <dd>
-        <a href={`/console/sites/${app.siteId}/apps/${app.appid}`}>
-          <MarkedAppid stretches={app.existing} />
-        </a>
-      </dd>
-    </dl>
-  );
-}
-
-function MarkedAppid({ stretches }: { stretches: AppidPart[] }) {
-  return <code>{stretches.map(({ text, differs }) => (differs ? <mark>{shownBlanks(text)}</mark> : text))}</code>;
-}
+const MarkedAppid = ({ parts }: { parts: AppidPart[] }) => (
+  <code>{parts.map(({ text, differs }) => (differs ? <mark>{shownBlanks(text)}</mark> : text))}</code>
+);
 
 /** Shows the invisible characters of a text: a blank as ␣, any other by its code. Combining marks also get codes: they may be the difference. */
 const shownBlanks = (text: string): string =>

@@ -1,7 +1,7 @@
 import { jsx } from "hono/jsx";
 import { describe, expect, it } from "vitest";
 import chinese from "../../../../src/assets/console/zh.json";
-import { WasRefused } from "../../../../src/operators/console/signature-check/was-refused.tsx";
+import { WasRefused } from "../../../../src/operators/console/signature-check/verdict.tsx";
 import { type View, ViewContext } from "../../../../src/operators/console/view.ts";
 import { plain } from "../../../support/console-page.ts";
 import { NOW } from "../../../support/test-runtime.ts";
@@ -25,7 +25,7 @@ const pageOf = (texts: Record<string, string>, reason: string, status: number, d
   };
   const view = viewOf(texts);
   // A component takes its texts and times from the page around it.
-  return String(jsx(ViewContext.Provider, { value: view }, jsx(WasRefused, { view, call })));
+  return String(jsx(ViewContext.Provider, { value: view }, jsx(WasRefused, { call })));
 };
 
 describe("a refused call above the signature check", () => {
