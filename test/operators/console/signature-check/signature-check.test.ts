@@ -223,7 +223,7 @@ describe("the signature check", () => {
       signature: await hmac(world.secret, add),
     });
     expect(addVerdict.pastAnswer).toBe(
-      `A call with this one-time text (ranstr) was answered 404 会话不存在: Agents and session chat_id is unknown to this site. Use the chat_id that create_gd answered to an app of the same site. x-error-detail: chat_id: no such session on this site ${OTHER_BYTES}`,
+      `A call with this one-time text (ranstr) was answered 404 会话不存在: Agents and session chat_id is unknown to this site. Use a chat_id that create_gd answered to an app of the site. x-error-detail: chat_id: no such session on this site ${OTHER_BYTES}`,
     );
   });
 
