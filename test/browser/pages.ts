@@ -56,6 +56,7 @@ const STATES: readonly KnownPage[] = [
 
   ofSite("sessions-filtered", "/sessions", "/sessions?status=replied"),
   ofSite("sessions-of-nobody", "/sessions", "/sessions?sbs=nobody"),
+  ofSite("sessions-wrong", "/sessions", "/sessions?chat_id=999999"),
   page("sessions-empty", "/sites/:site_id/sessions", ({ sites }) => `${sites.empty}/sessions`),
   ofSite("session", "/sessions/:chat_id", `/sessions/${OF_NOTE.metadata}`),
   ofSite("session-crowded", "/sessions/:chat_id", `/sessions/${OF_NOTE.crowded}`),
@@ -110,6 +111,12 @@ const STATES: readonly KnownPage[] = [
   ofSite("refusals-filtered", "/refusals", "/refusals?reason=signature_mismatch"),
   page("refusals-empty", "/sites/:site_id/refusals", ({ sites }) => `${sites.empty}/refusals`),
   ofSite("call", "/requests/:request_id", ({ refusals }) => `/requests/${refusals[1]?.requestId}`),
+  ofSite("refusals-wrong", "/refusals", "/refusals?from=yesterday"),
+  ofSite(
+    "call-unknown",
+    "/requests/:request_id",
+    ({ refusals }) => `/requests/${refusals[1]?.requestId.slice(0, -12)}000000000000`,
+  ),
   page("not-found", "", () => "/console/nowhere"),
 ];
 

@@ -1,5 +1,6 @@
 import type { Happening, readTimeline, SessionDelivery } from "../../services/session-timeline.ts";
 import type { StoredSession } from "../../services/sessions.ts";
+import { LookAgain } from "../parts/parts.tsx";
 import { useView } from "../view.ts";
 import { DeliveryBadge } from "../webhooks/delivery-state.tsx";
 import { resultWords } from "../webhooks/failure-words.ts";
@@ -15,6 +16,8 @@ export function Timeline(props: { siteId: number; stored: StoredSession; timelin
   const { siteId, stored, timeline } = props;
   const view = useView();
   const { t } = view;
+  const deliveries = timeline.happenings.flatMap((each) => (each.what === "event" ? each.deliveries : []));
+  const isUnderway = deliveries.some(({ status, attempts }) => status === "pending" && attempts === 0);
   return (
     <section class="part">
       <h2>{t("What happened")}</h2>
@@ -41,6 +44,7 @@ export function Timeline(props: { siteId: number; stored: StoredSession; timelin
           </li>
         ))}
       </ol>
+      {isUnderway && <LookAgain>{t("An event is on its way to a webhook.")}</LookAgain>}
       {timeline.isCut && <p class="hint">{t("It may have more events: only its first ones are shown.")}</p>}
     </section>
   );

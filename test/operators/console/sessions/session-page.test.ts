@@ -167,6 +167,17 @@ describe("the timeline of a session", () => {
     expect((await visitor.open(page.link("ill.example.com"))).heading).toBe("session.created, event 2");
   });
 
+  it("the page of a session asks again while an event was not yet sent to a webhook, and not while a failed one waits", async () => {
+    const { world, visitor, path } = await start();
+    await newWebhook(world);
+    const id = await world.chatId();
+    const asksAgain = async () => (await visitor.page(`${path}/${id}`)).includes("data-refresh");
+    expect(await asksAgain()).toBe(true);
+    const failed = "UPDATE deliveries SET attempts = 1, last_status = 500 WHERE site_id = ?";
+    await env.HOME_APAC.prepare(failed).bind(world.siteId).run();
+    expect(await asksAgain()).toBe(false);
+  });
+
   it("the timeline of a session has no events of other sessions, also in a long log", async () => {
     const { world, visitor, path } = await start();
     await newWebhook(world);
