@@ -34,7 +34,9 @@ export function sessionColumns(
         <small>{session.id}</small>
       </span>,
       ...(isOneCustomer ? [] : [customer(session)]),
-      <bdi class="clip">{session.appName ?? session.appid}</bdi>,
+      <a class="clip" href={`${site}/apps/${session.appid}`}>
+        <bdi>{session.appName ?? session.appid}</bdi>
+      </a>,
       <Status status={session.status} />,
       <Ago at={session.createdAt} />,
     ]),
