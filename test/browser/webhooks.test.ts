@@ -4,8 +4,10 @@ import { Webhook } from "standardwebhooks";
 import { describe, expect } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { Listener, type ReceivedRequest } from "../support/listener.ts";
+import { newPage, signIn } from "../support/open-browser.ts";
 import { it } from "./it.ts";
 import { newShop } from "./new-shop.ts";
+import { PAGES } from "./pages.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
 import { faultsOf, press, secretOn, status } from "./steps.ts";
 
@@ -30,7 +32,7 @@ async function delivery(receiver: Listener, count: number): Promise<ReceivedRequ
 }
 
 describe.each(SCRIPT_MODES)("webhooks, %s", (_, javaScriptEnabled) => {
-  it("an operator adds a webhook, pings it, sees a failure, rotates its secret, redelivers an event and deletes the webhook", async ({
+  it("an operator adds a webhook, pings it, sees a failure, rotates its secret, sends an event again and deletes the webhook", async ({
     worker,
     signedIn,
     onTestFinished,
@@ -85,7 +87,7 @@ describe.each(SCRIPT_MODES)("webhooks, %s", (_, javaScriptEnabled) => {
     await page.getByRole("link", { name: "I have saved it" }).click();
     receiver.answer = { status: 200, headers: {}, body: "" };
     const before = receiver.received.length;
-    await press(page, "Redeliver 3");
+    await press(page, "Send again 3");
     // The attempt that was due after the failure may be running.
     expect(await page.locator("#event-3").innerText()).toMatch(/On its way|being sent now|Delivered/);
     await eventually(() => expect(receiver.received.length).toBeGreaterThan(before));
@@ -130,4 +132,23 @@ describe.each(SCRIPT_MODES)("webhooks, %s", (_, javaScriptEnabled) => {
     // This is the browser's message about the refused form.
     expect(faults).toEqual(["Failed to load resource: the server responded with a status of 400 (Bad Request)"]);
   });
+});
+
+it("on a phone, each delivery in the list of a webhook has its time, its answer and its button", async ({
+  browser,
+  world,
+}) => {
+  const page = await newPage(browser, world.worker, { viewport: { width: 390, height: 664 } });
+  await signIn(page, world.worker.adminToken);
+  const pages = PAGES.filter(({ name }) => ["webhook-failing", "webhook-hanging"].includes(name));
+  for (const { at } of pages) {
+    await page.goto(at(world));
+    const rows = page.locator("tbody tr");
+    expect(await rows.count()).toBeGreaterThan(10);
+    for (const row of await rows.all()) {
+      for (const part of ["time", ".pair", "button"]) expect(await row.locator(part).isVisible()).toBe(true);
+      expect(await row.locator("button").boundingBox()).toMatchObject({ height: expect.closeTo(28, 0) });
+    }
+  }
+  await page.context().close();
 });

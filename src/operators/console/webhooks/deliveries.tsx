@@ -7,17 +7,20 @@ import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { filteredPath } from "../parts/filter.tsx";
 import { Action, Hidden } from "../parts/form.tsx";
-import { Ago, Badge, CopyButton, Facts, Time } from "../parts/parts.tsx";
+import { Ago, Badge, CopyButton, Facts, LookAgain, Time } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { statusText } from "../sessions/session-table.tsx";
 import { useView } from "../view.ts";
 import { attemptsOf, DeliveryState, durationText, nextText } from "./delivery-state.tsx";
-import { resultWords } from "./failure-words.ts";
-import { deliveryId, sentAgainSeq, withoutResult } from "./result-address.ts";
+import { cureOf, resultWords } from "./failure-words.ts";
+import { deliveryId, hasResult, sentAgainSeq, withoutResult } from "./result-address.ts";
 import { countText, QuoteAndCure } from "./webhook-health.tsx";
-import { UpLink, webhookOf } from "./webhook-of.tsx";
+import { ChangeUrl, UpLink, webhookOf } from "./webhook-of.tsx";
 
 const DELIVERIES_PER_PAGE = 20;
+
+/** For an attempt that is due so soon, a reader waits at the page. */
+const SOON_SECONDS = 600;
 
 interface ListedDeliveries extends DeliveryPage {
   status: DeliveryStatus | undefined;
@@ -63,7 +66,7 @@ export function DeliveryList(props: { siteId: number; path: string; webhook: Web
         {isEnabled && webhook.failed > 0 && (
           <Action
             action={`${path}/send-again`}
-            label={t("Redeliver all failed ({0})", countText(view, webhook.failed))}
+            label={t("Send all failed again ({0})", countText(view, webhook.failed))}
           >
             <Hidden values={{ failed: "on" }} />
           </Action>
@@ -88,7 +91,7 @@ export function DeliveryList(props: { siteId: number; path: string; webhook: Web
           { label: t("Status"), phone: "top" },
           t("Last answer"),
           { label: t("Session"), phone: "hide" },
-          { label: t("When"), end: true },
+          { label: t("When"), phone: "top", end: true },
         ]}
         ids={items.map(({ seq }) => deliveryId(seq))}
         rows={items.map((delivery) => [
@@ -108,6 +111,7 @@ export function DeliveryList(props: { siteId: number; path: string; webhook: Web
         }
         empty={t("No deliveries here.")}
       />
+      {isEnabled && webhook.pending > 0 && (webhook.failingSince === null || hasResult(view.here)) && <LookAgain />}
       <Pages path={path} listed={listed} />
     </section>
   );
@@ -136,7 +140,7 @@ function LastAnswer({ webhook, delivery }: { webhook: Webhook; delivery: Deliver
 function SendAgain({ path, seq, label }: { path: string; seq: number; label?: string }) {
   const { t, here } = useView();
   return (
-    <Action action={`${path}/redeliver`} label={label ?? t("Redeliver")} about={String(seq)}>
+    <Action action={`${path}/redeliver`} label={label ?? t("Send again")} about={String(seq)}>
       <Hidden values={{ seq: String(seq), back: withoutResult(here) }} />
     </Action>
   );
@@ -169,17 +173,19 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
   const { t } = view;
   const seqText = c.req.param("seq") ?? "";
   if (!/^\d{1,15}$/.test(seqText)) throw new ServiceError("not_found", { reason: "event_unknown" });
-  const { webhook, webhookOfPath, site, path } = await webhookOf(c, siteOfPath);
+  const { webhook, webhookOfPath, site, path, name } = await webhookOf(c, siteOfPath);
   const [read, seqSentAgain] = await Promise.all([
     readDelivery(ctx, { ...webhookOfPath, seq: Number(seqText) }),
     sentAgainSeq(c, path),
   ]);
   const { seq, type, delivery, body, chatId, eventId, createdAt } = read;
   const next = delivery && nextText(view, delivery, webhook);
-  const sendLabel = delivery === undefined && type !== PING ? t("Send it") : t("Redeliver");
+  const isInTrouble = webhook.status === "disabled" || webhook.failingSince !== null;
+  const isOfUrl = isInTrouble && delivery?.status !== "delivered" && delivery && cureOf(view, delivery)?.isOfUrl;
+  const sendLabel = delivery === undefined && type !== PING ? t("Send it") : t("Send again");
   const shown = (
     <>
-      <UpLink path={path} webhook={webhook} />
+      <UpLink path={path} name={name} />
       <section class="card" id={deliveryId(seq)}>
         <div class="health">
           {delivery === undefined ? (
@@ -200,16 +206,16 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
           rows={[
             delivery !== undefined && delivery.attempts > 0 && [t("Attempts"), <Attempts delivery={delivery} />],
             next !== undefined && next !== "" && [t("Next attempt"), next],
-            [t("Happened"), <Time at={createdAt} />],
             chatId !== null && [t("Session"), <SessionLink siteId={site.id} chatId={chatId} />],
-            eventId !== null && ["webhook-id", <code>{eventId}</code>],
+            eventId !== null && ["webhook-id", eventId, "webhook-id"],
+            [t("When"), <Time at={createdAt} />],
           ]}
         />
-        {webhook.status === "enabled" && body !== null && (
-          <div class="buttons">
-            <SendAgain path={path} seq={seq} label={sendLabel} />
-          </div>
-        )}
+        {delivery?.status === "pending" && (delivery.nextAttemptAt ?? 0) - view.now < SOON_SECONDS && <LookAgain />}
+        <div class="buttons">
+          {isOfUrl && <ChangeUrl path={path} />}
+          {webhook.status === "enabled" && body !== null && <SendAgain path={path} seq={seq} label={sendLabel} />}
+        </div>
       </section>
       <section class="part">
         <div class="head">

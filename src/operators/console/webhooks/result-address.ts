@@ -40,6 +40,9 @@ export async function resultIn(c: PageContext, path: string, name: Result): Prom
 export const withoutResult = (path: string): string =>
   ["done", "again", "sent", "enabled"].reduce((now, name) => withParameter(now, name), path);
 
+/** Whether a path has such a parameter. */
+export const hasResult = (path: string): boolean => withParameter(path, "") !== withoutResult(path);
+
 export const deliveryId = (seq: number) => `event-${seq}`;
 
 /** The address of a page after an event was sent again: the page marks the event's row. */

@@ -207,7 +207,7 @@ function fieldsOf(view: View, { failingSince }: Webhook): Fields {
 export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm?: FilledForm): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const { webhook, webhookOfPath, site, path } = await webhookOf(c, siteOfPath);
+  const { webhook, webhookOfPath, site, path, name } = await webhookOf(c, siteOfPath);
   if (webhook.status === "disabled") return c.redirect(path, 303);
   const asked = askedIn(filledForm?.values ?? c.req.query(), view.now, webhook);
   const { values, entered } = readWanted(view, asked.values);
@@ -234,7 +234,7 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
   const shown = { ...values, time: asked.time, since: ownTime(values.since), until: ownTime(values.until) };
   const body = (
     <>
-      <UpLink path={path} webhook={webhook} />
+      <UpLink path={path} name={name} />
       <FormErrors filled={filled} fields={fields} />
       {count && <CountCard {...count} />}
       <section class="card">

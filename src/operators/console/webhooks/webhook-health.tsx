@@ -94,7 +94,7 @@ export function QuoteAndCure({ result, quote }: { result: DeliveryResult; quote:
           {view.t("It said:")} <q class="long">{quote}</q>
         </p>
       )}
-      {cure !== undefined && <p class="hint">{cure}</p>}
+      {cure !== undefined && <p class="hint">{cure.text}</p>}
     </>
   );
 }

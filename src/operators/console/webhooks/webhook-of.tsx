@@ -1,10 +1,11 @@
 import type { Site } from "../../services/sites.ts";
 import { endWebhookOverlap, readWebhookSecret, rotateWebhookSecret } from "../../services/webhook-secrets.ts";
-import { findWebhook, type Webhook } from "../../services/webhooks.ts";
+import { findWebhook, listWebhookUrls, type Webhook } from "../../services/webhooks.ts";
 import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
 import { Copyable, type FactRows } from "../parts/parts.tsx";
 import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
+import { useView } from "../view.ts";
 
 /** The URL as `fetch` sends it. Look-alike letters and signs that turn the reading direction are encoded, so that they deceive nobody. */
 export function shownUrl({ url }: Pick<Webhook, "url">): string {
@@ -17,19 +18,48 @@ export function shownUrl({ url }: Pick<Webhook, "url">): string {
 export const hostOf = (webhook: Pick<Webhook, "url">): string => shownUrl(webhook).split("/")[2] ?? "";
 export const pathOf = (webhook: Pick<Webhook, "url">): string => shownUrl(webhook).replace(/^[^/]*\/\/[^/]*/, "");
 
+type Named = Pick<Webhook, "id" | "url">;
+
+const withPath = (webhook: Named) => hostOf(webhook) + pathOf(webhook).replace(/\?.*/s, "");
+
+/**
+ * What tells a webhook from the others of its site: its host; beside others of that host its path too, without the query, which may hold a
+ * token; and a number where this is not enough, as for viewers, who see no paths.
+ *
+ * @param all the webhooks of the site, the oldest first
+ * @param longName the name beside others of the host
+ */
+export function nameAmong(all: Named[], webhook: Named, longName = withPath): string {
+  if (all.filter((each) => hostOf(each) === hostOf(webhook)).length < 2) return hostOf(webhook);
+  const same = all.filter((each) => longName(each) === longName(webhook));
+  const number = same.findIndex(({ id }) => id === webhook.id) + 1;
+  return same.length < 2 ? longName(webhook) : `${longName(webhook)} (${number})`;
+}
+
 /** A link above the body of a page, to the webhook that the page is about. */
-export const UpLink = ({ path, webhook }: { path: string; webhook: Webhook }) => (
+export const UpLink = ({ path, name }: { path: string; name: string }) => (
   <p class="lead">
-    <a href={path}>{hostOf(webhook)}</a>
+    <a href={path}>{name}</a>
   </p>
 );
+
+/** The button that cures a failure of the URL, for readers who may change it. */
+export function ChangeUrl({ path }: { path: string }) {
+  const { t, may } = useView();
+  if (!may(`${path}/settings`, "GET")) return null;
+  return (
+    <a class="button" href={`${path}/settings`}>
+      {t("Change URL…")}
+    </a>
+  );
+}
 
 /** The webhook that the path names, for the pages of its secret. @throws ServiceError `not_found` */
 export async function webhookOf(c: PageContext, site: Site) {
   const { ctx, view } = c.var;
   const { t } = view;
   const webhookOfPath = { site, webhookId: c.req.param("webhook_id") ?? "" };
-  const webhook = await findWebhook(ctx, webhookOfPath);
+  const [webhook, all] = await Promise.all([findWebhook(ctx, webhookOfPath), listWebhookUrls(ctx, { site })]);
   const { version, previousExpiresAt } = webhook;
   const about: FactRows = [["URL", shownUrl(webhook), "webhook-url"]];
   const owner: Omit<ShownSecretOwner, "page"> = {
@@ -55,5 +85,7 @@ export async function webhookOf(c: PageContext, site: Site) {
     rotate: (input) => rotateWebhookSecret(ctx, { ...webhookOfPath, ...input }),
     endOverlap: (expectedVersion) => endWebhookOverlap(ctx, { ...webhookOfPath, expectedVersion }),
   };
-  return { ...owner, about, webhookOfPath, webhook };
+  // The browser's history keeps titles, and a path may hold a token.
+  const names = { name: nameAmong(all, webhook), title: nameAmong(all, webhook, hostOf) };
+  return { ...owner, ...names, about, webhookOfPath, webhook };
 }

@@ -10,22 +10,23 @@ import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
-import { Action, AskLink } from "../parts/form.tsx";
-import { Facts, NoticeBox, Time } from "../parts/parts.tsx";
+import { Action, AskLink, FieldsForm } from "../parts/form.tsx";
+import { Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
 import { RowMenu } from "../parts/row-menu.tsx";
 import { OverlapCard } from "../secrets/overlap-card.tsx";
 import { useView, type View } from "../view.ts";
 import { DeliveryList, listedDeliveries } from "./deliveries.tsx";
+import { cureOf, type DeliveryResult } from "./failure-words.ts";
 import { againLocation, deliveryId, OFFERED_SECONDS, resultIn, withResult } from "./result-address.ts";
 import { sentNotice } from "./send-again-page.tsx";
-import { Health } from "./webhook-health.tsx";
-import { hostOf, pathOf, webhookOf } from "./webhook-of.tsx";
+import { Health, troubleOf } from "./webhook-health.tsx";
+import { ChangeUrl, pathOf, webhookOf } from "./webhook-of.tsx";
 
 /** A webhook's state, what to do about it, and its deliveries. `?event=` names an event, and leads to the page of its delivery. */
 export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
-  const { webhook, webhookOfPath, about, ...owner } = await webhookOf(c, siteOfPath);
+  const { webhook, webhookOfPath, about, name, title, ...owner } = await webhookOf(c, siteOfPath);
   const { site, path } = owner;
   const event = c.req.query("event");
   if (event !== undefined && /^\d{1,15}$/.test(event)) return c.redirect(`${path}/deliveries/${event}`, 303);
@@ -46,7 +47,7 @@ export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Res
       {await stateNotice(c, path, webhook)}
       <section class="card">
         {recent && <Health webhook={webhook} recent={recent} />}
-        <Actions webhook={webhook} path={path} />
+        <Actions webhook={webhook} path={path} trouble={recent && troubleOf(webhook, recent)} />
       </section>
       <OverlapCard view={view} owner={owner} use={undefined} />
       <DeliveryList siteId={site.id} path={path} webhook={webhook} listed={listed} />
@@ -63,7 +64,7 @@ export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Res
       </section>
     </>
   );
-  return showPage(c, { title: hostOf(webhook), site, body });
+  return showPage(c, { title, heading: name, site, body });
 }
 
 /** The notice of a disabled webhook; or, after it was enabled, the offer to send the events that it missed meanwhile. */
@@ -75,7 +76,7 @@ async function stateNotice(c: PageContext, path: string, webhook: Webhook) {
       <NoticeBox kind={webhook.disabledReason ? "bad" : "note"} title={disabledText(view, webhook)}>
         <p>{disabledMeans(view)}</p>
         {webhook.pending > 0 && (
-          <p>{t("What was pending then is still being ended. It can be enabled in a few minutes.")}</p>
+          <LookAgain>{t("What was pending then is still being ended. It can be enabled in a few minutes.")}</LookAgain>
         )}
       </NoticeBox>
     );
@@ -98,23 +99,25 @@ function disabledText({ t, time }: View, { disabledReason, disabledAt }: Webhook
   return t("Disabled by an operator.") + when;
 }
 
-/** The frequent actions are visible. The others are behind one button. */
-function Actions({ webhook, path }: { webhook: Webhook; path: string }) {
+/** The frequent actions are visible, and the one that cures stands first. The others are behind one button. */
+function Actions({ webhook, path, trouble }: { webhook: Webhook; path: string; trouble: DeliveryResult | undefined }) {
   const view = useView();
   const { t } = view;
   const isEnabled = webhook.status === "enabled";
+  const isOfUrl = trouble !== undefined && cureOf(view, trouble)?.isOfUrl === true;
   if (!view.may(`${path}/ping`)) return null;
   return (
     <div class="buttons actions" id="rotate">
+      {isOfUrl && <ChangeUrl path={path} />}
       {isEnabled ? (
         <>
-          <a class="button" href={`${path}/send-again`}>
+          <a class={isOfUrl ? "button plain" : "button"} href={`${path}/send-again`}>
             {t("Send again…")}
           </a>
           <Action action={`${path}/ping`} label={t("Send a ping")} />
         </>
       ) : (
-        <Action action={`${path}/enable`} label={t("Enable")} />
+        <FieldsForm action={`${path}/enable`} fields={{}} button={t("Enable")} plain={isOfUrl} />
       )}
       <RowMenu label={t("More actions")}>
         <a href={`${path}/settings`}>{t("Change URL and events…")}</a>
@@ -194,7 +197,7 @@ export const webhookButton = (name: keyof typeof WORK) => async (c: PageContext,
 
 export const disabledMeans = ({ t }: View): string =>
   t(
-    "While a webhook is disabled, it gets no events, and does not get them later by itself. What was pending fails, and can be redelivered once it is enabled.",
+    "While a webhook is disabled, it gets no events, and does not get them later by itself. What was pending fails, and can be sent again once it is enabled.",
   );
 
 /** Asks before a webhook is disabled or deleted. */

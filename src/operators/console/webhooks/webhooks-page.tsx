@@ -14,15 +14,15 @@ import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { type Fields, FieldsForm, Fold, FormErrors } from "../parts/form.tsx";
+import { List } from "../parts/list.tsx";
 import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
-import { Table } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/new-secret-page.tsx";
 import { RotateCard } from "../secrets/rotate-card.tsx";
 import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
 import { useView, type View } from "../view.ts";
 import { resultWords } from "./failure-words.ts";
 import { countText, Oldest, Share, WebhookState, worstFirst } from "./webhook-health.tsx";
-import { hostOf, pathOf, UpLink, webhookOf } from "./webhook-of.tsx";
+import { hostOf, nameAmong, pathOf, UpLink, webhookOf } from "./webhook-of.tsx";
 
 /** Adds a webhook. */
 export async function postWebhooks(c: PageContext, site: Site): Promise<Response> {
@@ -91,24 +91,27 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
   const body = (
     <>
       <FormErrors filled={filled} fields={fields} />
-      <Fold action={path} label={t("Add a webhook")} open={filled !== undefined || webhooks.length === 0}>
-        <section class="card">
-          <p>{t("Accepted calls are posted to it as signed events. What fails is tried again for a day.")}</p>
-          <FieldsForm
-            action={path}
-            fields={fields}
-            filled={filled ?? { values: valuesOf({ url: "", events: EVENT_TYPES }), errors: {} }}
-            button={t("Add a webhook")}
-          />
-        </section>
-      </Fold>
       {!hasEvents && webhooks.length > 0 && (
         <NoticeBox kind="note" title={t("The events of this site are off: its webhooks get nothing but pings.")}>
           <a href={`/console/sites/${site.id}/settings#events`}>{t("To the settings")}</a>
         </NoticeBox>
       )}
-      <Table
+      <List
+        path={path}
         label={t("Webhooks")}
+        add={
+          <Fold action={path} label={t("Add a webhook")} open={filled !== undefined || webhooks.length === 0}>
+            <section class="card">
+              <p>{t("Accepted calls are posted to it as signed events. What fails is tried again for a day.")}</p>
+              <FieldsForm
+                action={path}
+                fields={fields}
+                filled={filled ?? { values: valuesOf({ url: "", events: EVENT_TYPES }), errors: {} }}
+                button={t("Add a webhook")}
+              />
+            </section>
+          </Fold>
+        }
         head={[
           "URL",
           { label: t("State"), phone: "top" },
@@ -119,10 +122,15 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
         ]}
         rows={webhooks.map((webhook, i) => {
           const recent = recentByWebhook[i];
+          const host = hostOf(webhook);
+          const more = nameAmong(all, webhook).slice(host.length);
           return [
             <span class="host">
-              <a href={`${path}/${webhook.id}`}>{hostOf(webhook)}</a>
-              <small>{pathOf(webhook)}</small>
+              <a href={`${path}/${webhook.id}`}>
+                {host}
+                {more && <span>{more}</span>}
+              </a>
+              {!more && <small>{pathOf(webhook)}</small>}
             </span>,
             <WebhookState webhook={webhook} />,
             <LastFailure failure={recent?.failure ?? { ...webhook, at: webhook.lastFailedAt }} />,
@@ -136,6 +144,7 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
             <p>{t("A webhook tells a program of yours of each session that is opened, gets agents or is erased.")}</p>
           </EmptyState>
         }
+        cursor={null}
       />
     </>
   );
@@ -188,13 +197,13 @@ export const webhookSecretOf = async (c: PageContext, site: Site): Promise<Shown
 export async function settingsPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const { webhook, site, path, ...owner } = await webhookOf(c, siteOfPath);
+  const { webhook, site, path, name, ...owner } = await webhookOf(c, siteOfPath);
   const fields = fieldsOf(view, t("What is pending goes to the new URL at once."));
   const rotation = { overlap_seconds: t("Overlap"), ends: t("Which secret stops") };
   const isRotation = filled?.values.overlap_seconds !== undefined;
   const body = (
     <>
-      <UpLink path={path} webhook={webhook} />
+      <UpLink path={path} name={name} />
       <FormErrors filled={filled} fields={{ ...fields, ...rotation }} />
       <div class="two">
         <section class="card">

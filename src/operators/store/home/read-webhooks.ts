@@ -83,3 +83,9 @@ export function selectWebhooks(db: D1Database, site: number): Promise<Webhook[]>
     .orderBy(asc(webhooks.createdAt), asc(webhooks.id))
     .all();
 }
+
+/** The ids and URLs of a site's webhooks, the oldest first. Counts nothing. */
+export function selectWebhookUrls(db: D1Database, site: number): Promise<Pick<WebhookRow, "id" | "url">[]> {
+  const { id, url, createdAt } = webhooks;
+  return drizzle(db).select({ id, url }).from(webhooks).where(eq(siteId, site)).orderBy(asc(createdAt), asc(id)).all();
+}

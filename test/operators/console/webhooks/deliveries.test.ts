@@ -42,12 +42,12 @@ describe("a ping", () => {
       result = await visitor.press(page, "Send a ping");
       expect([result.path.replace(/\?.*#/, "#"), result.notices]).toEqual([`${path}#event-1`, []]);
       expect(result.html).toContain('<tr id="event-1">');
-      expect(result.rows).toEqual([["ping 1", "On its way", "No answer yet next in turn", "–", "now", "Redeliver 1"]]);
+      expect(result.rows).toEqual([["ping 1", "On its way", "No answer yet next in turn", "–", "now", "Send again 1"]]);
     }
     const worker = new DeliveringWorker();
     await worker.deliver(webhook);
     expect(worker.posted).toHaveLength(1);
-    const delivered = ["ping 1", "Delivered", "The receiver answered 200 attempt 1", "–", "now", "Redeliver 1"];
+    const delivered = ["ping 1", "Delivered", "The receiver answered 200 attempt 1", "–", "now", "Send again 1"];
     expect((await visitor.open(result.path.replace(/#.*/, ""))).rows).toEqual([delivered]);
   });
 
@@ -78,7 +78,7 @@ describe("the deliveries of a webhook", () => {
         "No answer yet next in turn, 3 at a time while failing",
         "Session 2",
         "now",
-        "Redeliver 2",
+        "Send again 2",
       ],
       [
         "session.created 1",
@@ -86,7 +86,7 @@ describe("the deliveries of a webhook", () => {
         "The receiver answered 503 attempt 1 of 8 · next attempt in 5 seconds",
         "Session 1",
         "now",
-        "Redeliver 1",
+        "Send again 1",
       ],
     ]);
     expect(page.html).toContain("&lt;b&gt;no&lt;/b&gt;");
@@ -230,14 +230,42 @@ describe("the deliveries of a webhook", () => {
   });
 });
 
-describe("redelivering one event", () => {
-  it("a redelivered event is reported in its own row, which stays in the filtered list", async () => {
+describe("a webhook whose receiver is waited for", () => {
+  it("the page of a webhook asks again by itself while events are on their way, and has a link that does", async () => {
+    const started = await start();
+    const { world, visitor, webhook, path } = started;
+    const waits = async (at = path) => (await visitor.open(at)).html.includes("data-refresh");
+    expect(await waits()).toBe(false);
+    await world.chatId();
+    expect([await waits(), (await visitor.open(path)).link("Look again")]).toEqual([true, path]);
+    // The backlog of a receiver that fails may last for a day. What was just sent is waited for.
+    await setWebhook(webhook, `failing_since = ${NOW - 60}`);
+    expect(await waits()).toBe(false);
+    const pinged = await visitor.press(await visitor.open(path), "Send a ping");
+    expect(await waits(pinged.path.replace(/#.*/, ""))).toBe(true);
+    await setAll(started, "status = 'delivered', next_attempt_at = NULL");
+    expect(await waits(pinged.path.replace(/#.*/, ""))).toBe(false);
+  });
+
+  it("the page of a disabled webhook asks again by itself while its pending deliveries are being ended", async () => {
+    const started = await start();
+    const { world, visitor, webhook, path } = started;
+    await world.chatId();
+    await setWebhook(webhook, "status = 'disabled'");
+    expect((await visitor.open(path)).link("Look again")).toBe(path);
+    await setAll(started, FAILED);
+    expect((await visitor.open(path)).html).not.toContain("data-refresh");
+  });
+});
+
+describe("sending one event again", () => {
+  it("an event that was sent again is reported in its own row, which stays in the filtered list", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     for (let count = 0; count < 3; count++) await world.chatId();
     await setAll(started, FAILED);
     const page = await visitor.open(`${path}?status=failed`);
-    const sentPage = await visitor.press(page, "Redeliver 2");
+    const sentPage = await visitor.press(page, "Send again 2");
     expect(sentPage.path).toMatch(/\?status=failed&again=2\..*#event-2$/);
     expect(sentPage.rows.map(([event, state]) => [event, state])).toEqual([
       ["session.created 3", "Failed"],
@@ -252,7 +280,7 @@ describe("redelivering one event", () => {
     ]);
     // The same form again leads to the same row, which shows its present state.
     await setAll(started, "status = 'delivered', attempts = 1, last_status = 200, next_attempt_at = NULL", "seq = 2");
-    const pageAgain = await visitor.press(page, "Redeliver 2");
+    const pageAgain = await visitor.press(page, "Send again 2");
     expect([pageAgain.path, pageAgain.rows[1]?.[1]]).toEqual([sentPage.path, "Delivered"]);
     expect(await deliveriesOf(webhook)).toMatchObject([{}, { seq: 2, status: "delivered", attempts: 1 }, {}]);
     const other = await ConsoleVisitor.signedIn(world);
@@ -260,28 +288,28 @@ describe("redelivering one event", () => {
     expect((await visitor.open(sentPage.path.replace("again=2", "again=1").replace(/#.*/, ""))).rows).toHaveLength(2);
   });
 
-  it("an erased event cannot be redelivered: it has no button, or the page says why", async () => {
+  it("an erased event cannot be sent again: it has no button, or the page says why", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     await world.chatId();
     await setAll(started, FAILED);
     const page = await visitor.open(path);
     await env.HOME_APAC.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
-    const late = await visitor.press(page, "Redeliver 1");
+    const late = await visitor.press(page, "Send again 1");
     expect(late.notices).toEqual(["Nothing was sent: the event is not kept any more."]);
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "failed" }]);
     await setAll(started, "status = 'skipped'");
-    expect((await visitor.open(path)).has("Redeliver 1")).toBe(false);
+    expect((await visitor.open(path)).has("Send again 1")).toBe(false);
   });
 
-  it("an event is not redelivered by a form of another session", async () => {
+  it("an event is not sent again by a form of another session", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     await world.chatId();
     await setAll(started, FAILED);
     const page = await visitor.open(path);
     const other = await ConsoleVisitor.signedIn(world);
-    for (const button of ["Redeliver 1", "Send a ping"]) {
+    for (const button of ["Send again 1", "Send a ping"]) {
       expect((await other.press(page, button)).notices).toEqual(["Nothing was changed: press it again."]);
     }
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "failed" }]);

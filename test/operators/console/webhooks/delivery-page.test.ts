@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { DeliveringWorker, deliveriesOf, setDeliveries, setWebhook } from "../../../support/deliveries.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
-import { World } from "../../../support/world.ts";
+import { NOW, World } from "../../../support/world.ts";
 
 async function start(row = {}) {
   const world = await World.create({ EVENTS: undefined }, "apac");
@@ -13,6 +13,40 @@ async function start(row = {}) {
 }
 
 describe("the page of a delivery", () => {
+  it("the page of a delivery asks again by itself while an attempt is due soon, and has a link that does", async () => {
+    const { world, visitor, webhook, path } = await start();
+    await world.chatId();
+    const waits = async () => {
+      const page = await visitor.open(`${path}/deliveries/1`);
+      return page.html.includes("data-refresh") && page.link("Look again");
+    };
+    expect(await waits()).toBe(`${path}/deliveries/1`);
+    await setDeliveries(webhook, `attempts = 4, next_attempt_at = ${NOW + 3_600}`);
+    expect(await waits()).toBe(false);
+    await setDeliveries(webhook, "status = 'delivered', next_attempt_at = NULL");
+    expect(await waits()).toBe(false);
+  });
+
+  it("the page of a delivery begins with the change of the URL when the webhook fails because of its URL", async () => {
+    const { world, visitor, webhook, path } = await start();
+    await world.chatId();
+    const failAs = (status: number) =>
+      setDeliveries(webhook, `status = 'failed', attempts = 8, next_attempt_at = NULL, last_status = ${status}`);
+    const buttons = async () => {
+      const { html } = await visitor.open(`${path}/deliveries/1`);
+      return [...html.matchAll(/(Change URL…|Send again<)/g)].map(([text]) => text);
+    };
+    await failAs(404);
+    expect(await buttons()).toEqual(["Send again<"]);
+    await setWebhook(webhook, `failing_since = ${NOW - 60}`);
+    expect(await buttons()).toEqual(["Change URL…", "Send again<"]);
+    await failAs(500);
+    expect(await buttons()).toEqual(["Send again<"]);
+    await failAs(410);
+    await setWebhook(webhook, "status = 'disabled', disabled_reason = 'gone'");
+    expect(await buttons()).toEqual(["Change URL…"]);
+  });
+
   it("the page of a delivery shows what was posted, the last attempt with its answer, and what comes next", async () => {
     const { world, visitor, webhook, path } = await start();
     const chatId = await world.chatId({ content: '<i>Hello</i> & "you"' });
@@ -24,10 +58,11 @@ describe("the page of a delivery", () => {
     expect([page.status, page.path, page.heading]).toEqual([200, `${path}/deliveries/1`, "session.created, event 1"]);
     expect(page.text).toContain("Pending The receiver answered 401 It said: <b>no</b> It refuses the event.");
     expect(page.text).toContain(
-      `Attempts 1 of at most 8 · 15 Jan 2027, 08:00 · 12.3 s Next attempt next attempt in 5 seconds Happened 15 Jan 2027, 08:00 Session Session ${chatId}`,
+      `Attempts 1 of at most 8 · 15 Jan 2027, 08:00 · 12.3 s Next attempt next attempt in 5 seconds Session Session ${chatId}`,
     );
     expect(JSON.parse(page.code("payload"))).toEqual(JSON.parse(worker.posted[0]?.body ?? ""));
-    expect(page.text).toContain(`webhook-id ${worker.posted[0]?.headers.get("webhook-id")}`);
+    const id = worker.posted[0]?.headers.get("webhook-id");
+    expect(page.text).toContain(`webhook-id ${id} Copy webhook-id When 15 Jan 2027, 08:00`);
     expect(page.html).not.toContain("<i>Hello");
   });
 
@@ -39,7 +74,7 @@ describe("the page of a delivery", () => {
       expect((await visitor.open(`${path}?event=${odd}`)).path).toBe(`${path}?event=${odd}`);
   });
 
-  it("the page of a delivery redelivers it, and then says that it is on its way", async () => {
+  it("the page of a delivery sends it again, and then says that it is on its way", async () => {
     const { world, visitor, webhook, path } = await start();
     await world.chatId();
     await setDeliveries(
@@ -48,7 +83,7 @@ describe("the page of a delivery", () => {
     );
     const page = await visitor.open(`${path}/deliveries/1`);
     expect(page.text).toContain("Failed No connection to the receiver Nothing answers at this address.");
-    const sentPage = await visitor.press(page, "Redeliver 1");
+    const sentPage = await visitor.press(page, "Send again 1");
     expect(sentPage.path).toMatch(/\/deliveries\/1\?again=1\..*#event-1$/);
     expect(sentPage.text).toContain("On its way No answer yet");
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", attempts: 0 }]);
@@ -72,11 +107,14 @@ describe("the page of a delivery", () => {
     await world.chatId();
     await env.HOME_APAC.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
     const erasedPage = await visitor.open(`${path}/deliveries/1`);
-    expect([erasedPage.text.includes("The event was erased"), erasedPage.has("Redeliver 1")]).toEqual([true, false]);
+    expect([erasedPage.text.includes("The event was erased"), erasedPage.has("Send again 1")]).toEqual([true, false]);
     await env.HOME_APAC.prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
     const noPage = await visitor.open(`${path}/deliveries/1`);
     expect(noPage.heading).toBe("(not kept any more), event 1");
-    expect([noPage.text.includes("The event is not kept any more."), noPage.has("Redeliver 1")]).toEqual([true, false]);
+    expect([noPage.text.includes("The event is not kept any more."), noPage.has("Send again 1")]).toEqual([
+      true,
+      false,
+    ]);
   });
 
   it("the page of a delivery is 404 for an unknown event, one of another site, or a malformed number", async () => {

@@ -19,6 +19,8 @@ const DELIVERED = `status = 'delivered', attempts = 1, next_attempt_at = NULL, l
 const FAILED = `status = 'failed', attempts = 8, next_attempt_at = NULL, last_status = 500, last_error = 'HTTP 500: oops', last_attempt_at = ${NOW - 60}`;
 const RETRIED = `attempts = 2, next_attempt_at = ${NOW + 60}, last_error = 'no answer in 15 s', last_attempt_at = ${NOW - 30}`;
 
+const DISABLED = { status: "disabled", disabled_at: NOW - 90 };
+
 describe("the list of webhooks", () => {
   it("the list of webhooks has the worst first: disabled by the Worker or failing for minutes, then other failures", async () => {
     const { world, visitor, list } = await start();
@@ -216,5 +218,30 @@ describe("the health of a webhook", () => {
     ],
   ])("the page of a webhook describes its health when %s", async (_, set, text) => {
     expect((await open(set)).page.text).toContain(text);
+  });
+
+  it.each<[string, Record<string, unknown>, string[]]>([
+    ["works", {}, ["Send again…", "Send a ping"]],
+    ["fails for its path", { last_status: 404 }, ["Change URL…", "Send again…", "Send a ping"]],
+    ["is redirected", { last_status: 308 }, ["Change URL…", "Send again…", "Send a ping"]],
+    ["fails for its certificate", { last_status: 526 }, ["Change URL…", "Send again…", "Send a ping"]],
+    ["cannot be connected", { last_cause: "no_connection" }, ["Change URL…", "Send again…", "Send a ping"]],
+    ["has a fault", { last_status: 503 }, ["Send again…", "Send a ping"]],
+    ["is too slow", { last_cause: "no_answer" }, ["Send again…", "Send a ping"]],
+    ["was disabled for 410", { last_status: 410, ...DISABLED, disabled_reason: "gone" }, ["Change URL…", "Enable"]],
+    ["failed for days with 500", { last_status: 500, ...DISABLED, disabled_reason: "failing" }, ["Enable"]],
+    ["was disabled by an operator", DISABLED, ["Enable"]],
+    ["was moved since", { ...DISABLED, disabled_reason: "gone", health_since: NOW }, ["Enable"]],
+  ])("the buttons of a webhook begin with the one that cures when it %s", async (_, row, buttons) => {
+    const cause = "last_status" in row ? { last_cause: "status" } : {};
+    const failing = "last_status" in row || "last_cause" in row ? { failing_since: NOW - 90 } : {};
+    const { page } = await open(async () => {}, { ...cause, ...failing, ...row });
+    const [card = ""] = /<div class="buttons actions".*?<details/s.exec(page.html) ?? [];
+    const found = [
+      ...card.matchAll(/<(?:a|button type="submit")( class="[^"]*"| [^>]*)?[^>]*>([^<]+)<\/(?:a|button)>/g),
+    ];
+    expect(found.map(([, , text]) => text)).toEqual(buttons);
+    // Only the first looks like the main one.
+    expect(found.map(([, attributes = ""]) => attributes.includes("plain"))).toEqual(buttons.map((_, i) => i > 0));
   });
 });

@@ -378,33 +378,33 @@ describe("sending events again", () => {
   });
 });
 
-describe("the button that redelivers all failed", () => {
-  it('the button "Redeliver all failed" is on every page of the deliveries with its count, and sends the failed ones', async () => {
+describe("the button that sends all failed again", () => {
+  it('the button "Send all failed again" is on every page of the deliveries with its count, and sends the failed ones', async () => {
     const started = await start();
     const { visitor, path } = started;
     await threeEvents(started);
     for (const query of ["", "?status=delivered", "?before=1", "?status=skipped"]) {
-      expect([query, (await visitor.open(path + query)).has("Redeliver all failed (1)")]).toEqual([query, true]);
+      expect([query, (await visitor.open(path + query)).has("Send all failed again (1)")]).toEqual([query, true]);
     }
-    const sentPage = await visitor.press(await visitor.open(`${path}?status=delivered`), "Redeliver all failed (1)");
+    const sentPage = await visitor.press(await visitor.open(`${path}?status=delivered`), "Send all failed again (1)");
     expect(sentPage.notices).toEqual([SENT(1)]);
     expect(await deliveriesOf(started.webhook)).toMatchObject([
       { status: "pending", attempts: 0 },
       { status: "pending", attempts: 3 },
       { status: "delivered" },
     ]);
-    expect(sentPage.html).not.toContain("Redeliver all failed");
+    expect(sentPage.html).not.toContain("Send all failed again");
     expect(await auditOf(started)).toMatchObject([{ status: ["failed"], queued: 1 }]);
   });
 
-  it('the button "Redeliver all failed" sends nothing for another session, which sees the form for review', async () => {
+  it('the button "Send all failed again" sends nothing for another session, which sees the form for review', async () => {
     const started = await start();
     const { world, visitor, path } = started;
     await threeEvents(started);
     const page = await visitor.open(path);
     const before = await deliveriesOf(started.webhook);
     const other = await ConsoleVisitor.signedIn(world);
-    const draft = await other.press(page, "Redeliver all failed (1)");
+    const draft = await other.press(page, "Send all failed again (1)");
     expect(draft.notices).toEqual(["Nothing was changed yet: look the form over and send it."]);
     expect([draft.value("Failed"), draft.value("Pending")]).toEqual(["on", ""]);
     expect(await deliveriesOf(started.webhook)).toEqual(before);

@@ -1,10 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { EVENT_TYPES } from "../../../../src/operators/services/webhooks.ts";
+import { accessWorld, visitorWithRole } from "../../../support/access-world.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
-import { start } from "../../../support/console-visitor.ts";
+import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { fillDeliveries, setDeliveries, setWebhook } from "../../../support/deliveries.ts";
-import { newWebhook } from "../../../support/new-webhook.ts";
+import { newWebhook, type TestWebhook } from "../../../support/new-webhook.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 const URL_OF = "https://hooks.example.com/agent-session";
@@ -124,6 +125,36 @@ describe("a webhook", () => {
     expect(askPage.text).toContain("https://xn--exmple-4nf.com/%E2%80%AEgpj.exe");
   });
 
+  it("webhooks of one host differ by their paths for operators and by numbers for viewers, in the list and in titles", async () => {
+    const world = await accessWorld();
+    const list = `/console/sites/${world.siteId}/webhooks`;
+    const urls = ["/old", "/in?token=t", "/in?token=u"].map((end) => `https://hooks.example.com${end}`);
+    const webhooks: TestWebhook[] = [];
+    for (const [i, url] of [...urls, "https://alone.example.com/in"].entries())
+      webhooks.push(await newWebhook(world, { url, created_at: NOW - 9 + i }));
+    const operator = await visitorWithRole(world, "operator");
+    const viewer = await visitorWithRole(world, "viewer");
+    const titleOf = ({ html }: ConsolePage) => /<title>([^<]*) · Site/.exec(html)?.[1];
+    const seen = async (visitor: ConsoleVisitor) => {
+      const names = (await visitor.open(list)).rows.map(([name]) => name);
+      const pages = await Promise.all(webhooks.map(({ id }) => visitor.open(`${list}/${id}`)));
+      return { names, headings: pages.map(({ heading }) => heading), titles: pages.map(titleOf) };
+    };
+    const host = "hooks.example.com";
+    const numbered = [`${host} (1)`, `${host} (2)`, `${host} (3)`];
+    const paths = [`${host}/old`, `${host}/in (1)`, `${host}/in (2)`];
+    expect(await seen(operator)).toEqual({
+      names: [...paths.map((name) => name.replace("/", " /")), "alone.example.com /in"],
+      headings: [...paths, "alone.example.com"],
+      // Browsers keep titles in their history, and a path may hold a token.
+      titles: [...numbered, "alone.example.com"],
+    });
+    const all = [...numbered, "alone.example.com"];
+    expect(await seen(viewer)).toEqual({ names: all, headings: all, titles: all });
+    const settings = await operator.open(`${list}/${webhooks[1]?.id}/settings`);
+    expect(settings.link(`${host}/in (1)`)).toBe(`${list}/${webhooks[1]?.id}`);
+  });
+
   it("the console disables a webhook after a page about its pending deliveries, and enables it again", async () => {
     const { world, visitor, site } = await begin();
     const { id } = await newWebhook(world);
@@ -131,7 +162,7 @@ describe("a webhook", () => {
     await world.chatId();
     const askPage = await visitor.open((await visitor.open(path)).link("Disable…"));
     expect(askPage.heading).toBe("Disable this webhook?");
-    expect(askPage.text).toContain("What was pending fails, and can be redelivered once it is enabled.");
+    expect(askPage.text).toContain("What was pending fails, and can be sent again once it is enabled.");
     expect(askPage.link("Cancel")).toBe(path);
     const page = await visitor.press(askPage, "Disable");
     expect([page.path.split("?")[0], page.notices]).toEqual([
@@ -139,7 +170,7 @@ describe("a webhook", () => {
       ["Saved.", "Disabled by an operator. On 15 Jan 2027, 08:00."],
     ]);
     expect(page.rows).toEqual([["session.created 1", "Failed", "The webhook is disabled", "Session 1", "now"]]);
-    for (const button of ["Send a ping", "Redeliver all failed (1)"])
+    for (const button of ["Send a ping", "Send all failed again (1)"])
       expect([button, page.has(button)]).toEqual([button, false]);
     expect(() => page.link("Send again…")).toThrow("no link");
     expect((await visitor.open(`${site}/webhooks`)).rows[0]?.[1]).toBe("Disabled");
@@ -147,7 +178,7 @@ describe("a webhook", () => {
     expect((await visitor.open(`${path}/disable`)).path).toBe(path);
     const enabled = await visitor.press(page, "Enable");
     const since = "The webhook is enabled. It got nothing since 15 Jan 2027, 08:00.";
-    expect([enabled.notices, enabled.has("Redeliver all failed (1)")]).toEqual([[since], true]);
+    expect([enabled.notices, enabled.has("Send all failed again (1)")]).toEqual([[since], true]);
     expect(enabled.text).not.toContain("Disabled by an operator.");
     expect((await storedOf(world)).audit).toEqual(["webhook.disabled", "webhook.enabled"]);
   });
@@ -209,7 +240,7 @@ describe("a webhook", () => {
     await setDeliveries(webhook, "status = 'failed', next_attempt_at = NULL");
     const failedPage = await visitor.open(path);
     expect(failedPage.text).toContain("Pending 0 Failed 10,000 or more");
-    expect(failedPage.has("Redeliver all failed (10,000 or more)")).toBe(true);
+    expect(failedPage.has("Send all failed again (10,000 or more)")).toBe(true);
   });
 
   it("a webhook is not enabled while its pending deliveries are being ended, and the page says why", async () => {
