@@ -12,9 +12,9 @@ import { Table } from "../parts/table.tsx";
 import { statusText } from "../sessions/session-table.tsx";
 import { useView } from "../view.ts";
 import { attemptsOf, DeliveryState, durationText, nextText } from "./delivery-state.tsx";
-import { cureOf, resultWords } from "./failure-words.ts";
+import { isOfUrl, resultWords } from "./failure-words.ts";
 import { deliveryId, hasResult, sentAgainSeq, withoutResult } from "./result-address.ts";
-import { countText, QuoteAndCure } from "./webhook-health.tsx";
+import { countText, PairOf, QuoteAndCure } from "./webhook-health.tsx";
 import { ChangeUrl, UpLink, webhookOf } from "./webhook-of.tsx";
 
 const DELIVERIES_PER_PAGE = 20;
@@ -24,8 +24,8 @@ const SOON_SECONDS = 600;
 
 interface ListedDeliveries extends DeliveryPage {
   status: DeliveryStatus | undefined;
-  /** The seq of the event that was just sent again. */
-  seqSentAgain: number | undefined;
+  /** The seq of the event that was just sent again; NaN without one. */
+  seqSentAgain: number;
 }
 
 /** Reads the page of the list that the address names. */
@@ -38,7 +38,7 @@ export async function listedDeliveries(c: PageContext, webhookOfPath: WebhookOf,
     sentAgainSeq(c, path),
   ]);
   const listed: ListedDeliveries = { ...page, status, seqSentAgain };
-  if (seqSentAgain === undefined || page.items.some(({ seq }) => seq === seqSentAgain)) return listed;
+  if (Number.isNaN(seqSentAgain) || page.items.some(({ seq }) => seq === seqSentAgain)) return listed;
   // The delivery that was just sent again stays in the list that it was sent from, also when its status has changed.
   const { delivery } = await readDelivery(c.var.ctx, { ...webhookOfPath, seq: seqSentAgain }).catch((error) => {
     if (isRefusedFor(error, "event_unknown")) return { delivery: undefined };
@@ -128,12 +128,8 @@ function LastAnswer({ webhook, delivery }: { webhook: Webhook; delivery: Deliver
   const [begun, most] = attemptsOf(delivery);
   const attempts = most === undefined ? t("attempt {0}", begun) : t("attempt {0} of {1}", begun, most);
   const below = [begun > 0 && attempts, nextText(view, delivery, webhook)].filter(Boolean).join(" · ");
-  return (
-    <span class="pair">
-      <span>{resultWords(view, delivery)?.words ?? (delivery.status === "pending" ? t("No answer yet") : "–")}</span>
-      {below !== "" && <small class="off-phone">{below}</small>}
-    </span>
-  );
+  const words = resultWords(view, delivery)?.words ?? (delivery.status === "pending" ? t("No answer yet") : "–");
+  return <PairOf pair={[words, below]} />;
 }
 
 /** Sends one event again, and returns to this page. */
@@ -181,7 +177,7 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
   const { seq, type, delivery, body, chatId, eventId, createdAt } = read;
   const next = delivery && nextText(view, delivery, webhook);
   const isInTrouble = webhook.status === "disabled" || webhook.failingSince !== null;
-  const isOfUrl = isInTrouble && delivery?.status !== "delivered" && delivery && cureOf(view, delivery)?.isOfUrl;
+  const changesUrl = isInTrouble && delivery?.status !== "delivered" && delivery && isOfUrl(delivery);
   const sendLabel = delivery === undefined && type !== PING ? t("Send it") : t("Send again");
   const shown = (
     <>
@@ -213,7 +209,7 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
         />
         {delivery?.status === "pending" && (delivery.nextAttemptAt ?? 0) - view.now < SOON_SECONDS && <LookAgain />}
         <div class="buttons">
-          {isOfUrl && <ChangeUrl path={path} />}
+          {changesUrl && <ChangeUrl path={path} />}
           {webhook.status === "enabled" && body !== null && <SendAgain path={path} seq={seq} label={sendLabel} />}
         </div>
       </section>

@@ -40,51 +40,33 @@ export function resultWords(view: View, result: DeliveryResult): ResultWords | u
   return answer === undefined ? { words: `${words} · ${ruleText(view, error)}`, quote } : { words, quote };
 }
 
-/** Answers of Cloudflare that tell of an address that cannot be reached, or of its certificate. */
-const ADDRESS_STATUSES = [523, 525, 526, 530];
-
-/**
- * What can be done about a failure, and whether a change of the webhook's URL may do it. Undefined when the words of the failure say
- * enough.
- */
-export function cureOf({ t }: View, result: DeliveryResult): { text: string; isOfUrl: boolean } | undefined {
-  const status = result.lastStatus ?? 0;
+/** What can be done about a failure; undefined when the words of the failure say enough. */
+export function cureOf({ t }: View, result: DeliveryResult): string | undefined {
+  const { lastStatus } = result;
   const error = errorOf(result);
-  const cures: [applies: boolean, text: string, isOfUrl?: boolean][] = [
-    [
-      error.startsWith("no answer"),
-      t(
-        "The receiver takes the event and does not answer in time. Let it store the event, answer 200 at once, and do its work afterwards.",
-      ),
-    ],
-    [
-      error === "no connection",
-      t("Nothing answers at this address. Look whether the receiver runs and a firewall lets it be reached."),
-      true,
-    ],
-    [
-      status >= 300 && status < 400,
-      t("Set the address that it redirects to as the URL: redirects are not followed."),
-      true,
-    ],
-    [
-      status === 401 || status === 403,
-      t("It refuses the event. Look whether it knows the secret of this webhook, and whether its clock is right."),
-    ],
-    [
-      status === 404 || status === 405,
-      t("Nothing takes events at this path. Look whether the URL is the right one."),
-      true,
-    ],
-    [status === 410, t("It wants no more events at this address. If the receiver has moved, change the URL."), true],
-    [status === 429, t("It gets more than it takes. What waits is tried again later, and slower.")],
-    [
-      status >= 520,
-      t("The host itself does not work. Whoever runs it must mend it."),
-      ADDRESS_STATUSES.includes(status),
-    ],
-    [status >= 500, t("The receiver has a fault. Its own log says which.")],
-  ];
-  const [, text, isOfUrl = false] = cures.find(([applies]) => applies) ?? [];
-  return text === undefined ? undefined : { text, isOfUrl };
+  if (error.startsWith("no answer"))
+    return t(
+      "The receiver takes the event and does not answer in time. Let it store the event, answer 200 at once, and do its work afterwards.",
+    );
+  if (error === "no connection")
+    return t("Nothing answers at this address. Look whether the receiver runs and a firewall lets it be reached.");
+  if (lastStatus === null) return undefined;
+  if (lastStatus >= 300 && lastStatus < 400)
+    return t("Set the address that it redirects to as the URL: redirects are not followed.");
+  if (lastStatus === 401 || lastStatus === 403)
+    return t("It refuses the event. Look whether it knows the secret of this webhook, and whether its clock is right.");
+  if (lastStatus === 404 || lastStatus === 405)
+    return t("Nothing takes events at this path. Look whether the URL is the right one.");
+  if (lastStatus === 410)
+    return t("It wants no more events at this address. If the receiver has moved, change the URL.");
+  if (lastStatus === 429) return t("It gets more than it takes. What waits is tried again later, and slower.");
+  if (lastStatus >= 520) return t("The host itself does not work. Whoever runs it must mend it.");
+  return lastStatus >= 500 ? t("The receiver has a fault. Its own log says which.") : undefined;
 }
+
+/** The answers that tell of a wrong address or of its certificate. The last four come from Cloudflare. */
+const OF_URL = [301, 302, 303, 307, 308, 404, 405, 410, 523, 525, 526, 530];
+
+/** Whether a change of the webhook's URL may cure a failure. */
+export const isOfUrl = (result: DeliveryResult): boolean =>
+  OF_URL.includes(result.lastStatus ?? 0) || errorOf(result) === "no connection";

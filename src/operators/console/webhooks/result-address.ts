@@ -49,8 +49,6 @@ export const deliveryId = (seq: number) => `event-${seq}`;
 export const againLocation = async (c: PageContext, path: string, back: string, seq: number): Promise<string> =>
   `${await withResult(c, path, ["again", String(seq)], { back })}#${deliveryId(seq)}`;
 
-/** The seq of the event that {@link againLocation} names. */
-export async function sentAgainSeq(c: PageContext, path: string): Promise<number | undefined> {
-  const text = await resultIn(c, path, "again");
-  return text === undefined ? undefined : Number(text);
-}
+/** The seq of the event that {@link againLocation} names; NaN without one. */
+export const sentAgainSeq = async (c: PageContext, path: string): Promise<number> =>
+  Number((await resultIn(c, path, "again")) ?? Number.NaN);

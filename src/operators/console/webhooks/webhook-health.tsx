@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import { MOST_RECENT, type RecentDeliveries } from "../../services/deliveries.ts";
 import { MOST_COUNTED, TROUBLE_SECONDS, type Webhook } from "../../services/webhooks.ts";
 import { Ago, Badge } from "../parts/parts.tsx";
@@ -59,29 +60,35 @@ export function worstFirst(view: View, webhooks: Webhook[]): Webhook[] {
   return webhooks.toSorted((a, b) => rankOfState(a) - rankOfState(b) || troubledSince(a) - troubledSince(b));
 }
 
+/** A fact with what is said small below it. The second is left out on a phone. */
+export type Pair = [fact: Child, below?: Child];
+
+export const PairOf = ({ pair: [fact, below] }: { pair: Pair }) => (
+  <span class="pair">
+    <span>{fact}</span>
+    {below && <small class="off-phone">{below}</small>}
+  </span>
+);
+
 /** The share of the tried deliveries that were delivered, such as `68%`, and their numbers. It is rounded down, so that 100% means all. */
-export function Share({ recent: { delivered, tried, isCut } }: { recent: RecentDeliveries }) {
-  const { t, language } = useView();
+export function shareOf({ t, language }: View, { delivered, tried, isCut }: RecentDeliveries): Pair {
   const number = new Intl.NumberFormat(language);
   const share = new Intl.NumberFormat(language, { style: "percent" });
-  const text = tried === 0 ? t("none tried") : t("{0} of {1} tried", number.format(delivered), number.format(tried));
-  return (
-    <>
-      {tried === 0 ? "–" : share.format(Math.floor((delivered / tried) * 100) / 100)}{" "}
-      <small>
-        {text}
-        {isCut && `, ${t("of the last {0}", number.format(MOST_RECENT))}`}
-      </small>
-    </>
-  );
+  if (tried === 0) return ["–", t("none tried")];
+  const text = t("{0} of {1} tried", number.format(delivered), number.format(tried));
+  const cut = isCut ? `, ${t("of the last {0}", number.format(MOST_RECENT))}` : "";
+  return [share.format(Math.floor((delivered / tried) * 100) / 100), text + cut];
 }
 
-/** Since when the oldest pending delivery waits. */
-export const Oldest = ({ at }: { at: number }) => (
-  <>
-    {useView().t("oldest")} <Ago at={at} />
-  </>
-);
+/** How many deliveries are pending, and since when the oldest is. */
+export const pendingOf = (view: View, { pending, oldestPendingAt }: Webhook): Pair => [
+  countText(view, pending),
+  oldestPendingAt !== null && (
+    <>
+      {view.t("oldest")} <Ago at={oldestPendingAt} />
+    </>
+  ),
+];
 
 /** Shown below a failure: the receiver's own text, if it sent one, and what to do. */
 export function QuoteAndCure({ result, quote }: { result: DeliveryResult; quote: string | undefined }) {
@@ -94,7 +101,7 @@ export function QuoteAndCure({ result, quote }: { result: DeliveryResult; quote:
           {view.t("It said:")} <q class="long">{quote}</q>
         </p>
       )}
-      {cure !== undefined && <p class="hint">{cure.text}</p>}
+      {cure && <p class="hint">{cure}</p>}
     </>
   );
 }
@@ -112,16 +119,15 @@ export function troubleOf(webhook: Webhook, { failure }: RecentDeliveries) {
 export function Health({ webhook, recent }: { webhook: Webhook; recent: RecentDeliveries }) {
   const view = useView();
   const { t } = view;
-  const { disabledAt, healthSince, slow, status, oldestPendingAt } = webhook;
+  const { disabledAt, healthSince, slow, status } = webhook;
   const { failure, deliveredAt } = recent;
   const trouble = troubleOf(webhook, recent);
   const result = trouble && resultWords(view, trouble);
   const isMoved = disabledAt !== null && (healthSince ?? 0) >= disabledAt;
   const noWords = isMoved ? t("Its URL was changed since: enable it to send to the new one.") : t("It fails");
-  const oldest = oldestPendingAt !== null && <Oldest at={oldestPendingAt} />;
-  const figures = [
-    [t("Delivered in 24 h"), <Share recent={recent} />],
-    [t("Pending"), countText(view, webhook.pending), oldest && <small> {oldest}</small>],
+  const figures: [string, ...Pair][] = [
+    [t("Delivered in 24 h"), ...shareOf(view, recent)],
+    [t("Pending"), ...pendingOf(view, webhook)],
     [t("Failed"), countText(view, webhook.failed)],
     [t("Last success"), <span class="time">{deliveredAt === null ? "–" : <Ago at={deliveredAt} />}</span>],
   ];
@@ -151,10 +157,12 @@ export function Health({ webhook, recent }: { webhook: Webhook; recent: RecentDe
         </div>
       </div>
       <dl class="figures">
-        {figures.map(([label, ...value]) => (
+        {figures.map(([label, number, small]) => (
           <div>
             <dt>{label}</dt>
-            <dd>{value}</dd>
+            <dd>
+              {number} {small && <small>{small}</small>}
+            </dd>
           </div>
         ))}
       </dl>

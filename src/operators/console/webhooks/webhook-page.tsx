@@ -16,7 +16,7 @@ import { RowMenu } from "../parts/row-menu.tsx";
 import { OverlapCard } from "../secrets/overlap-card.tsx";
 import { useView, type View } from "../view.ts";
 import { DeliveryList, listedDeliveries } from "./deliveries.tsx";
-import { cureOf, type DeliveryResult } from "./failure-words.ts";
+import { type DeliveryResult, isOfUrl } from "./failure-words.ts";
 import { againLocation, deliveryId, OFFERED_SECONDS, resultIn, withResult } from "./result-address.ts";
 import { sentNotice } from "./send-again-page.tsx";
 import { Health, troubleOf } from "./webhook-health.tsx";
@@ -104,20 +104,20 @@ function Actions({ webhook, path, trouble }: { webhook: Webhook; path: string; t
   const view = useView();
   const { t } = view;
   const isEnabled = webhook.status === "enabled";
-  const isOfUrl = trouble !== undefined && cureOf(view, trouble)?.isOfUrl === true;
+  const changesUrl = trouble !== undefined && isOfUrl(trouble);
   if (!view.may(`${path}/ping`)) return null;
   return (
     <div class="buttons actions" id="rotate">
-      {isOfUrl && <ChangeUrl path={path} />}
+      {changesUrl && <ChangeUrl path={path} />}
       {isEnabled ? (
         <>
-          <a class={isOfUrl ? "button plain" : "button"} href={`${path}/send-again`}>
+          <a class={changesUrl ? "button plain" : "button"} href={`${path}/send-again`}>
             {t("Send again…")}
           </a>
           <Action action={`${path}/ping`} label={t("Send a ping")} />
         </>
       ) : (
-        <FieldsForm action={`${path}/enable`} fields={{}} button={t("Enable")} plain={isOfUrl} />
+        <FieldsForm action={`${path}/enable`} fields={{}} button={t("Enable")} plain={changesUrl} />
       )}
       <RowMenu label={t("More actions")}>
         <a href={`${path}/settings`}>{t("Change URL and events…")}</a>

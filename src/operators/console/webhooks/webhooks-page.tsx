@@ -1,13 +1,6 @@
 import { recentDeliveries } from "../../services/deliveries.ts";
 import { type Site, siteHasEvents } from "../../services/sites.ts";
-import {
-  addWebhook,
-  changeWebhook,
-  EVENT_TYPES,
-  listWebhooks,
-  newWebhookSchema,
-  type Webhook,
-} from "../../services/webhooks.ts";
+import { addWebhook, changeWebhook, EVENT_TYPES, listWebhooks, newWebhookSchema } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
@@ -19,9 +12,9 @@ import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
 import { secretLocation } from "../secrets/new-secret-page.tsx";
 import { RotateCard } from "../secrets/rotate-card.tsx";
 import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
-import { useView, type View } from "../view.ts";
+import type { View } from "../view.ts";
 import { resultWords } from "./failure-words.ts";
-import { countText, Oldest, Share, WebhookState, worstFirst } from "./webhook-health.tsx";
+import { PairOf, pendingOf, shareOf, WebhookState, worstFirst } from "./webhook-health.tsx";
 import { hostOf, nameAmong, pathOf, UpLink, webhookOf } from "./webhook-of.tsx";
 
 /** Adds a webhook. */
@@ -124,6 +117,8 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
           const recent = recentByWebhook[i];
           const host = hostOf(webhook);
           const more = nameAmong(all, webhook).slice(host.length);
+          const failure = recent?.failure ?? { ...webhook, at: webhook.lastFailedAt };
+          const { events } = webhook;
           return [
             <span class="host">
               <a href={`${path}/${webhook.id}`}>
@@ -133,10 +128,17 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
               {!more && <small>{pathOf(webhook)}</small>}
             </span>,
             <WebhookState webhook={webhook} />,
-            <LastFailure failure={recent?.failure ?? { ...webhook, at: webhook.lastFailedAt }} />,
-            <span class="pair">{recent && <Share recent={recent} />}</span>,
-            <Pending webhook={webhook} />,
-            <Types types={webhook.events} />,
+            <PairOf
+              pair={[resultWords(view, failure)?.words ?? "–", failure.at !== null && <Ago at={failure.at} />]}
+            />,
+            recent && <PairOf pair={shareOf(view, recent)} />,
+            <PairOf pair={pendingOf(view, webhook)} />,
+            <details class="types">
+              <summary>
+                {events.length < EVENT_TYPES.length ? t("{0} of {1}", events.length, EVENT_TYPES.length) : t("All")}
+              </summary>
+              <small>{events.join(", ")}</small>
+            </details>,
           ];
         })}
         empty={
@@ -149,43 +151,6 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
     </>
   );
   return showPage(c, { title: t("Webhooks"), site: { ...site, tab: "webhooks" }, back: path, body, filled });
-}
-
-function LastFailure({ failure }: { failure: Parameters<typeof resultWords>[1] & { at: number | null } }) {
-  const words = resultWords(useView(), failure)?.words;
-  if (words === undefined) return <span class="off-phone">–</span>;
-  return (
-    <span class="pair">
-      <span>{words}</span>
-      <small class="off-phone">{failure.at !== null && <Ago at={failure.at} />}</small>
-    </span>
-  );
-}
-
-function Pending({ webhook: { pending, oldestPendingAt } }: { webhook: Webhook }) {
-  const view = useView();
-  if (pending === 0) return <span class="off-phone">0</span>;
-  return (
-    <span class="pair">
-      <span>
-        {countText(view, pending)}
-        <span class="on-phone"> {view.t("pending")}</span>
-      </span>
-      <small class="off-phone">{oldestPendingAt !== null && <Oldest at={oldestPendingAt} />}</small>
-    </span>
-  );
-}
-
-/** How many types of events a webhook gets. A click shows the types. */
-function Types({ types }: { types: string[] }) {
-  const { t } = useView();
-  const areAllTypes = EVENT_TYPES.every((each) => types.includes(each));
-  return (
-    <details class="types">
-      <summary>{areAllTypes ? t("All") : t("{0} of {1}", types.length, EVENT_TYPES.length)}</summary>
-      <small>{types.join(", ")}</small>
-    </details>
-  );
 }
 
 export const webhookSecretOf = async (c: PageContext, site: Site): Promise<ShownSecretOwner> => ({

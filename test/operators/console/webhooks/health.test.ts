@@ -62,7 +62,7 @@ describe("the list of webhooks", () => {
         "No answer within 15 s now",
         // Event 9 was not tried yet, and event 8 is skipped.
         "57% 4 of 7 tried",
-        "3 pending oldest now",
+        "3 oldest now",
         "2 of 5 session.created, session.erased",
       ],
     ]);
