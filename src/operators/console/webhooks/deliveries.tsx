@@ -14,7 +14,7 @@ import { useView } from "../view.ts";
 import { attemptsOf, DeliveryState, durationText, nextText } from "./delivery-state.tsx";
 import { isOfUrl, resultWords } from "./failure-words.ts";
 import { deliveryId, hasResult, sentAgainSeq, withoutResult } from "./result-address.ts";
-import { countText, PairOf, QuoteAndCure } from "./webhook-health.tsx";
+import { countText, PairOf, ResultText } from "./webhook-health.tsx";
 import { ChangeUrl, UpLink, webhookOf } from "./webhook-of.tsx";
 
 const DELIVERIES_PER_PAGE = 20;
@@ -194,7 +194,9 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
           ) : (
             <>
               <DeliveryState delivery={delivery} isAgain={seqSentAgain === seq} />
-              <Outcome delivery={delivery} />
+              <div class="why">
+                <ResultText result={delivery} noWords={delivery.status === "pending" ? t("No answer yet") : "–"} />
+              </div>
             </>
           )}
         </div>
@@ -249,20 +251,5 @@ function Attempts({ delivery }: { delivery: Delivery }) {
       {lastAttemptAt !== null && <Time at={lastAttemptAt} />}
       {durationMs !== null && ` · ${durationText(view, durationMs)}`}
     </>
-  );
-}
-
-/** The result of the last attempt. */
-function Outcome({ delivery }: { delivery: Delivery }) {
-  const view = useView();
-  const result = resultWords(view, delivery);
-  if (result === undefined) return <span>{delivery.status === "pending" ? view.t("No answer yet") : ""}</span>;
-  return (
-    <div class="why">
-      <p>
-        <strong>{result.words}</strong>
-      </p>
-      {delivery.status !== "delivered" && <QuoteAndCure result={delivery} quote={result.quote} />}
-    </div>
   );
 }

@@ -24,20 +24,8 @@ import { UpLink, webhookOf } from "./webhook-of.tsx";
 /** How many steps of the service one press of a button makes. A step has up to 5,000 events. */
 const MOST_STEPS = 4;
 
-/** The events to send again. See `redeliverEvents`. */
-interface WantedEvents {
-  status: readonly RedeliveredStatus[];
-  since?: number | undefined;
-  until?: number | undefined;
-  afterSeq?: number | undefined;
-}
-
-/** The result of one press: the number of events that were counted or are being sent, the end of the time, and where to continue. */
-interface SentEvents {
-  count: number;
-  until: number;
-  nextAfterSeq: number | null;
-}
+/** The events to send again. */
+type WantedEvents = Omit<Parameters<typeof redeliverEvents>[1], keyof WebhookOf> & { status: RedeliveredStatus[] };
 
 type Values = Record<string, string>;
 
@@ -93,21 +81,20 @@ function refusedFields({ t }: View, error: unknown): Values | undefined {
 async function runSteps(c: PageContext, webhookOfPath: WebhookOf, wanted: WantedEvents, dryRun: boolean) {
   const { ctx, trace } = c.var;
   const { until = ctx.now, afterSeq = null } = wanted;
-  const sentEvents: SentEvents = { count: 0, until, nextAfterSeq: afterSeq };
-  for (let step = 0; step < MOST_STEPS; step++) {
-    const input = { ...webhookOfPath, ...wanted, until, afterSeq: sentEvents.nextAfterSeq ?? undefined, dryRun };
+  let [count, nextAfterSeq] = [0, afterSeq];
+  for (let step = 0; step < MOST_STEPS && (step === 0 || nextAfterSeq !== null); step++) {
+    const input = { ...webhookOfPath, ...wanted, until, afterSeq: nextAfterSeq ?? undefined, dryRun };
     try {
-      const { matched, queued, nextAfterSeq } = await redeliverEvents(ctx, input);
-      sentEvents.count += dryRun ? matched : queued;
-      sentEvents.nextAfterSeq = nextAfterSeq;
+      const stepResult = await redeliverEvents(ctx, input);
+      count += dryRun ? stepResult.matched : stepResult.queued;
+      nextAfterSeq = stepResult.nextAfterSeq;
     } catch (error) {
       if (step === 0) throw error;
       refusalOf(error as Error, trace);
       break;
     }
-    if (sentEvents.nextAfterSeq === null) break;
   }
-  return sentEvents;
+  return { count, until, nextAfterSeq };
 }
 
 export async function postSendAgain(c: PageContext, site: Site): Promise<Response> {
@@ -216,7 +203,7 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
   if ("input" in entered && Object.keys(errors).length === 0) {
     const { input: wanted } = entered;
     try {
-      count = { path, wanted, sentEvents: await runSteps(c, webhookOfPath, wanted, true) };
+      count = { path, wanted, counted: await runSteps(c, webhookOfPath, wanted, true) };
     } catch (error) {
       if (isRefusedFor(error, "webhook_disabled")) return c.redirect(path, 303);
       const refused = refusedFields(view, error);
@@ -257,10 +244,10 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
 }
 
 /** The counted events to send again, with the form that sends them. */
-function CountCard(props: { path: string; wanted: WantedEvents; sentEvents: SentEvents }) {
+function CountCard(props: { path: string; wanted: WantedEvents; counted: Awaited<ReturnType<typeof runSteps>> }) {
   const view = useView();
   const { t } = view;
-  const { count, until, nextAfterSeq } = props.sentEvents;
+  const { count, until, nextAfterSeq } = props.counted;
   const { status, since, afterSeq } = props.wanted;
   const number = new Intl.NumberFormat(view.language).format(count);
   const isCut = nextAfterSeq !== null;

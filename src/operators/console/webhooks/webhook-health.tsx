@@ -90,12 +90,19 @@ export const pendingOf = (view: View, { pending, oldestPendingAt }: Webhook): Pa
   ),
 ];
 
-/** Shown below a failure: the receiver's own text, if it sent one, and what to do. */
-export function QuoteAndCure({ result, quote }: { result: DeliveryResult; quote: string | undefined }) {
+/** The result of an attempt in words; for a failure also the receiver's own text, and what to do. */
+export function ResultText(props: { result: DeliveryResult; noWords: string; at?: number | null }) {
+  const { result, noWords, at } = props;
   const view = useView();
+  const { words = noWords, quote } = resultWords(view, result) ?? {};
   const cure = cureOf(view, result);
   return (
     <>
+      <p>
+        <strong>{words}</strong>
+        {at && ` · ${view.t("last tried")} `}
+        {at && <Ago at={at} />}
+      </p>
       {quote && (
         <p class="hint">
           {view.t("It said:")} <q class="long">{quote}</q>
@@ -122,7 +129,6 @@ export function Health({ webhook, recent }: { webhook: Webhook; recent: RecentDe
   const { disabledAt, healthSince, slow, status } = webhook;
   const { failure, deliveredAt } = recent;
   const trouble = troubleOf(webhook, recent);
-  const result = trouble && resultWords(view, trouble);
   const isMoved = disabledAt !== null && (healthSince ?? 0) >= disabledAt;
   const noWords = isMoved ? t("Its URL was changed since: enable it to send to the new one.") : t("It fails");
   const figures: [string, ...Pair][] = [
@@ -136,12 +142,11 @@ export function Health({ webhook, recent }: { webhook: Webhook; recent: RecentDe
       <div class="health">
         <WebhookState webhook={webhook} />
         <div class="why">
-          <p>
-            {trouble ? <strong>{result?.words ?? noWords}</strong> : wellText(view, webhook, recent)}
-            {trouble?.at && ` · ${t("last tried")} `}
-            {trouble?.at && <Ago at={trouble.at} />}
-          </p>
-          {trouble && <QuoteAndCure result={trouble} quote={result?.quote} />}
+          {trouble ? (
+            <ResultText result={trouble} noWords={noWords} at={trouble.at} />
+          ) : (
+            <p>{wellText(view, webhook, recent)}</p>
+          )}
           {!trouble && slow === true && status === "enabled" && (
             <p class="hint">
               {t(
