@@ -2,8 +2,10 @@ import { refusalOf } from "../../../core/http/faults.ts";
 import type { Site } from "../../services/sites.ts";
 import { outcomeName, readUsage } from "../../services/usage.ts";
 import type { PageContext } from "../env.ts";
+import type { FactRows } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
+import { refusedCallsPath } from "./apps-page.tsx";
 
 const DAY = 86_400;
 
@@ -48,33 +50,22 @@ export async function readAppCalls(c: PageContext, site: Site, appid: string): P
   }
 }
 
-/** Shows on an app's page how many calls were accepted and refused, and the reasons of the refusals. */
-export function AppCallsFact(props: { view: View; siteId: number; appid: string; calls: AppCalls | undefined }) {
-  const { view, siteId, appid, calls } = props;
+/** How many calls of an app were accepted and refused, and the reasons of the refusals, as a fact of its page. */
+export function appCallsFact(view: View, siteId: number, appid: string, calls: AppCalls | undefined): FactRows[number] {
   const { t } = view;
   const number = new Intl.NumberFormat(view.language);
-  const refusals = (reason?: string) =>
-    `/console/sites/${siteId}/refusals?${new URLSearchParams({ appid, ...(reason && { reason }) })}`;
-  return (
+  return [
+    t("Counted calls in {0} days", DAYS_SHOWN),
     <>
-      <dt>{t("Counted calls in {0} days", DAYS_SHOWN)}</dt>
-      <dd>
-        {calls === undefined ? (
-          "–"
-        ) : (
-          <>
-            {t("{0} accepted, {1} refused", number.format(calls.accepted), number.format(calls.refused))}
-            {calls.reasons.map(({ reason, count }) => (
-              <span class="hint line">
-                {number.format(count)} × <a href={refusals(reason)}>{reasonText(view, reason).what}</a>
-              </span>
-            ))}
-          </>
-        )}
+      {calls ? t("{0} accepted, {1} refused", number.format(calls.accepted), number.format(calls.refused)) : "–"}
+      {calls?.reasons.map(({ reason, count }) => (
         <span class="hint line">
-          <a href={refusals()}>{t("Refused calls of this app")}</a>
+          {number.format(count)} × <a href={refusedCallsPath(siteId, appid, reason)}>{reasonText(view, reason).what}</a>
         </span>
-      </dd>
-    </>
-  );
+      ))}
+      <span class="hint line">
+        <a href={refusedCallsPath(siteId, appid)}>{t("Refused calls of this app")}</a>
+      </span>
+    </>,
+  ];
 }

@@ -1,16 +1,28 @@
 import { isRefusedFor } from "../../../core/errors.ts";
-import { checkAppid, issueApp, issueAppSchema, listApps } from "../../services/apps.ts";
+import { isVisible } from "../../../core/fields.ts";
+import { type AppSummary, checkAppid, issueApp, issueAppSchema, listApps } from "../../services/apps.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Field, Fold, Form, FormErrors } from "../parts/form.tsx";
-import { MoreLink } from "../parts/table.tsx";
+import { AskLink, type Fields, FieldsForm, Fold, FormErrors, FormFields } from "../parts/form.tsx";
+import { List } from "../parts/list.tsx";
+import { Badge, EmptyState, Time, TimeLeft } from "../parts/parts.tsx";
+import { RowMenu } from "../parts/row-menu.tsx";
+import { Table } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/new-secret-page.tsx";
-import { AppTable } from "./app-table.tsx";
-import { readLastUses } from "./last-use.tsx";
+import { hasOverlap } from "../secrets/secret-owner.ts";
+import { useView, type View } from "../view.ts";
+import { countedUntilText, LastUsedCell, type LastUses, readLastUses } from "./last-use.tsx";
+
+/** The fields of a new app. The caller of another service keeps its `appid` and its `secret`. */
+export const appFields = ({ t }: View): Record<"name" | "appid" | "secret", Fields[string]> => ({
+  name: { label: t("Name"), hint: t("What will use it: “Shop back end”, say."), required: true, maxlength: 100 },
+  appid: { label: "appid", maxlength: 64, code: true },
+  secret: { label: t("Secret"), type: "password", autocomplete: "new-password", maxlength: 256, code: true },
+});
 
 export async function postApp(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
@@ -32,55 +44,123 @@ export async function postApp(c: PageContext, site: Site): Promise<Response> {
   });
 }
 
-export async function appsPage(c: PageContext, site: Site, filledForm?: FilledForm): Promise<Response> {
-  const view = c.var.view;
+export async function appsPage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
+  const { ctx, view } = c.var;
   const { t } = view;
   const path = `/console/sites/${site.id}/apps`;
   const [apps, uses] = await Promise.all([
-    listApps(c.var.ctx, { site, cursor: c.req.query("cursor"), limit: 50 }),
+    listApps(ctx, { site, cursor: c.req.query("cursor"), limit: 50 }),
     readLastUses(c, site),
   ]);
-  const { values = {}, errors = {} } = filledForm ?? {};
-  const imports = Boolean(values.appid || errors.appid || errors.secret);
+  const { values = {}, errors = {} } = filled ?? {};
+  const { name, ...imported } = appFields(view);
+  const add = (
+    <Fold action={path} label={t("Issue an app")} open={filled !== undefined || apps.items.length === 0}>
+      <section class="card">
+        <FieldsForm action={path} fields={{ name }} filled={filled} button={t("Issue app")}>
+          <details open={Boolean(values.appid || errors.appid || errors.secret)}>
+            <summary>{t("Use an existing appid or secret")}</summary>
+            <p>{t("For callers of another service that keep what they have. Whatever is left empty is made here.")}</p>
+            <FormFields fields={imported} filled={filled} />
+          </details>
+        </FieldsForm>
+      </section>
+    </Fold>
+  );
   const body = (
     <>
-      <FormErrors filled={filledForm} fields={{ name: t("Name"), secret: t("Secret") }} />
-      <Fold action={path} label={t("Issue an app")} open={filledForm !== undefined || apps.items.length === 0}>
-        <section class="card">
-          <Form action={path}>
-            <Field
-              label={t("Name")}
-              name="name"
-              value={values.name}
-              error={errors.name}
-              hint={t("What will use it: “Shop back end”, say.")}
-              required
-              maxlength={100}
-            />
-            <details open={imports}>
-              <summary>{t("Use an existing appid or secret")}</summary>
-              <p>
-                {t("For callers of another service that keep what they have. Whatever is left empty is made here.")}
-              </p>
-              <Field label="appid" name="appid" value={values.appid} error={errors.appid} maxlength={64} code />
-              <Field
-                label={t("Secret")}
-                name="secret"
-                type="password"
-                error={errors.secret}
-                autocomplete="new-password"
-                maxlength={256}
-                code
-              />
-            </details>
-            <button type="submit">{t("Issue app")}</button>
-          </Form>
-        </section>
-      </Fold>
-      <AppTable view={view} siteId={site.id} apps={apps.items} uses={uses} />
-      <MoreLink path={path} cursor={apps.nextCursor} />
+      <FormErrors filled={filled} fields={{ name, ...imported }} />
+      <List
+        path={path}
+        add={add}
+        {...tableOf(view, site.id, apps.items, uses)}
+        lookedTo={apps.items.length > 0 && countedUntilText(view, uses)}
+        cursor={apps.nextCursor}
+      />
     </>
   );
-  const page = { title: t("Apps"), site: { ...site, tab: "apps" as const }, back: path, body };
-  return showPage(c, { ...page, filled: filledForm });
+  return showPage(c, { title: t("Apps"), site: { ...site, tab: "apps" }, back: path, body, filled });
+}
+
+/** @param props `uses`: when the apps were last used; undefined when the read failed */
+export function AppTable({ siteId, apps, uses }: { siteId: number; apps: AppSummary[]; uses: LastUses | undefined }) {
+  const view = useView();
+  return (
+    <>
+      <Table {...tableOf(view, siteId, apps, uses)} />
+      {apps.length > 0 && <p class="hint">{countedUntilText(view, uses)}</p>}
+    </>
+  );
+}
+
+function tableOf(view: View, siteId: number, apps: AppSummary[], uses: LastUses | undefined) {
+  const { t, now } = view;
+  const hasOverlaps = apps.some((app) => isOverlapping(app, now));
+  return {
+    label: t("Apps"),
+    head: [
+      t("Name"),
+      "appid",
+      { label: t("State"), phone: "top" as const },
+      t("Last used"),
+      ...(hasOverlaps ? [t("Old secret ends in")] : []),
+      { label: t("Issued"), phone: "hide" as const },
+    ],
+    rows: apps.map((app) => [
+      <a class="clip" href={`/console/sites/${siteId}/apps/${app.appid}`}>
+        <bdi>{nameOf(app)}</bdi>
+      </a>,
+      <code class="appid" title={app.appid}>
+        {app.appid}
+      </code>,
+      <AppState app={app} />,
+      <LastUsedCell uses={uses} app={app} />,
+      ...(hasOverlaps ? [isOverlapping(app, now) && <TimeLeft at={app.previousExpiresAt ?? 0} />] : []),
+      <Time at={app.createdAt} />,
+    ]),
+    actions: apps.map((app) => <AppMenu siteId={siteId} app={app} />),
+    empty: (
+      <EmptyState title={t("No apps yet.")}>
+        <span>{t("Issue one above: a program signs its calls with its appid and secret.")}</span>
+      </EmptyState>
+    ),
+  };
+}
+
+const nameOf = ({ name, appid }: AppSummary): string => (isVisible(name) ? name : `(${appid})`);
+
+const isOverlapping = (app: AppSummary, now: number): boolean => app.revokedAt === null && hasOverlap(app, now);
+
+function AppMenu({ siteId, app }: { siteId: number; app: AppSummary }) {
+  const { t, now, may } = useView();
+  const path = `/console/sites/${siteId}/apps/${app.appid}`;
+  const name = nameOf(app);
+  const isActive = app.revokedAt === null;
+  const links: (readonly [shown: boolean, href: string, label: string])[] = [
+    [true, refusedCallsPath(siteId, app.appid), t("Refused calls of this app")],
+    [isActive && may(`${path}/test`), `${path}/test`, t("Send a test call")],
+    [isActive && may(`${path}/rotate`), `${path}#rotate`, t("Rotate the secret")],
+  ];
+  const questions: typeof links = [
+    [isOverlapping(app, now), `${path}/end-overlap`, `${t("The old secret stops now")}…`],
+    [isActive, `${path}/revoke`, t("Revoke this app…")],
+  ];
+  const textOf = (label: string) => [label, <span class="unseen"> {name}</span>];
+  return (
+    <RowMenu label={t("Actions for {0}", name)}>
+      {links.map(([shown, href, label]) => shown && <a href={href}>{textOf(label)}</a>)}
+      {questions.map(([shown, href, label]) => shown && <AskLink href={href}>{textOf(label)}</AskLink>)}
+    </RowMenu>
+  );
+}
+
+/** The address of an app's refused calls. @param reason when only those for one reason are wanted */
+export const refusedCallsPath = (siteId: number, appid: string, reason?: string): string =>
+  `/console/sites/${siteId}/refusals?${new URLSearchParams({ appid, ...(reason && { reason }) })}`;
+
+export function AppState({ app }: { app: AppSummary }) {
+  const { t, now } = useView();
+  if (app.revokedAt !== null) return <Badge kind="bad" label={t("Revoked")} />;
+  if (hasOverlap(app, now)) return <Badge kind="wait" label={t("Two secrets")} />;
+  return <Badge kind="good" label={t("Active")} />;
 }

@@ -1,12 +1,10 @@
 import type { ConsoleCall } from "../env.ts";
 import { form, page } from "../page-call.ts";
-import { secretPages } from "../secrets/secret-pages.ts";
-import { appPageOrMissing, secretOwnerOf } from "./app-page.tsx";
+import { secretPages } from "../secrets/secret-pages.tsx";
+import { appPageOrMissing, postRevoke, revokePage, secretOwnerOf } from "./app-page.tsx";
 import { appsPage, postApp } from "./apps-page.tsx";
 import { postRelease, releasePage } from "./missing-app.tsx";
-import { postRevoke, revokePage } from "./revoke-app.tsx";
-import { postTestCall, testCallPage } from "./test-call.tsx";
-import { testResultPage } from "./test-result.tsx";
+import { postTestCall, testCallPage, testResultPage } from "./test-call.tsx";
 
 const APP = "/sites/:site_id/apps/:appid";
 

@@ -3,9 +3,9 @@ import type { AppSummary } from "../../services/apps.ts";
 import type { Site } from "../../services/sites.ts";
 import { type LastUse, readLastUses as readLastUsesOf } from "../../services/usage.ts";
 import type { PageContext } from "../env.ts";
-import { Ago, Time } from "../parts/parts.tsx";
+import { Ago, type FactRows, Time } from "../parts/parts.tsx";
 import type { SecretUse } from "../secrets/secret-owner.ts";
-import type { View } from "../view.ts";
+import { useView, type View } from "../view.ts";
 
 /** When the secrets of apps were last used. */
 export interface LastUses {
@@ -34,6 +34,8 @@ export async function readLastUses(c: PageContext, site: Site, appid?: string): 
   }
 }
 
+const lastUseOf = (uses: LastUses | undefined, { appid }: AppSummary) => uses?.byAppid.get(appid)?.lastUsedAt ?? null;
+
 /** The text in place of a last use. It never says "never", because calls of the last half hour are not counted yet. */
 function noUseText({ t }: View, uses: LastUses | undefined, { createdAt }: AppSummary): string {
   if (uses === undefined || uses.completeUntil === null) return "–";
@@ -41,34 +43,29 @@ function noUseText({ t }: View, uses: LastUses | undefined, { createdAt }: AppSu
 }
 
 /** The cell "last used" in a table of apps. */
-export function LastUsedCell({ view, uses, app }: { view: View; uses: LastUses | undefined; app: AppSummary }) {
-  const at = uses?.byAppid.get(app.appid)?.lastUsedAt ?? null;
+export function LastUsedCell({ uses, app }: { uses: LastUses | undefined; app: AppSummary }) {
+  const view = useView();
+  const at = lastUseOf(uses, app);
   return at === null ? <span class="hint">{noUseText(view, uses, app)}</span> : <Ago at={at} />;
 }
 
-/** A hint below a table of apps: up to which time their last uses are known. */
-export function LastUsedHint({ view, uses }: { view: View; uses: LastUses | undefined }) {
-  return <p class="hint">{countedUntilText(view, uses)}</p>;
-}
-
-function countedUntilText({ t, time }: View, uses: LastUses | undefined): string {
+/** Up to which time the last uses are known. */
+export function countedUntilText({ t, time }: View, uses: LastUses | undefined): string {
   if (uses === undefined) return t("When apps were last used could not be read. Try again in a moment.");
   if (uses.completeUntil === null) return t("Nothing is counted yet. Calls are counted half an hour after they came.");
   return t("Last uses are known up to {0}: calls are counted half an hour after they came.", time(uses.completeUntil));
 }
 
-/** The fact "last used" on an app's page. */
-export function LastUsedFact({ view, uses, app }: { view: View; uses: LastUses | undefined; app: AppSummary }) {
-  const at = uses?.byAppid.get(app.appid)?.lastUsedAt ?? null;
-  return (
+/** When an app was last used, as a fact. */
+export function lastUsedFact(view: View, uses: LastUses | undefined, app: AppSummary): FactRows[number] {
+  const at = lastUseOf(uses, app);
+  return [
+    view.t("Last used"),
     <>
-      <dt>{view.t("Last used")}</dt>
-      <dd>
-        {at === null ? noUseText(view, uses, app) : <Time at={at} />}
-        <span class="hint line">{countedUntilText(view, uses)}</span>
-      </dd>
-    </>
-  );
+      {at === null ? noUseText(view, uses, app) : <Time at={at} />}
+      <span class="hint line">{countedUntilText(view, uses)}</span>
+    </>,
+  ];
 }
 
 /** Says when an app's old secret was last used. A reader then knows whether it can be ended. */

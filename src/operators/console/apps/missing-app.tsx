@@ -8,21 +8,36 @@ import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
-import { AskLink, Field, Form } from "../parts/form.tsx";
-import { Copyable, NoticeBox } from "../parts/parts.tsx";
+import { AskLink, FieldsForm } from "../parts/form.tsx";
+import { type FactRows, Facts, NoticeBox } from "../parts/parts.tsx";
+import { appFields } from "./apps-page.tsx";
 
-/** Asks before a reserved appid is released. The site has no such app, because its home did not answer or a restore removed the app. */
+/** The appid that the path names. It may be reserved for the site without an app: the home did not answer, or a restore removed the app. */
+function reservedAppidOf(c: PageContext, site: Site) {
+  const appid = c.req.param("appid") ?? "";
+  const apps = `/console/sites/${site.id}/apps`;
+  const facts: FactRows = [["appid", appid, "appid"]];
+  const isClosed = [MAIN_HOME, site.home].some((home) => c.var.ctx.config.closedHomes.has(home));
+  return { site: { ...site, tab: "apps" as const }, appid, apps, path: `${apps}/${appid}`, facts, isClosed };
+}
+
+/** Asks before a reserved appid is released. @throws ServiceError `not_found` when the appid is not reserved for the site */
 export async function releasePage(c: PageContext, siteOfPath: Site): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
-  const { site, appid, path, isMissing, isClosed } = await missingOf(c, siteOfPath);
+  const { t } = c.var.view;
+  const { site, appid, path, facts, isClosed } = reservedAppidOf(c, siteOfPath);
+  const isMissing = await findApp(c.var.ctx, { site, appid }).then(
+    () => false,
+    (error) => {
+      if (isRefusedFor(error, "app_missing")) return true;
+      throw error;
+    },
+  );
   if (!isMissing || isClosed) return c.redirect(path, 303);
   return askPage(c, {
     site,
     title: t("Release this appid?"),
     text: t("Any site can get it from then on. This site loses its claim to it."),
-    facts: <Copyable id="appid" label="appid" text={appid} />,
-    action: `${path}/release`,
+    facts,
     button: t("Release the appid"),
     keep: t("Keep it"),
     back: path,
@@ -30,12 +45,9 @@ export async function releasePage(c: PageContext, siteOfPath: Site): Promise<Res
 }
 
 export async function postRelease(c: PageContext, site: Site): Promise<Response> {
-  const form = await readForm(c);
-  const { appid, path } = keptAppidOf(c, site);
-  const list = `/console/sites/${site.id}/apps`;
-  return buttonAction(c, form, {
-    draft: { path: `${path}/release` },
-    list,
+  const { appid, apps, path } = reservedAppidOf(c, site);
+  return buttonAction(c, await readForm(c), {
+    list: apps,
     work: async () => {
       try {
         await releaseApp(c.var.ctx, { appid, siteId: site.id });
@@ -43,38 +55,18 @@ export async function postRelease(c: PageContext, site: Site): Promise<Response>
         if (isRefusedFor(error, "app_issued", "route_claimed")) return doneLocation(c, path, "not_released");
         throw error;
       }
-      return doneLocation(c, list, "released");
+      return doneLocation(c, apps, "released");
     },
   });
 }
 
-/** The appid that the path names, and the path of its page. */
-function keptAppidOf(c: PageContext, siteOfPath: Site) {
-  const site = { ...siteOfPath, tab: "apps" as const };
-  const appid = c.req.param("appid") ?? "";
-  return { site, appid, path: `/console/sites/${site.id}/apps/${appid}` };
-}
-
-/** @throws ServiceError `not_found` when the appid is not reserved for the site */
-async function missingOf(c: PageContext, siteOfPath: Site) {
-  const { ctx } = c.var;
-  const keptAppid = keptAppidOf(c, siteOfPath);
-  const { site, appid } = keptAppid;
-  const isMissing = await findApp(ctx, { site, appid }).then(
-    () => false,
-    (error) => {
-      if (isRefusedFor(error, "app_missing")) return true;
-      throw error;
-    },
-  );
-  const isClosed = [MAIN_HOME, site.home].some((home) => ctx.config.closedHomes.has(home));
-  return { ...keptAppid, isMissing, isClosed };
-}
-
+/** The page of an appid without an app: its app can be issued again, or the appid released. */
 export async function missingAppPage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const { site, appid, path, isClosed } = await missingOf(c, siteOfPath);
+  const { site, appid, apps, path, facts, isClosed } = reservedAppidOf(c, siteOfPath);
+  const { name, secret } = appFields(view);
+  const hint = t("Only when its caller keeps the one that he has. Left empty, one is made here.");
   const body = (
     <>
       <NoticeBox kind="bad" title={t("This appid has no app")}>
@@ -85,31 +77,21 @@ export async function missingAppPage(c: PageContext, siteOfPath: Site): Promise<
         </p>
       </NoticeBox>
       <section class="card">
-        <dl class="facts">
-          <Copyable id="appid" label="appid" text={appid} />
-        </dl>
-        <Form action={`/console/sites/${site.id}/apps`}>
-          <input type="hidden" name="appid" value={appid} />
-          <Field label={t("Name")} name="name" required maxlength={100} />
-          <Field
-            label={t("Secret")}
-            name="secret"
-            type="password"
-            hint={t("Only when its caller keeps the one that he has. Left empty, one is made here.")}
-            autocomplete="new-password"
-            maxlength={256}
-            code
-          />
-          <button type="submit">{t("Issue app")}</button>
-        </Form>
+        <Facts rows={facts} />
+        <FieldsForm
+          action={apps}
+          hidden={{ appid }}
+          fields={{ name, secret: { ...secret, hint } }}
+          button={t("Issue app")}
+        />
       </section>
-      {isClosed ? (
-        <p>{t("The appid can be released as soon as no home of it is closed.")}</p>
-      ) : (
-        <p>
+      <p>
+        {isClosed ? (
+          t("The appid can be released as soon as no home of it is closed.")
+        ) : (
           <AskLink href={`${path}/release`}>{t("Release the appid…")}</AskLink>
-        </p>
-      )}
+        )}
+      </p>
     </>
   );
   return showPage(c, { title: appid, site, back: path, body });

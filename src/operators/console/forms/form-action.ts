@@ -73,8 +73,8 @@ export async function formAction<Input>(
 
 /** What {@link buttonAction} needs to know of a form with one button. */
 export interface ButtonAction {
-  /** The page after a draft, which has the button. */
-  draft: PageAnchor;
+  /** The page after a draft, which has the button; by default the page at the form's own path, which asks. */
+  draft?: PageAnchor;
   /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
   list: string;
   /** Returns the path of the page after the form. */
@@ -83,7 +83,7 @@ export interface ButtonAction {
 
 /** Answers a form without fields: carries it out once, unless it is a draft. */
 export async function buttonAction(c: PageContext, form: FormValues, action: ButtonAction): Promise<Response> {
-  const { draft, list, work } = action;
+  const { draft = { path: c.req.path }, list, work } = action;
   return (await isDraft(c, form)) ? leadToDraft(c, draft) : once(c, form, list, work);
 }
 

@@ -2,7 +2,7 @@ import { isRefusedFor } from "../../../core/errors.ts";
 import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 import { showPage } from "../layout.tsx";
-import { Copyable, NoticeBox, TimeUntil } from "../parts/parts.tsx";
+import { Facts, NoticeBox, TimeUntil } from "../parts/parts.tsx";
 import { OverlapCard } from "./overlap-card.tsx";
 import type { ShownSecretOwner } from "./secret-owner.ts";
 
@@ -23,21 +23,12 @@ const purposeOf = (path: string, version: string) => ["secret", path, version];
 
 /** Shows the secret to the reader whom {@link secretLocation} sent here. */
 export async function secretPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
-  const view = c.var.view;
-  const { t, session, now } = view;
-  const { site, path, words } = owner;
-  const notShownPage = () =>
-    showPage(c, { site, title: t("This secret is no longer shown"), body: <SecretNotShown c={c} path={path} /> }, 410);
+  const { t, session, now } = c.var.view;
+  const { site, path, words, version } = owner;
   const ticket = c.req.query("ticket") ?? "";
-  const end = session && (await ticketEnd(session, purposeOf(path, owner.version), ticket, now));
-  if (end === undefined) return notShownPage();
-  let secret: string;
-  try {
-    secret = await owner.read();
-  } catch (error) {
-    if (isRefusedFor(error, "app_revoked", "version_other")) return notShownPage();
-    throw error;
-  }
+  const end = session && (await ticketEnd(session, purposeOf(path, version), ticket, now));
+  const secret = end === undefined ? undefined : await readShown(owner);
+  if (end === undefined || secret === undefined) return notShownPage(c, owner);
   const [use, next] = await Promise.all([owner.previousUse?.(), owner.next?.()]);
   // An open page reloads when the ticket ends, so that the secret does not stay on the screen.
   c.header("refresh", String(end - now));
@@ -52,28 +43,30 @@ export async function secretPage(c: PageContext, owner: ShownSecretOwner): Promi
         <p>{words.use}</p>
       </NoticeBox>
       <section class="card">
-        <dl class="facts">
-          {owner.facts}
-          <Copyable id="secret" label={t("Secret")} text={secret} />
-          <dt>{t("Shown here until")}</dt>
-          <dd>
-            <TimeUntil at={end} />
-          </dd>
-        </dl>
+        <Facts
+          rows={[...owner.facts, [t("Secret"), secret, "secret"], [t("Shown here until"), <TimeUntil at={end} />]]}
+        />
         <a class="button" href={path}>
           {t("I have saved it")}
         </a>
       </section>
-      <OverlapCard view={view} owner={owner} use={use} />
+      <OverlapCard owner={owner} use={use} />
       {next}
     </>
   );
   return showPage(c, { site, title: c.req.query("new") ? words.made : t("The secret was rotated"), body });
 }
 
-function SecretNotShown({ c, path }: { c: PageContext; path: string }) {
+/** The secret; undefined when it is not shown any more. */
+const readShown = ({ read }: ShownSecretOwner): Promise<string | undefined> =>
+  read().catch((error) => {
+    if (isRefusedFor(error, "app_revoked", "version_other")) return undefined;
+    throw error;
+  });
+
+function notShownPage(c: PageContext, { site, path }: ShownSecretOwner): Promise<Response> {
   const { t } = c.var.view;
-  return (
+  const body = (
     <section class="card">
       <p>
         {t(
@@ -87,4 +80,5 @@ function SecretNotShown({ c, path }: { c: PageContext; path: string }) {
       </p>
     </section>
   );
+  return showPage(c, { site, title: t("This secret is no longer shown"), body }, 410);
 }

@@ -1,8 +1,7 @@
 import { AskLink } from "../parts/form.tsx";
-import { TimeUntil } from "../parts/parts.tsx";
-import type { View } from "../view.ts";
-import { hasOverlap } from "./overlap.ts";
-import type { SecretUse, ShownSecretOwner } from "./secret-owner.ts";
+import { type FactRows, Facts, TimeUntil } from "../parts/parts.tsx";
+import { useView } from "../view.ts";
+import { hasOverlap, type SecretUse, type ShownSecretOwner } from "./secret-owner.ts";
 
 /**
  * Shown while an overlap runs: what to do until the old secret stops, its time and last use, and the button that stops it now.
@@ -10,47 +9,44 @@ import type { SecretUse, ShownSecretOwner } from "./secret-owner.ts";
  * @param props `use` is undefined where the uses of a secret are not counted
  */
 export function OverlapCard(props: {
-  view: View;
   owner: Pick<ShownSecretOwner, "path" | "previousExpiresAt">;
-  use: SecretUse | undefined;
+  use?: SecretUse | undefined;
 }) {
-  const { view, owner, use } = props;
-  const { t } = view;
-  if (!hasOverlap(owner, view.now)) return null;
+  const { owner, use } = props;
+  const { t, now } = useView();
+  if (!hasOverlap(owner, now)) return null;
+  const untilFact = [t("The old one works until"), <TimeUntil at={owner.previousExpiresAt ?? 0} />] as const;
   return (
     <section class="card overlap" id="overlap">
       <h2>{t("Two secrets work now")}</h2>
       <div>
-        <dl class="facts">
-          <dt>{t("The old one works until")}</dt>
-          <dd>
-            <TimeUntil at={owner.previousExpiresAt ?? 0} />
-          </dd>
-          {use !== undefined && (
-            <>
-              <dt>{t("Its last use")}</dt>
-              <dd>
-                {use.used} {use.counted !== "" && <span class="hint">{use.counted}</span>}
-              </dd>
-            </>
-          )}
-        </dl>
+        <Facts rows={[[...untilFact], useFact(t("Its last use"), use)]} />
         <div class="buttons">
           <AskLink href={`${owner.path}/end-overlap`}>{t("The old secret stops now")}…</AskLink>
         </div>
       </div>
-      <RotationSteps view={view} isCounted={use !== undefined} isBegun />
+      <RotationSteps isCounted={use !== undefined} isBegun />
     </section>
   );
 }
+
+/** When the previous secret was last used, as a fact. */
+export const useFact = (label: string, use: SecretUse | undefined): FactRows[number] =>
+  use && [
+    label,
+    <>
+      {use.used}
+      {use.counted !== "" && <span class="hint line">{use.counted}</span>}
+    </>,
+  ];
 
 /**
  * How a secret is changed without an outage, step by step.
  *
  * @param props `isCounted`: whether the console can say when the old secret was last used; `isBegun`: whether an overlap runs
  */
-export function RotationSteps({ view, isCounted, isBegun }: { view: View; isCounted: boolean; isBegun?: boolean }) {
-  const { t } = view;
+export function RotationSteps({ isCounted, isBegun }: { isCounted: boolean; isBegun?: boolean }) {
+  const { t } = useView();
   return (
     <ol class="steps progress">
       <li class={isBegun ? "done" : undefined}>

@@ -1,16 +1,78 @@
-import { isRefusedFor } from "../../../core/errors.ts";
-import type { RotationInput } from "../../services/rotation.ts";
+import { ENDED_SECRETS, type RotationInput, rotationSchema } from "../../services/rotation.ts";
 import type { PageContext } from "../env.ts";
 import { type EnteredFields, formAction } from "../forms/form-action.ts";
-import { doneLocation } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { askPage } from "../parts/ask.tsx";
-import type { View } from "../view.ts";
-import { refusedLocation } from "./end-overlap.tsx";
-import { LastUseFact } from "./last-use-fact.tsx";
+import { type Fields, FieldsForm } from "../parts/form.tsx";
+import { useView, type View } from "../view.ts";
 import { secretLocation } from "./new-secret-page.tsx";
-import { endsOf, hasOverlap, overlapOf } from "./overlap.ts";
-import type { ShownSecretOwner } from "./secret-owner.ts";
+import { RotationSteps, useFact } from "./overlap-card.tsx";
+import { hasOverlap, refusedLocation, type ShownSecretOwner } from "./secret-owner.ts";
+
+/** The fields of a rotation. No secret is chosen at first, because each choice ends one. */
+export const rotationFields = ({ t }: View): Fields => ({
+  overlap_seconds: {
+    label: t("Overlap"),
+    value: "86400",
+    options: [
+      ["0", t("None: the secret in use stops now")],
+      ["3600", t("1 hour")],
+      ["86400", t("24 hours")],
+      ["604800", t("7 days")],
+    ],
+  },
+  ends: {
+    label: t("Which secret stops"),
+    options: [
+      ["", t("Please choose")],
+      ["previous", t("The old one: the secret in use goes on working for the overlap")],
+      ["current", t("The one made last, because nobody received it: the old one keeps its time")],
+    ],
+  },
+});
+
+/** The card that rotates the secret, for readers who may do so. */
+export function RotateCard({
+  owner,
+  filledForm,
+}: {
+  owner: Omit<ShownSecretOwner, "page">;
+  filledForm: FilledForm | undefined;
+}) {
+  const view = useView();
+  const { t } = view;
+  const { path, version, previousExpiresAt, previousUse } = owner;
+  const action = `${path}/rotate`;
+  if (!view.may(action)) return null;
+  const isRunning = hasOverlap(owner, view.now);
+  const { ends, ...fields } = rotationFields(view);
+  return (
+    <section class="card" id="rotate">
+      <h2>{t("Rotate the secret")}</h2>
+      <p>
+        {t("Makes a new secret. The one in use goes on working for the overlap, so that there is time to change over.")}
+      </p>
+      {isRunning ? (
+        <p>
+          {t(
+            "An overlap is running: the previous secret works until {0}. Rotating now stops one of the two; say which, and you are asked first.",
+            view.time(previousExpiresAt ?? 0),
+          )}
+        </p>
+      ) : (
+        <RotationSteps isCounted={previousUse !== undefined} />
+      )}
+      <FieldsForm
+        action={action}
+        hidden={{ version }}
+        fields={{ ...fields, ...(isRunning && { ends }) }}
+        filled={filledForm}
+        button={t("Rotate")}
+      />
+    </section>
+  );
+}
 
 /** Answers the form of {@link RotateCard}, and the form of the page that asks before the rotation. */
 export async function rotateSecret(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
@@ -19,6 +81,10 @@ export async function rotateSecret(c: PageContext, owner: ShownSecretOwner): Pro
   const { path } = owner;
   const entered = enteredIn(c.var.view, owner, form);
   const question = "input" in entered ? questionOf(path, entered.input) : undefined;
+  const rotate = async (input: RotationInput) => {
+    const rotated = await owner.rotate({ ...input, expectedVersion: version });
+    return secretLocation(c, path, rotated.version);
+  };
   return formAction(c, form, {
     values: { overlap_seconds, ends },
     entered,
@@ -29,16 +95,19 @@ export async function rotateSecret(c: PageContext, owner: ShownSecretOwner): Pro
       // The operator must confirm a rotation that ends a secret which a program may still use.
       const endsOneSecret = input.overlapSeconds === 0 || hasOverlap(owner, c.var.view.now);
       if (owner.isActive && version === owner.version && !confirmed && endsOneSecret) return questionOf(path, input);
-      try {
-        const rotated = await owner.rotate({ ...input, expectedVersion: version });
-        return await secretLocation(c, path, rotated.version);
-      } catch (error) {
-        if (isRefusedFor(error, "overlap_over")) return doneLocation(c, path, "overlap_over");
-        return refusedLocation(c, path, error);
-      }
+      return rotate(input).catch((error) => refusedLocation(c, path, error));
     },
   });
 }
+
+/** The overlap in a field, in seconds; undefined for any other text. An empty field is checked first, because Number("") is 0. */
+function overlapOf(text = ""): number | undefined {
+  const overlap_seconds = /^\d+$/.test(text) ? Number(text) : text;
+  return rotationSchema.safeParse({ overlap_seconds }).data?.overlap_seconds;
+}
+
+/** The chosen secret; undefined for any other text. */
+const endsOf = (text: string | undefined) => ENDED_SECRETS.find((each) => each === text);
 
 /** The rotation that a form asks for. While an overlap runs, the form must name the secret to end. */
 function enteredIn(
@@ -46,17 +115,16 @@ function enteredIn(
   owner: ShownSecretOwner,
   form: Record<string, string>,
 ): EnteredFields<RotationInput> {
-  const overlapSeconds = overlapOf(form.overlap_seconds ?? "");
+  const overlapSeconds = overlapOf(form.overlap_seconds);
   if (overlapSeconds === undefined) return { errors: { overlap_seconds: t("Choose one of the overlaps.") } };
-  const endedSecret = endsOf(form.ends ?? "");
+  const ends = endsOf(form.ends);
   if (overlapSeconds > 0) {
     // A form for another version is refused as a whole, so its fields are not checked.
     const isDue = form.version === owner.version && owner.isActive && hasOverlap(owner, now);
-    if (isDue && endedSecret === undefined) return { errors: { ends: t("Choose which secret ends.") } };
-    return { input: { overlapSeconds, ends: endedSecret } };
+    if (isDue && ends === undefined) return { errors: { ends: t("Choose which secret ends.") } };
+    return { input: { overlapSeconds, ends } };
   }
-  if (endedSecret === "current")
-    return { errors: { ends: t("Without an overlap both stop, so the old one keeps no time.") } };
+  if (ends === "current") return { errors: { ends: t("Without an overlap both stop, so the old one keeps no time.") } };
   return { input: { overlapSeconds } };
 }
 
@@ -65,60 +133,41 @@ const questionOf = (path: string, { overlapSeconds, ends }: RotationInput): stri
   `${path}/rotate?overlap_seconds=${overlapSeconds}${ends === undefined ? "" : `&ends=${ends}`}`;
 
 /** Asks before a rotation ends a secret that a program may still use. It says which secret ends, and when. */
-export async function confirmPage(
-  c: PageContext,
-  owner: ShownSecretOwner,
-  query: Record<string, string>,
-): Promise<Response> {
-  const view = c.var.view;
-  const { t } = view;
-  const overlap = overlapOf(query.overlap_seconds ?? "");
-  const endedSecret = overlap === 0 ? undefined : endsOf(query.ends ?? "");
-  const isRunning = hasOverlap(owner, view.now);
-  const isChosen = overlap === 0 || (isRunning ? endedSecret !== undefined : endedSecret !== "current");
-  if (overlap === undefined || !isChosen || !owner.isActive) return c.redirect(owner.path, 303);
+export async function confirmPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
+  const { t, time, now } = c.var.view;
+  const { site, path, version, words, facts, previousUse } = owner;
+  const overlap = overlapOf(c.req.query("overlap_seconds"));
+  const ends = overlap === 0 ? undefined : endsOf(c.req.query("ends"));
+  const isRunning = hasOverlap(owner, now);
+  const isChosen = overlap === 0 || (isRunning ? ends !== undefined : ends !== "current");
+  if (overlap === undefined || !isChosen || !owner.isActive) return c.redirect(path, 303);
+  const endsCurrent = ends === "current";
   const stops = <strong>{t("Stops at once.")}</strong>;
-  const until = view.time(owner.previousExpiresAt ?? 0);
-  const use = isRunning && endedSecret !== "current" ? await owner.previousUse?.() : undefined;
+  const until = time(owner.previousExpiresAt ?? 0);
+  const previous = endsCurrent ? (
+    t("Works until {0}, as before.", until)
+  ) : (
+    <>
+      {stops} {t("Without this rotation it works until {0}.", until)}
+    </>
+  );
+  const use = isRunning && !endsCurrent ? await previousUse?.() : undefined;
   return askPage(c, {
-    site: owner.site,
+    site,
     title: t("Rotate the secret?"),
-    text: owner.words.stopped,
-    facts: (
-      <>
-        {owner.facts}
-        {isRunning && (
-          <>
-            <dt>{t("The previous secret")}</dt>
-            <dd>
-              {endedSecret === "current" ? (
-                t("Works until {0}, as before.", until)
-              ) : (
-                <>
-                  {stops} {t("Without this rotation it works until {0}.", until)}
-                </>
-              )}
-            </dd>
-            <LastUseFact view={view} use={use} />
-          </>
-        )}
-        <dt>{endedSecret === "current" ? t("The secret made last, which nobody received") : t("The secret in use")}</dt>
-        <dd>
-          {overlap === 0 || endedSecret === "current" ? stops : t("Works until {0}.", view.time(view.now + overlap))}
-        </dd>
-        <dt>{t("The new secret")}</dt>
-        <dd>{t("Works at once.")}</dd>
-      </>
-    ),
-    action: `${owner.path}/rotate`,
-    hidden: {
-      version: owner.version,
-      overlap_seconds: String(overlap),
-      ...(endedSecret !== undefined && { ends: endedSecret }),
-      confirmed: "yes",
-    },
+    text: words.stopped,
+    facts: [
+      ...facts,
+      isRunning && [t("The previous secret"), previous],
+      useFact(t("Last use of the old secret"), use),
+      [
+        endsCurrent ? t("The secret made last, which nobody received") : t("The secret in use"),
+        overlap === 0 || endsCurrent ? stops : t("Works until {0}.", time(now + overlap)),
+      ],
+      [t("The new secret"), t("Works at once.")],
+    ],
+    hidden: { version, overlap_seconds: String(overlap), ...(ends && { ends }), confirmed: "yes" },
     button: t("Rotate now"),
-    keep: t("Cancel"),
-    back: owner.path,
+    back: path,
   });
 }

@@ -1,6 +1,9 @@
 import type { Child } from "hono/jsx";
+import { isRefusedFor } from "../../../core/errors.ts";
 import type { RotationInput } from "../../services/rotation.ts";
-import type { FilledForm } from "../forms/messages.ts";
+import type { PageContext } from "../env.ts";
+import { doneLocation, type FilledForm } from "../forms/messages.ts";
+import type { FactRows } from "../parts/parts.tsx";
 import type { FramedSite } from "../parts/site-frame.tsx";
 
 /** When a secret was last used, in sentences. */
@@ -18,8 +21,8 @@ export interface ShownSecretOwner {
   previousExpiresAt: number | null;
   /** False for a revoked app. */
   isActive: boolean;
-  /** Terms and details about the owner. */
-  facts: Child;
+  /** What says which owner it is. */
+  facts: FactRows;
   words: {
     /** The title of the page after the owner was made. */
     made: string;
@@ -39,4 +42,16 @@ export interface ShownSecretOwner {
   next?: () => Promise<Child>;
   /** Shows the owner's page again, with the filled-in form of a rotation. */
   page: (filledForm: FilledForm) => Promise<Response>;
+}
+
+/** Whether the previous secret is still valid. */
+export const hasOverlap = ({ previousExpiresAt }: { previousExpiresAt: number | null }, now: number): boolean =>
+  (previousExpiresAt ?? 0) > now;
+
+/** The page after a refusal. @throws the error, when it is not one of these refusals */
+export function refusedLocation(c: PageContext, path: string, error: unknown): Promise<string> {
+  if (isRefusedFor(error, "app_revoked")) return doneLocation(c, path, "revoked_before");
+  if (isRefusedFor(error, "version_other")) return doneLocation(c, path, "rotated_before");
+  if (isRefusedFor(error, "overlap_over")) return doneLocation(c, path, "overlap_over");
+  throw error;
 }

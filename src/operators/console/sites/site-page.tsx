@@ -15,7 +15,7 @@ import {
 } from "../../services/sessions.ts";
 import { hasEnded, readRetention, type Site } from "../../services/sites.ts";
 import { AgentTable } from "../agents/agent-table.tsx";
-import { AppTable } from "../apps/app-table.tsx";
+import { AppTable } from "../apps/apps-page.tsx";
 import { lastUsesOf } from "../apps/last-use.tsx";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
@@ -104,7 +104,6 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
           <UnreadPart view={view} />
         ) : (
           <AppTable
-            view={view}
             siteId={site.id}
             apps={apps.value.items}
             uses={usage.status === "rejected" ? undefined : lastUsesOf(usage.value)}

@@ -1,6 +1,6 @@
 import type { ConsoleCall } from "../env.ts";
 import { form, page } from "../page-call.ts";
-import { secretPages } from "../secrets/secret-pages.ts";
+import { secretPages } from "../secrets/secret-pages.tsx";
 import { deliveryPage } from "./deliveries.tsx";
 import { postSendAgain, sendAgainPage } from "./send-again-page.tsx";
 import { webhookButton, webhookPage, webhookQuestion } from "./webhook-page.tsx";

@@ -3,7 +3,6 @@ import { endWebhookOverlap, readWebhookSecret, rotateWebhookSecret } from "../..
 import { findWebhook, listWebhookUrls, type Webhook } from "../../services/webhooks.ts";
 import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
-import { Copyable, type FactRows } from "../parts/parts.tsx";
 import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
 import { useView } from "../view.ts";
 
@@ -61,14 +60,13 @@ export async function webhookOf(c: PageContext, site: Site) {
   const webhookOfPath = { site, webhookId: c.req.param("webhook_id") ?? "" };
   const [webhook, all] = await Promise.all([findWebhook(ctx, webhookOfPath), listWebhookUrls(ctx, { site })]);
   const { version, previousExpiresAt } = webhook;
-  const about: FactRows = [["URL", shownUrl(webhook), "webhook-url"]];
   const owner: Omit<ShownSecretOwner, "page"> = {
     site: { ...site, tab: "webhooks" },
     path: `/console/sites/${site.id}/webhooks/${webhook.id}`,
     version,
     previousExpiresAt,
     isActive: true,
-    facts: <Copyable id="webhook-url" label="URL" text={shownUrl(webhook)} />,
+    facts: [["URL", shownUrl(webhook), "webhook-url"]],
     words: {
       made: t("The webhook was added"),
       use: (
@@ -87,5 +85,5 @@ export async function webhookOf(c: PageContext, site: Site) {
   };
   // The browser's history keeps titles, and a path may hold a token.
   const names = { name: nameAmong(all, webhook), title: nameAmong(all, webhook, hostOf) };
-  return { ...owner, ...names, about, webhookOfPath, webhook };
+  return { ...owner, ...names, webhookOfPath, webhook };
 }

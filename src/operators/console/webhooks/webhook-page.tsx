@@ -26,7 +26,7 @@ import { ChangeUrl, pathOf, webhookOf } from "./webhook-of.tsx";
 export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
-  const { webhook, webhookOfPath, about, name, title, ...owner } = await webhookOf(c, siteOfPath);
+  const { webhook, webhookOfPath, name, title, ...owner } = await webhookOf(c, siteOfPath);
   const { site, path } = owner;
   const event = c.req.query("event");
   if (event !== undefined && /^\d{1,15}$/.test(event)) return c.redirect(`${path}/deliveries/${event}`, 303);
@@ -49,13 +49,13 @@ export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Res
         {recent && <Health webhook={webhook} recent={recent} />}
         <Actions webhook={webhook} path={path} trouble={recent && troubleOf(webhook, recent)} />
       </section>
-      <OverlapCard view={view} owner={owner} use={undefined} />
+      <OverlapCard owner={owner} />
       <DeliveryList siteId={site.id} path={path} webhook={webhook} listed={listed} />
       <section class="card">
         <h2>{t("About this webhook")}</h2>
         <Facts
           rows={[
-            ...about,
+            ...owner.facts,
             ["ID", <code>{webhook.id}</code>],
             [t("Events"), webhook.events.join(", ")],
             [t("Created"), <Time at={webhook.createdAt} />],
@@ -204,11 +204,11 @@ export const disabledMeans = ({ t }: View): string =>
 export const webhookQuestion = (name: "disable" | "delete") => async (c: PageContext, siteOfPath: Site) => {
   const { view } = c.var;
   const { t } = view;
-  const { site, path, about, webhook } = await webhookOf(c, siteOfPath);
+  const { site, path, facts, webhook } = await webhookOf(c, siteOfPath);
   if (name === "disable" && webhook.status === "disabled") return c.redirect(path, 303);
   const [title, text, button] =
     name === "disable"
       ? [t("Disable this webhook?"), disabledMeans(view), t("Disable")]
       : [t("Delete this webhook?"), t("Its secret and its deliveries go too. It cannot be undone."), t("Delete")];
-  return askPage(c, { site, title, text, facts: about, button, back: path });
+  return askPage(c, { site, title, text, facts, button, back: path });
 };

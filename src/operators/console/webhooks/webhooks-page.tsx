@@ -10,7 +10,7 @@ import { type Fields, FieldsForm, Fold, FormErrors } from "../parts/form.tsx";
 import { List } from "../parts/list.tsx";
 import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
 import { secretLocation } from "../secrets/new-secret-page.tsx";
-import { RotateCard } from "../secrets/rotate-card.tsx";
+import { RotateCard } from "../secrets/rotate-secret.tsx";
 import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
 import type { View } from "../view.ts";
 import { resultWords } from "./failure-words.ts";
@@ -180,7 +180,7 @@ export async function settingsPage(c: PageContext, siteOfPath: Site, filled?: Fi
             button={t("Save")}
           />
         </section>
-        <RotateCard view={view} owner={{ ...owner, site, path }} filledForm={filled} />
+        <RotateCard owner={{ ...owner, site, path }} filledForm={filled} />
       </div>
     </>
   );

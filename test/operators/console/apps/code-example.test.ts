@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { PROGRAMS } from "../../../../src/operators/console/apps/code-programs.ts";
+import { PROGRAMS } from "../../../../src/operators/console/apps/code-example.tsx";
 import { CALLERS } from "../../../../src/tools/docs/programs.ts";
 import { start } from "../../../support/console-visitor.ts";
 
