@@ -12,6 +12,7 @@ const CLAIM = [
   "appid",
   "siteId",
   "secretVersion",
+  "clientNetwork",
   "events",
   "ranstr",
   "owner",

@@ -36,6 +36,7 @@ export default {
       appid: fields.appid,
       siteId: app.siteId,
       secretVersion: app.version,
+      clientNetwork: null,
       events: 0,
       ranstr: fields.ranstr,
       owner: crypto.randomUUID(),

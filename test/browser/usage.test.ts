@@ -18,7 +18,7 @@ async function provision(worker: BuiltWorker) {
     .prepare("SELECT unixepoch(), previous_version FROM apps WHERE appid = ?")
     .bind(appid)
     .raw<[number, string]>();
-  const add = db.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', ?, ?, ?, ?, ?)");
+  const add = db.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', ?, ?, ?, ?, ?, NULL)");
   const today = now - (now % DAY);
   const rows = ACCEPTED.flatMap((acceptedCount, i) => {
     const hour = today - (13 - i) * DAY;

@@ -340,7 +340,7 @@ describe("the admin API answers as documented", () => {
     const now = Math.floor(Date.now() / 1_000);
     // The cron would count these calls after half an hour.
     await DB.batch([
-      DB.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', 'accepted', 'v', 3, ?, ?)").bind(
+      DB.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', 'accepted', 'v', 3, ?, ?, NULL)").bind(
         site.siteId,
         site.appid,
         now,

@@ -5,7 +5,7 @@ import type { Operation } from "../operations/operation.ts";
 import type { Runtime } from "../runtime.ts";
 import { nameRefusedApp } from "../signed/refused-unread.ts";
 import { runRequest } from "../signed/run-request.ts";
-import { clientAddress } from "./client-address.ts";
+import { clientAddress, clientNetwork } from "./client-address.ts";
 import { answerRefusal, answerSuccess } from "./envelope.ts";
 import { oneTimer } from "./one-timer.ts";
 import { readBody } from "./read-body.ts";
@@ -45,6 +45,7 @@ async function answerSigned(c: Context<App>, operation: Operation, runtime: Runt
     signature: c.req.header("x-chat-signature"),
     idempotencyKey: c.req.header("idempotency-key"),
     client,
+    clientNetwork: clientNetwork(c.req.raw),
   });
   if (!result.ok) return answerRefusal(c, result);
   const { sessionId, repeated, leftOut } = result.value;

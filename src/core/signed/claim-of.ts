@@ -20,7 +20,13 @@ export async function claimOf(
     operationInput,
     ranstr,
     idempotencyKey,
-  }: { operationInput: OperationInput; ranstr: string; idempotencyKey: string | null },
+    clientNetwork = null,
+  }: {
+    operationInput: OperationInput;
+    ranstr: string;
+    idempotencyKey: string | null;
+    clientNetwork?: string | null;
+  },
   owner: string,
   now: number,
 ): Promise<ClaimRequest> {
@@ -28,6 +34,7 @@ export async function claimOf(
     appid,
     siteId,
     secretVersion,
+    clientNetwork,
     events: Number(events),
     ranstr,
     owner,

@@ -21,6 +21,7 @@ export interface ReadyRequest {
   operationInput: OperationInput;
   ranstr: string;
   idempotencyKey: string | null;
+  clientNetwork: string | null;
   /** Unix seconds. From then on the request's timestamp is outside every tolerance. */
   staleAt: number;
 }

@@ -24,6 +24,8 @@ export interface SignedRequest {
   idempotencyKey: string | undefined;
   /** The address that failures are counted under. */
   client: string;
+  /** The network of the client, which is stored; null when it is not known. */
+  clientNetwork: string | null;
 }
 
 /** The result of an accepted request. */
@@ -80,7 +82,7 @@ export async function runRequest(
   request: SignedRequest,
 ): Promise<Result<AcceptedRequest>> {
   const { runtime, telemetry, config, limits, trace, waitUntil } = tools;
-  const { body, signature, client } = request;
+  const { body, signature, client, clientNetwork } = request;
   trace.operation = operation.name;
   const fields = readFields(body, operation.exactField);
   if (!fields.ok) return fields;
@@ -131,7 +133,14 @@ export async function runRequest(
   const closedKey = `closed ${appid}`;
   if (limits.isExceeded(closedKey)) return refuse(SITE_CLOSED);
 
-  const ready = { operation, operationInput: operationInput.value, ranstr, idempotencyKey: key.value, staleAt };
+  const ready = {
+    operation,
+    operationInput: operationInput.value,
+    ranstr,
+    idempotencyKey: key.value,
+    clientNetwork,
+    staleAt,
+  };
   const decided = await decide(tools, claimant, caller, ready);
   if (!decided.ok) return decided;
   const outcome = decided.value;

@@ -18,6 +18,8 @@ export type Claim = {
   siteId: number;
   /** The version of the secret that verified the signature. */
   secretVersion: string;
+  /** The network of the client, or null when it is not known. */
+  clientNetwork: string | null;
   /** 1 when the site has events according to the record that verified, otherwise 0. With 0 a batch has no statements for events. */
   events: number;
   ranstr: string;
@@ -116,13 +118,14 @@ export function claim<Values extends Claim & Record<string, Bindable>>(decision:
       nonces.sessionId,
       nonces.operation,
       nonces.secret,
+      nonces.client,
     )}
     SELECT ${v.siteId}, ${v.appid}, ${v.ranstr}, ${v.owner}, ${v.attempt}, ${v.nonceExpiresAt}, outcome, CASE outcome
       WHEN 'accepted' THEN ${decision.sessionId(v)}
-      WHEN 'repeated' THEN first_session_id END, ${literal(decision.name)}, ${v.secretVersion}
+      WHEN 'repeated' THEN first_session_id END, ${literal(decision.name)}, ${v.secretVersion}, ${v.clientNetwork}
     FROM decision WHERE true
     ON CONFLICT DO UPDATE SET
-      ${takeExcluded(nonces.owner, nonces.attempt, nonces.expiresAt, nonces.outcome, nonces.sessionId, nonces.operation, nonces.secret)}
+      ${takeExcluded(nonces.owner, nonces.attempt, nonces.expiresAt, nonces.outcome, nonces.sessionId, nonces.operation, nonces.secret, nonces.client)}
       WHERE ${nonces.expiresAt} <= ${v.now}`,
   );
 }

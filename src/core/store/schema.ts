@@ -247,6 +247,8 @@ export const nonces = sqliteTable(
     operation: text(),
     /** The version of the secret that verified the request; null for a nonce from an older release. */
     secret: text(),
+    /** The network of the client: /24 of IPv4, /48 of IPv6; null when it is not known, and for a nonce from an older release. */
+    client: text(),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.appid, t.ranstr] })],
 );

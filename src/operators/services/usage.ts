@@ -7,17 +7,19 @@ import { DAYS_KEPT, daysKeptSince, HOURS_KEPT_DAYS, hoursKeptSince } from "../st
 import { selectCounted } from "../store/usage/folds.ts";
 import {
   type LastUse,
+  type NetworkUse,
   type OutcomeCount,
   selectDays,
   selectHours,
   selectLastUses,
+  selectNetworkUses,
   selectOutcomes,
   type UsageItem,
 } from "../store/usage/usage.ts";
 import { checkOrder, unixTimeSchema } from "./page.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 
-export type { LastUse, OutcomeCount, UsageItem } from "../store/usage/usage.ts";
+export type { LastUse, NetworkUse, OutcomeCount, UsageItem } from "../store/usage/usage.ts";
 
 /** How many items an answer may have. */
 const MOST_ITEMS = 10_000;
@@ -105,3 +107,10 @@ export const readOutcomes = (
   ctx: ServiceContext,
   { site, ...range }: { site: Site; since: number; until: number },
 ): Promise<OutcomeCount[]> => selectOutcomes(homeOf(ctx, site), site.id, range);
+
+/** From which networks an app's secrets were used in the days whose hours are stored, the last use first. At most `limit` uses. */
+export const readNetworkUses = (
+  ctx: ServiceContext,
+  { site, appid, limit }: { site: Site; appid: string; limit: number },
+): Promise<NetworkUse[]> =>
+  selectNetworkUses(homeOf(ctx, site), site.id, { appid, since: hoursKeptSince(ctx.now), limit });

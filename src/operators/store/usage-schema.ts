@@ -25,6 +25,11 @@ export const usage = sqliteTable(
     ...countedCalls,
     /** When the hour begins, in Unix seconds. */
     hour: integer().notNull(),
+    /**
+     * The networks that verified calls came from, each with the time of its last call. JSON. Only the newest ones. Null when none is
+     * known, and in rows of earlier releases.
+     */
+    networks: text({ mode: "json" }).$type<Record<string, number>>(),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.appid, t.hour, t.operation, t.outcome, t.secret] })],
 );

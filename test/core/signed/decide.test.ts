@@ -33,7 +33,14 @@ it("a closed home is not asked, even for a caller whose record another request h
       lifetime: { runtime, waitUntil, answerBy: runtime.elapsed() + 5_000 },
     },
     { appid, siteId, home, secretVersion: "version", events: false, source: "isolate", credentials },
-    { operation, operationInput: { input: {}, bound: {} }, ranstr: "r", idempotencyKey: null, staleAt: NOW + 900 },
+    {
+      operation,
+      operationInput: { input: {}, bound: {} },
+      ranstr: "r",
+      idempotencyKey: null,
+      clientNetwork: null,
+      staleAt: NOW + 900,
+    },
   );
   await expect(decision).rejects.toMatchObject({ code: "unavailable", context: { reason: "home_closed" } });
 });

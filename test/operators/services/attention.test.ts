@@ -34,7 +34,7 @@ async function refused(
   const db = databaseOf(home);
   const until = await db.prepare("SELECT refusals_until FROM folds").first<number>("refusals_until");
   const end = (until ?? 0) - ((until ?? 0) % 3_600) + 3_600;
-  const add = db.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', ?, '', ?, ?, ?)");
+  const add = db.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', ?, '', ?, ?, ?, NULL)");
   await db.batch(rows.map(([ago, reason, count]) => add.bind(siteId, appid, reason, count, end - ago, end - ago)));
 }
 

@@ -332,7 +332,7 @@ describe("GET /admin/sites/:site_id/usage", () => {
     // Without a time, the answer has all stored hours, the first one too.
     const oldest = NOW - (NOW % DAY) - 14 * DAY;
     const first =
-      "INSERT INTO usage SELECT site_id, appid, operation, outcome, secret, 8, last_at, ?2 FROM usage WHERE site_id = ?1";
+      "INSERT INTO usage SELECT site_id, appid, operation, outcome, secret, 8, last_at, ?2, NULL FROM usage WHERE site_id = ?1";
     await env.DB.prepare(`${first} LIMIT 1`).bind(world.siteId, oldest).run();
     expect((await readUsage(world)).items[0]).toMatchObject({ at: oldest, count: 8 });
     const later = await readUsage(world, `?since=${HOUR + 7_201}`);
@@ -416,7 +416,7 @@ describe("GET /admin/sites/:site_id/usage", () => {
     const world = await World.create();
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
-       INSERT INTO usage SELECT ?, ?, 'create_session', printf('reason %d', i), '', 1, ?, ? FROM n`,
+       INSERT INTO usage SELECT ?, ?, 'create_session', printf('reason %d', i), '', 1, ?, ?, NULL FROM n`,
     )
       .bind(world.siteId, world.appid, NOW, HOUR)
       .run();

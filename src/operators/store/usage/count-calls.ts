@@ -18,11 +18,24 @@ const HOUR = 3_600;
 /** The current value of `copies`. */
 export const copiesNow = sql`coalesce((SELECT ${folds.copies} FROM ${folds} WHERE ${folds.id} = ${FOLDS_ID}), 0)`;
 
-/** Adds calls to their hours and counters. @param calls a SELECT of site_id, appid, operation, outcome, secret, calls and at */
+/** How many networks an hour has for each outcome and secret. */
+const MOST_NETWORKS = 8;
+
+/** Adds calls to their hours and counters. @param calls a SELECT of site_id, appid, operation, outcome, secret, client, calls and at */
 function addCounts(db: D1Database, calls: SQL) {
   const store = drizzle(db);
-  const bySecret = sql`SELECT site_id, appid, operation, outcome, secret, sum(calls), max(at), at - at % ${HOUR} AS hour
-    FROM (${calls}) GROUP BY site_id, appid, operation, outcome, secret, hour HAVING sum(calls) > 0`;
+  const hour = sql`at - at % ${HOUR}`;
+  // Anybody can send calls that no secret verifies, so their networks are left out.
+  const byNetwork = sql`SELECT site_id, appid, operation, outcome, secret, CASE WHEN secret <> '' THEN client END AS network, sum(calls) AS calls,
+      max(at) AS last_at, ${hour} AS hour,
+      row_number() OVER (PARTITION BY site_id, appid, operation, outcome, secret, ${hour} ORDER BY max(at) DESC) AS place
+    FROM (${calls}) GROUP BY site_id, appid, operation, outcome, secret, hour, network`;
+  const bySecret = sql`SELECT site_id, appid, operation, outcome, secret, sum(calls), max(last_at), hour,
+      nullif(json_group_object(network, last_at) FILTER (WHERE network IS NOT NULL AND place <= ${MOST_NETWORKS}), '{}')
+    FROM (${byNetwork}) GROUP BY site_id, appid, operation, outcome, secret, hour HAVING sum(calls) > 0`;
+  const newestOfBoth = sql`SELECT json_group_object(key, last_at) FROM (SELECT key, max(value) AS last_at FROM (
+      SELECT key, value FROM json_each(${usage.networks}) UNION ALL SELECT key, value FROM json_each(excluded.networks))
+    GROUP BY key ORDER BY last_at DESC LIMIT ${MOST_NETWORKS})`;
   const isWhole = sql`of.whole = 1`;
   // The calls are grouped before they are counted for the site and for the home: that takes half the time.
   const byOutcome = sql`WITH of_app AS MATERIALIZED (
@@ -40,6 +53,7 @@ function addCounts(db: D1Database, calls: SQL) {
         set: {
           count: sql`${usage.count} + excluded.count`,
           lastAt: sql`max(${usage.lastAt}, excluded.last_at)`,
+          networks: sql`CASE WHEN excluded.networks IS NULL THEN ${usage.networks} ELSE (${newestOfBoth}) END`,
         },
       }),
     counters: addToCounters(db, byOutcome),
@@ -76,7 +90,7 @@ export function countNonces(
   now: number,
   { nonceSeconds, nonceReasons }: CallRules,
 ) {
-  const calls = sql`SELECT site_id, appid, operation, outcome, coalesce(secret, '') AS secret, 1 AS calls,
+  const calls = sql`SELECT site_id, appid, operation, outcome, coalesce(secret, '') AS secret, client, 1 AS calls,
       expires_at - ${nonceSeconds} AS at
     FROM ${nonces} WHERE ${expired} AND operation IS NOT NULL`;
   const until = now - nonceSeconds;
@@ -105,7 +119,7 @@ const isCountedHere = (nonceReasons: readonly string[]) =>
  */
 export function countRefusals(db: D1Database, from: number, to: number, { nonceReasons }: CallRules) {
   const isStillThere = sql`EXISTS (SELECT 1 FROM ${folds} WHERE ${folds.id} = ${FOLDS_ID} AND ${folds.refusalsUntil} = ${from})`;
-  const calls = sql`SELECT ${refusals.siteId} AS site_id, appid, operation, reason AS outcome, coalesce(secret, '') AS secret,
+  const calls = sql`SELECT ${refusals.siteId} AS site_id, appid, operation, reason AS outcome, coalesce(secret, '') AS secret, client,
       skipped + (done IS NULL) AS calls, at
     FROM ${homeSites} CROSS JOIN ${refusals} WHERE ${isStillThere} AND ${refusals.siteId} = ${homeSites.siteId}
       AND ${refusals.requestId} >= ${firstRequestIdAt(from + 1)} AND ${refusals.requestId} < ${firstRequestIdAt(to + 1)}
@@ -118,9 +132,9 @@ export function countLate(db: D1Database, rows: unknown[], { nonceReasons }: Cal
   const columnOf = (name: keyof Refusal) => rowField(`$.${name}`);
   const isRefusalStored = sql`EXISTS (SELECT 1 FROM ${refusals} WHERE ${refusals.siteId} = ${columnOf("siteId")}
     AND ${refusals.requestId} = ${columnOf("requestId")})`;
-  const calls = sql`SELECT site_id, appid, operation, reason AS outcome, coalesce(secret, '') AS secret, skipped + 1 AS calls, at
+  const calls = sql`SELECT site_id, appid, operation, reason AS outcome, coalesce(secret, '') AS secret, client, skipped + 1 AS calls, at
     FROM (SELECT ${columnOf("siteId")} AS site_id, ${columnOf("appid")} AS appid, ${columnOf("operation")} AS operation, ${columnOf("reason")} AS reason,
-        ${columnOf("secret")} AS secret, ${columnOf("skipped")} AS skipped, ${columnOf("at")} AS at
+        ${columnOf("secret")} AS secret, ${columnOf("client")} AS client, ${columnOf("skipped")} AS skipped, ${columnOf("at")} AS at
       FROM ${eachRow(rows)}
       WHERE NOT ${isRefusalStored} AND ${isOfThisHome(sql`each_row.value`)} AND ${columnOf("requestId")} IS NOT NULL AND ${columnOf("status")} IS NOT NULL
         AND ${columnOf("at")} <= (SELECT ${folds.refusalsUntil} FROM ${folds} WHERE ${folds.id} = ${FOLDS_ID})

@@ -137,3 +137,30 @@ export async function selectLastUses(db: D1Database, siteId: number, appid: stri
         AS "previousSecretUsedAt"
     FROM ${apps} WHERE ${and(eq(apps.siteId, siteId), isAskedApp)} ORDER BY ${apps.appid}`);
 }
+
+/** The secrets of an app as its operators know them: the one in use, the one before it while it is stored, and any other. */
+export type NamedSecret = "current" | "previous" | "ended";
+
+/** The last call that a secret has verified from a network, as far as usage by hours is stored. */
+export interface NetworkUse {
+  secret: NamedSecret;
+  /** /24 of IPv4, /48 of IPv6. */
+  network: string;
+  /** Unix seconds. */
+  lastUsedAt: number;
+}
+
+/** From which networks an app's secrets were used, the last use first. Each hour knows only the newest networks. */
+export function selectNetworkUses(
+  db: D1Database,
+  siteId: number,
+  { appid, since, limit }: Omit<UsageRange, "until">,
+): Promise<NetworkUse[]> {
+  return drizzle(
+    db,
+  ).all(sql`SELECT CASE ${usage.secret} WHEN ${apps.version} THEN 'current' WHEN ${apps.previousVersion} THEN 'previous' ELSE 'ended' END
+      AS "secret", network.key AS "network", max(network.value) AS "lastUsedAt"
+    FROM ${apps} CROSS JOIN ${usage} CROSS JOIN json_each(${usage.networks}) AS network
+    WHERE ${rowsOf(usage, siteId, appid, gte(usage.hour, since))}
+    GROUP BY 1, network.key ORDER BY "lastUsedAt" DESC, network.key LIMIT ${limit}`);
+}

@@ -28,7 +28,7 @@ async function count(world: World): Promise<void> {
 /** Stores counts, as the cron stores them. */
 async function counts({ siteId, appid, home }: World, rows: [hour: number, outcome: string, count: number][]) {
   const db = databaseOf(home);
-  const add = db.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', ?, '', ?, ?, ?)");
+  const add = db.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', ?, '', ?, ?, ?, NULL)");
   await db.batch(rows.map(([hour, outcome, number]) => add.bind(siteId, appid, outcome, number, hour, hour)));
 }
 
@@ -169,7 +169,7 @@ describe("a site with more counts than one answer may have", () => {
     const { world, visitor, site } = await start();
     await env.HOME_APAC.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 10999)
-       INSERT INTO usage SELECT ?, ?, 'create_session', 'reason ' || (i / 14), '', 1, 0, ? - (i % 14) * ${DAY} FROM n`,
+       INSERT INTO usage SELECT ?, ?, 'create_session', 'reason ' || (i / 14), '', 1, 0, ? - (i % 14) * ${DAY}, NULL FROM n`,
     )
       .bind(world.siteId, world.appid, TODAY)
       .run();
