@@ -99,14 +99,14 @@ export async function readLastUses(
 }
 
 /**
- * The calls of a site, of all apps together, by days of UTC, operation and outcome. It covers only days whose hours are stored.
+ * The calls of a site, of one app or of all together, by days of UTC, operation and outcome. It covers only days whose hours are stored.
  *
  * @param range the first and the last hour, Unix seconds
  */
 export const readOutcomes = (
   ctx: ServiceContext,
-  { site, ...range }: { site: Site; since: number; until: number },
-): Promise<OutcomeCount[]> => selectOutcomes(homeOf(ctx, site), site.id, range);
+  { site, appid, ...range }: { site: Site; appid?: string | undefined; since: number; until: number },
+): Promise<OutcomeCount[]> => selectOutcomes(homeOf(ctx, site), site.id, { appid, ...range });
 
 /** From which networks an app's secrets were used in the days whose hours are stored, the last use first. At most `limit` uses. */
 export const readNetworkUses = (

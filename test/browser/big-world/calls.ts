@@ -50,6 +50,10 @@ export async function seedJournal(db: D1Database, siteId: number, appids: readon
   return rows.map(({ request_id: requestId, at, reason, appid }) => ({ requestId, at, reason, appid }));
 }
 
+/** The networks of an hour's calls. The old secret is used from one of its own, too. */
+const networksOf = (at: number, app: number, isOld: boolean): string =>
+  JSON.stringify({ [`203.0.${app + 112}.0/24`]: at, [isOld ? "198.51.100.0/24" : `2001:db8:${app}f::/48`]: at - 900 });
+
 /**
  * Makes the calls of 14 days by hours. On the last day many more are refused for a wrong signature. The second app makes most of the
  * errors, and the first app most of the calls.
@@ -76,6 +80,7 @@ export async function seedUsage(
         count,
         last_at: hour + 2_400,
         hour,
+        networks: secret === "" ? null : networksOf(hour + 2_400, index, secret === previous),
       });
       const wrong = index === 1 ? (back < 20 ? 31 : 2) : 0;
       return [

@@ -1,71 +1,104 @@
-import { refusalOf } from "../../../core/http/faults.ts";
-import type { Site } from "../../services/sites.ts";
-import { outcomeName, readUsage } from "../../services/usage.ts";
-import type { PageContext } from "../env.ts";
-import type { FactRows } from "../parts/parts.tsx";
-import { reasonText } from "../reasons.ts";
-import type { View } from "../view.ts";
+import type { AppSummary } from "../../services/apps.ts";
+import { type NetworkUse, outcomeName } from "../../services/usage.ts";
+import { Ago } from "../parts/parts.tsx";
+import { Table } from "../parts/table.tsx";
+import { reasonLabels } from "../reasons.ts";
+import type { SiteUsage } from "../sites/site-usage.ts";
+import { UsageCard } from "../sites/usage-card.tsx";
+import { useView } from "../view.ts";
 import { refusedCallsPath } from "./apps-page.tsx";
 
-const DAY = 86_400;
+const Unread = () => <p class="empty">{useView().t("This part could not be read. Try again in a moment.")}</p>;
 
-/** How many UTC days are counted, today included. */
-const DAYS_SHOWN = 14;
-
-/** How many reasons of refusals are named at most. */
-const MOST_REASONS = 3;
-
-/** The outcomes of accepted calls. */
-const ACCEPTED_OUTCOMES: ReadonlySet<string> = new Set(["ok", "repeated"]);
-
-interface AppCalls {
-  accepted: number;
-  refused: number;
-  /** The most frequent reasons of refusals, the most frequent one first. */
-  reasons: { reason: string; count: number }[];
+/** The calls of an app by day and by outcome. @param props `usage` is that of the app alone; undefined when the read failed */
+export function AppCalls(props: { siteId: number; app: AppSummary; usage: SiteUsage | undefined }) {
+  const { siteId, app, usage } = props;
+  const view = useView();
+  const { t } = view;
+  return (
+    <section class="part">
+      <div class="head">
+        <h2>{t("Calls")}</h2>
+        <a href={refusedCallsPath(siteId, app.appid)}>{t("Refused calls of this app")}</a>
+      </div>
+      {usage === undefined ? <Unread /> : <UsageCard view={view} usage={usage} site={app} />}
+      {usage !== undefined && usage.completeUntil !== null && usage.outcomes.length > 0 && (
+        <Outcomes siteId={siteId} appid={app.appid} outcomes={usage.outcomes} />
+      )}
+    </section>
+  );
 }
 
-/** Reads how many calls an app made in the last 14 days. Undefined when the read failed, or no call is counted yet. */
-export async function readAppCalls(c: PageContext, site: Site, appid: string): Promise<AppCalls | undefined> {
-  const { ctx, trace } = c.var;
-  const today = ctx.now - (ctx.now % DAY);
-  try {
-    const usage = await readUsage(ctx, { site, by: "day", since: today - (DAYS_SHOWN - 1) * DAY, appid });
-    if (usage.completeUntil === null) return undefined;
-    const counts = new Map<string, number>();
-    for (const { outcome, count } of usage.items) {
-      const name = outcomeName(outcome);
-      counts.set(name, (counts.get(name) ?? 0) + count);
-    }
-    const refused = [...counts].filter(([name]) => !ACCEPTED_OUTCOMES.has(name)).sort(([, a], [, b]) => b - a);
-    const sum = (countsByReason: [string, number][]) => countsByReason.reduce((all, [, count]) => all + count, 0);
-    return {
-      accepted: sum([...counts].filter(([name]) => ACCEPTED_OUTCOMES.has(name))),
-      refused: sum(refused),
-      reasons: refused.slice(0, MOST_REASONS).map(([reason, count]) => ({ reason, count })),
-    };
-  } catch (error) {
-    refusalOf(error as Error, trace);
-    return undefined;
-  }
-}
-
-/** How many calls of an app were accepted and refused, and the reasons of the refusals, as a fact of its page. */
-export function appCallsFact(view: View, siteId: number, appid: string, calls: AppCalls | undefined): FactRows[number] {
+/** What the calls came to, the most frequent outcome first. A reason leads to the calls that were refused for it. */
+function Outcomes(props: { siteId: number; appid: string; outcomes: SiteUsage["outcomes"] }) {
+  const { siteId, appid, outcomes } = props;
+  const view = useView();
   const { t } = view;
   const number = new Intl.NumberFormat(view.language);
-  return [
-    t("Counted calls in {0} days", DAYS_SHOWN),
-    <>
-      {calls ? t("{0} accepted, {1} refused", number.format(calls.accepted), number.format(calls.refused)) : "–"}
-      {calls?.reasons.map(({ reason, count }) => (
-        <span class="hint line">
-          {number.format(count)} × <a href={refusedCallsPath(siteId, appid, reason)}>{reasonText(view, reason).what}</a>
-        </span>
-      ))}
-      <span class="hint line">
-        <a href={refusedCallsPath(siteId, appid)}>{t("Refused calls of this app")}</a>
-      </span>
-    </>,
-  ];
+  const accepted = { ok: t("Accepted"), repeated: t("Accepted before, under the same Idempotency-Key") };
+  const labels = new Map([...reasonLabels(view), ...Object.entries(accepted)]);
+  const byName = Map.groupBy(outcomes, ({ outcome }) => outcomeName(outcome));
+  const sums = [...byName].map(([name, each]): [string, number] => [
+    name,
+    each.reduce((sum, { count }) => sum + count, 0),
+  ]);
+  return (
+    <table class="numbers" aria-label={t("Calls by outcome")}>
+      <thead>
+        <tr>
+          <th scope="col">{t("What came of it")}</th>
+          <th scope="col">{t("Calls")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {sums
+          .sort(([, a], [, b]) => b - a)
+          .map(([name, count]) => {
+            const label = labels.get(name) ?? name;
+            return (
+              <tr>
+                <th scope="row">
+                  {name in accepted ? label : <a href={refusedCallsPath(siteId, appid, name)}>{label}</a>}
+                </th>
+                <td>{number.format(count)}</td>
+              </tr>
+            );
+          })}
+      </tbody>
+    </table>
+  );
+}
+
+/** From which networks an app's secrets were used. @param props `uses` is undefined when the read failed */
+export function NetworkUses({ uses }: { uses: NetworkUse[] | undefined }) {
+  const { t } = useView();
+  const secrets = {
+    current: t("The secret in use"),
+    previous: t("The previous secret"),
+    ended: t("A secret that has ended"),
+  };
+  return (
+    <section class="part" id="networks">
+      <h2>{t("Where its secrets were used")}</h2>
+      {uses === undefined ? (
+        <Unread />
+      ) : (
+        <Table
+          label={t("Networks")}
+          head={[t("Network"), t("Secret"), { label: t("Last used"), named: true }]}
+          rows={uses.map(({ network, secret, lastUsedAt }) => [
+            <code>{network}</code>,
+            secrets[secret],
+            <Ago at={lastUsedAt} />,
+          ])}
+          empty={t("No network is known yet.")}
+        />
+      )}
+      <p class="hint">
+        {t(
+          "The networks of 14 days, the last use first: /24 of IPv4, /48 of IPv6. An hour keeps the newest eight. Calls that no secret verified are not among them.",
+        )}
+      </p>
+    </section>
+  );
 }

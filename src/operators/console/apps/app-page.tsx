@@ -2,6 +2,7 @@ import { isRefusedFor } from "../../../core/errors.ts";
 import { endOverlap, readSecret, rotateSecret } from "../../services/app-secrets.ts";
 import { findApp, revokeApp } from "../../services/apps.ts";
 import type { Site } from "../../services/sites.ts";
+import { readNetworkUses } from "../../services/usage.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
@@ -13,10 +14,11 @@ import { Facts, Time } from "../parts/parts.tsx";
 import { OverlapCard } from "../secrets/overlap-card.tsx";
 import { RotateCard, rotationFields } from "../secrets/rotate-secret.tsx";
 import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
-import { appCallsFact, readAppCalls } from "./app-calls.tsx";
+import { readSiteUsage } from "../sites/site-usage.ts";
+import { AppCalls, NetworkUses } from "./app-calls.tsx";
 import { AppState } from "./apps-page.tsx";
 import { CodeExample } from "./code-example.tsx";
-import { lastUsedFact, oldSecretUse, readLastUses } from "./last-use.tsx";
+import { lastUsedFact, lastUsesOf, oldSecretUse, orUndefined, readLastUses } from "./last-use.tsx";
 import { missingAppPage } from "./missing-app.tsx";
 
 /** Reads the app that the path names, for its own pages and those of its secret. @throws ServiceError `not_found` */
@@ -47,7 +49,7 @@ export async function appOf(c: PageContext, site: Site) {
     rotate: (input) => rotateSecret(ctx, { appid, ...input }),
     endOverlap: (expectedVersion) => endOverlap(ctx, { appid, expectedVersion }),
     previousUse: async () => oldSecretUse(view, await readLastUses(c, site, appid), appid),
-    next: () => CodeExample(c, { site, appid, path }),
+    next: () => CodeExample(c, { site, appid, path }, true),
   };
   return { ...owner, app };
 }
@@ -65,44 +67,53 @@ export const secretOwnerOf = async (c: PageContext, site: Site): Promise<ShownSe
   page: (filledForm) => appPage(c, site, filledForm),
 });
 
+/** How many networks the page of an app shows. */
+const MOST_NETWORKS = 50;
+
 async function appPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): Promise<Response> {
-  const { view } = c.var;
+  const { ctx, view } = c.var;
   const { t } = view;
   const { app, ...owner } = await appOf(c, siteOfPath);
   const { site, path, isActive } = owner;
-  const [uses, calls, next] = await Promise.all([
-    readLastUses(c, siteOfPath, app.appid),
-    readAppCalls(c, siteOfPath, app.appid),
-    isActive ? owner.next?.() : undefined,
+  const { appid } = app;
+  const [usage, networks, code] = await Promise.all([
+    orUndefined(c, readSiteUsage(ctx, siteOfPath, appid)),
+    orUndefined(c, readNetworkUses(ctx, { site: siteOfPath, appid, limit: MOST_NETWORKS })),
+    isActive && CodeExample(c, { site: siteOfPath, appid, path }, false),
   ]);
+  const uses = usage && lastUsesOf(usage);
   const body = (
     <>
       <FormErrors filled={filled} fields={rotationFields(view)} />
-      {isActive && <OverlapCard owner={owner} use={oldSecretUse(view, uses, app.appid)} />}
+      {isActive && <OverlapCard owner={owner} use={oldSecretUse(view, uses, appid)} />}
       <section class="card">
         <Facts
           rows={[
             ...owner.facts,
             [t("State"), <AppState app={app} />],
-            [t("Issued"), <Time at={app.createdAt} />],
-            app.revokedAt !== null && [t("Revoked on"), <Time at={app.revokedAt} />],
             lastUsedFact(view, uses, app),
-            appCallsFact(view, site.id, app.appid, calls),
+            app.revokedAt !== null && [t("Revoked on"), <Time at={app.revokedAt} />],
+            [t("Issued"), <Time at={app.createdAt} />],
           ]}
         />
-      </section>
-      {next}
-      {isActive && (
-        <>
-          <RotateCard owner={owner} filledForm={filled} />
-          <p>
+        {isActive && (
+          <div class="buttons">
+            {view.may(`${path}/test`) && (
+              <a class="button" href={`${path}/test`}>
+                {t("Send a test call")}
+              </a>
+            )}
             <AskLink href={`${path}/revoke`}>{t("Revoke this app…")}</AskLink>
-          </p>
-        </>
-      )}
+          </div>
+        )}
+      </section>
+      <AppCalls siteId={site.id} app={app} usage={usage} />
+      <NetworkUses uses={networks} />
+      {isActive && <RotateCard owner={owner} filledForm={filled} />}
+      {code}
     </>
   );
-  return showPage(c, { title: app.name, site, appid: app.appid, body, filled });
+  return showPage(c, { title: app.name, site, appid, body, filled });
 }
 
 export async function revokePage(c: PageContext, siteOfPath: Site): Promise<Response> {

@@ -102,9 +102,9 @@ function tableOf(view: View, siteId: number, apps: AppSummary[], uses: LastUses 
       t("Name"),
       "appid",
       { label: t("State"), phone: "top" as const },
-      t("Last used"),
-      ...(hasOverlaps ? [t("Old secret ends in")] : []),
-      { label: t("Issued"), phone: "hide" as const },
+      { label: t("Last used"), named: true as const },
+      ...(hasOverlaps ? [{ label: t("Old secret ends in"), named: true as const }] : []),
+      { label: t("Issued"), named: true as const },
     ],
     rows: apps.map((app) => [
       <a class="clip" href={`/console/sites/${siteId}/apps/${app.appid}`}>

@@ -74,8 +74,16 @@ async function sourceOf(c: PageContext, program: Program, settings: ProgramSetti
     );
 }
 
-/** A program that calls as this app, ready to run, and a test call for readers who may send one. */
-export async function CodeExample(c: PageContext, { site, appid, path }: { site: Site; appid: string; path: string }) {
+/**
+ * A program that calls as this app, ready to run.
+ *
+ * @param isNext whether it is the next step: then it is unfolded, and has a test call for readers who may send one
+ */
+export async function CodeExample(
+  c: PageContext,
+  { site, appid, path }: { site: Site; appid: string; path: string },
+  isNext: boolean,
+) {
   const { ctx, view } = c.var;
   const { t } = view;
   const code = codeOf(c);
@@ -84,21 +92,21 @@ export async function CodeExample(c: PageContext, { site, appid, path }: { site:
   const settings = { baseUrl: new URL(c.req.url).origin, appid, agentId: items[0]?.id };
   const source = await sourceOf(c, program, settings);
   return (
-    <section class="card program" id="code">
-      <div class="head">
+    <details class="card program" id="code" open={isNext || c.req.query("code") !== undefined}>
+      <summary>
         <h2>{t("Open a session from your program")}</h2>
-        <nav class="chips" aria-label={t("Language of the program")}>
-          {CODES.map((each) => (
-            <a
-              class="chip"
-              href={`${withParameter(view.here, "code", each)}#code`}
-              aria-current={each === code ? "true" : undefined}
-            >
-              {PROGRAMS[each].language}
-            </a>
-          ))}
-        </nav>
-      </div>
+      </summary>
+      <nav class="chips" aria-label={t("Language of the program")}>
+        {CODES.map((each) => (
+          <a
+            class="chip"
+            href={`${withParameter(view.here, "code", each)}#code`}
+            aria-current={each === code ? "true" : undefined}
+          >
+            {PROGRAMS[each].language}
+          </a>
+        ))}
+      </nav>
       <p class="hint">
         {t("The second line waits for the secret: paste it and press Enter. So it stands in no history of a shell.")}
       </p>
@@ -111,7 +119,7 @@ export async function CodeExample(c: PageContext, { site, appid, path }: { site:
       )}
       {source !== undefined && <Listing id="source" label={program.file} text={source} />}
       <div class="buttons">
-        {view.may(`${path}/test`) && (
+        {isNext && view.may(`${path}/test`) && (
           <a class="button plain" href={`${path}/test`}>
             {t("Send a test call")}
           </a>
@@ -119,7 +127,7 @@ export async function CodeExample(c: PageContext, { site, appid, path }: { site:
         <a href={docsPath(view, "integrating", settings)}>{t("The guide for callers")}</a>
         <a href={programPath(program)}>{t("The program as a file")}</a>
       </div>
-    </section>
+    </details>
   );
 }
 

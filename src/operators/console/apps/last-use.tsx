@@ -19,20 +19,20 @@ export const lastUsesOf = (usage: { apps: LastUse[]; completeUntil: number | nul
   completeUntil: usage.completeUntil,
 });
 
+/** The result of a read, or undefined when it failed: the page is then shown without it, and the log has the error. */
+export const orUndefined = <Read,>(c: PageContext, read: Promise<Read>): Promise<Read | undefined> =>
+  read.catch((error) => {
+    refusalOf(error as Error, c.var.trace);
+    return undefined;
+  });
+
 /**
- * Reads the last uses of a site's apps, or of one app. Undefined when the read failed: the page is then shown without them.
+ * Reads the last uses of a site's apps, or of one app. Undefined when the read failed.
  *
  * @param appid when only one app is wanted
  */
-export async function readLastUses(c: PageContext, site: Site, appid?: string): Promise<LastUses | undefined> {
-  const { ctx, trace } = c.var;
-  try {
-    return lastUsesOf(await readLastUsesOf(ctx, { site, appid }));
-  } catch (error) {
-    refusalOf(error as Error, trace);
-    return undefined;
-  }
-}
+export const readLastUses = (c: PageContext, site: Site, appid?: string): Promise<LastUses | undefined> =>
+  orUndefined(c, readLastUsesOf(c.var.ctx, { site, appid }).then(lastUsesOf));
 
 const lastUseOf = (uses: LastUses | undefined, { appid }: AppSummary) => uses?.byAppid.get(appid)?.lastUsedAt ?? null;
 

@@ -9,6 +9,8 @@ export interface Column {
    * nowhere.
    */
   phone?: "top" | "below" | "hide";
+  /** Puts the label before its cells on a phone, where no head says what they are. Numbers have it always. */
+  named?: true;
   /** Aligns the cells at their end. It is for numbers. On a phone, the label stands before the number. */
   end?: true;
 }
@@ -57,7 +59,7 @@ export function Table(props: {
             {others.map((cell, i) => {
               const column = columns[i + 1] ?? { label: "" };
               return (
-                <td class={classOf(column)} data-label={column.end && column.label}>
+                <td class={classOf(column)} data-label={cell !== false && (column.end || column.named) && column.label}>
                   {cell}
                 </td>
               );

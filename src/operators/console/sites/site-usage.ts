@@ -29,20 +29,21 @@ export interface DayOfCalls {
 export interface SiteUsage {
   /** Every day up to today in order, also days without calls. */
   days: DayOfCalls[];
+  outcomes: OutcomeCount[];
   apps: LastUse[];
   completeUntil: number | null;
 }
 
-/** Reads what a site's page shows of its calls. */
-export async function readSiteUsage(ctx: ServiceContext, site: Site): Promise<SiteUsage> {
+/** Reads what a site's page shows of its calls, or an app's page of those of the app. */
+export async function readSiteUsage(ctx: ServiceContext, site: Site, appid?: string): Promise<SiteUsage> {
   const today = dayOf(ctx.now);
   const since = today - (DAYS_SHOWN - 1) * DAY;
-  const [counts, { apps, completeUntil }] = await Promise.all([
-    readOutcomes(ctx, { site, since, until: ctx.now }),
-    readLastUses(ctx, { site }),
+  const [outcomes, { apps, completeUntil }] = await Promise.all([
+    readOutcomes(ctx, { site, appid, since, until: ctx.now }),
+    readLastUses(ctx, { site, appid }),
   ]);
-  const days = Array.from({ length: DAYS_SHOWN }, (_, i) => callsOf(since + i * DAY, counts));
-  return { days, apps, completeUntil };
+  const days = Array.from({ length: DAYS_SHOWN }, (_, i) => callsOf(since + i * DAY, outcomes));
+  return { days, outcomes, apps, completeUntil };
 }
 
 function callsOf(day: number, counts: OutcomeCount[]): DayOfCalls {

@@ -88,7 +88,7 @@ const keyOf = ({ appid, operation, outcome, count }: typeof usage | typeof usage
   count,
 });
 
-/** The number of calls of one operation with one outcome, of all apps of a site. */
+/** The number of calls of one operation with one outcome, of one app or of all apps of a site. */
 export type OutcomeCount = Pick<UsageItem, "at" | "operation" | "outcome" | "count">;
 
 /**
@@ -100,7 +100,7 @@ export type OutcomeCount = Pick<UsageItem, "at" | "operation" | "outcome" | "cou
 export function selectOutcomes(
   db: D1Database,
   siteId: number,
-  { since, until }: Pick<UsageRange, "since" | "until">,
+  { appid, since, until }: Pick<UsageRange, "appid" | "since" | "until">,
 ): Promise<OutcomeCount[]> {
   const { hour, operation, outcome, count } = usage;
   const day = sql<number>`${hour} - ${hour} % ${DAY}`;
@@ -108,7 +108,7 @@ export function selectOutcomes(
     .select({ at: day.as("day"), operation, outcome, count: sql<number>`sum(${count})`.as("calls") })
     .from(apps)
     .crossJoin(usage)
-    .where(rowsOf(usage, siteId, undefined, and(gte(hour, since), lte(hour, until))))
+    .where(rowsOf(usage, siteId, appid, and(gte(hour, since), lte(hour, until))))
     .groupBy(day, operation, outcome)
     .all();
 }
