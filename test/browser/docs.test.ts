@@ -47,14 +47,23 @@ it.for([
 
 describe("with scripts", () => {
   it.for([
-    ["English", "en-GB", "Docs", "The guide for callers", "/docs/", "Show placeholders"],
-    ["Chinese", "zh-CN", "文档", "调用方指南", "/docs/zh/", "改回占位符"],
+    [
+      "English",
+      "en-GB",
+      "Docs",
+      "Open a session from your program",
+      "The guide for callers",
+      "/docs/",
+      "Show placeholders",
+    ],
+    ["Chinese", "zh-CN", "文档", "从您的程序创建会话", "调用方指南", "/docs/zh/", "改回占位符"],
   ] as const)(
     "a newcomer comes from the console in %s to an accepted call, with commands that hold the newcomer's app",
-    async ([, locale, docs, guide, folder, forget], { worker, signedIn }) => {
+    async ([, locale, docs, program, guide, folder, forget], { worker, signedIn }) => {
       const { siteId, appid, secret } = await worker.provision([10411]);
       const page = await signedIn(worker, { locale });
       await page.goto(`/console/sites/${siteId}/apps/${appid}`);
+      await page.getByText(program).click();
       const [address = ""] = await page
         .getByRole("link", { name: guide })
         .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));

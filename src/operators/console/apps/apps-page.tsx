@@ -12,10 +12,9 @@ import { List } from "../parts/list.tsx";
 import { Badge, EmptyState, Time, TimeLeft } from "../parts/parts.tsx";
 import { RowMenu } from "../parts/row-menu.tsx";
 import { Table } from "../parts/table.tsx";
-import { secretLocation } from "../secrets/new-secret-page.tsx";
-import { hasOverlap } from "../secrets/secret-owner.ts";
+import { hasOverlap, secretLocation } from "../secrets/secret-owner.tsx";
 import { useView, type View } from "../view.ts";
-import { countedUntilText, LastUsedCell, type LastUses, readLastUses } from "./last-use.tsx";
+import { countedUntilText, LastUsed, type LastUses, readLastUses, refusedCallsPath } from "./app-usage.tsx";
 
 /** The fields of a new app. The caller of another service keeps its `appid` and its `secret`. */
 export const appFields = ({ t }: View): Record<"name" | "appid" | "secret", Fields[string]> => ({
@@ -83,7 +82,7 @@ export async function appsPage(c: PageContext, site: Site, filled?: FilledForm):
 }
 
 /** @param props `uses`: when the apps were last used; undefined when the read failed */
-export function AppTable({ siteId, apps, uses }: { siteId: number; apps: AppSummary[]; uses: LastUses | undefined }) {
+export function AppTable({ siteId, apps, uses }: { siteId: number; apps: AppSummary[]; uses: LastUses }) {
   const view = useView();
   return (
     <>
@@ -93,7 +92,7 @@ export function AppTable({ siteId, apps, uses }: { siteId: number; apps: AppSumm
   );
 }
 
-function tableOf(view: View, siteId: number, apps: AppSummary[], uses: LastUses | undefined) {
+function tableOf(view: View, siteId: number, apps: AppSummary[], uses: LastUses) {
   const { t, now } = view;
   const hasOverlaps = apps.some((app) => isOverlapping(app, now));
   return {
@@ -114,7 +113,7 @@ function tableOf(view: View, siteId: number, apps: AppSummary[], uses: LastUses 
         {app.appid}
       </code>,
       <AppState app={app} />,
-      <LastUsedCell uses={uses} app={app} />,
+      <LastUsed uses={uses} app={app} isAgo />,
       ...(hasOverlaps ? [isOverlapping(app, now) && <TimeLeft at={app.previousExpiresAt ?? 0} />] : []),
       <Time at={app.createdAt} />,
     ]),
@@ -153,10 +152,6 @@ function AppMenu({ siteId, app }: { siteId: number; app: AppSummary }) {
     </RowMenu>
   );
 }
-
-/** The address of an app's refused calls. @param reason when only those for one reason are wanted */
-export const refusedCallsPath = (siteId: number, appid: string, reason?: string): string =>
-  `/console/sites/${siteId}/refusals?${new URLSearchParams({ appid, ...(reason && { reason }) })}`;
 
 export function AppState({ app }: { app: AppSummary }) {
   const { t, now } = useView();

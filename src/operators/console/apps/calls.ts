@@ -1,9 +1,8 @@
 import type { ConsoleCall } from "../env.ts";
 import { form, page } from "../page-call.ts";
 import { secretPages } from "../secrets/secret-pages.tsx";
-import { appPageOrMissing, postRevoke, revokePage, secretOwnerOf } from "./app-page.tsx";
+import { appPageOrMissing, postRelease, postRevoke, releasePage, revokePage, secretOwnerOf } from "./app-page.tsx";
 import { appsPage, postApp } from "./apps-page.tsx";
-import { postRelease, releasePage } from "./missing-app.tsx";
 import { postTestCall, testCallPage, testResultPage } from "./test-call.tsx";
 
 const APP = "/sites/:site_id/apps/:appid";

@@ -7,11 +7,7 @@ import type { PageContext } from "../env.ts";
 import { CopyButton } from "../parts/parts.tsx";
 
 /** A program that opens a session, from src/client/examples. It reads its settings from the environment. */
-interface Program {
-  language: string;
-  file: string;
-  run: string;
-}
+type Program = Record<"language" | "file" | "run", string>;
 
 /** The programs, each under the name of its language in an address. The docs show the same ones: src/tools/docs/programs.ts. */
 export const PROGRAMS = {
@@ -34,13 +30,11 @@ function codeOf(c: PageContext) {
   return program ?? findProgram(readCookie(c.req.raw, CODE_COOKIE)) ?? "shell";
 }
 
-/** The settings that the programs read from the environment. The secret is read there too, but is not part of them. */
-interface ProgramSettings {
-  baseUrl: string;
-  appid: string;
-  /** Undefined while the site has no enabled agent. */
-  agentId: number | undefined;
-}
+/**
+ * The settings that the programs read from the environment. The secret is read there too, but is not part of them. There is no agent
+ * while the site has none that is enabled.
+ */
+type ProgramSettings = { baseUrl: string; appid: string; agentId: number | undefined };
 
 /** The path at which the docs serve a program's file unchanged. */
 const programPath = ({ file }: Program): string => `/docs/examples/${file}`;

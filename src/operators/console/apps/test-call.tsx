@@ -9,10 +9,10 @@ import { readForm } from "../forms/read-form.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 import { refusalTexts } from "../journal/refusal-texts.ts";
 import { showPage } from "../layout.tsx";
-import { type Fields, Form, FormErrors, FormFields, Hidden } from "../parts/form.tsx";
+import { askPage } from "../parts/ask.tsx";
 import { EmptyState, Facts, NoticeBox } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
-import { refusedLocation } from "../secrets/secret-owner.ts";
+import { refusedLocation } from "../secrets/secret-owner.tsx";
 import { useView } from "../view.ts";
 import { appOf } from "./app-page.tsx";
 
@@ -26,48 +26,37 @@ export async function testCallPage(c: PageContext, siteOfPath: Site, filled?: Fi
   const { app, site, path, isActive } = await appOf(c, siteOfPath);
   if (!isActive) return c.redirect(path, 303);
   const { items } = await searchAgents(ctx, { site: siteOfPath, status: "normal", limit: MOST_OFFERED });
-  const action = `${path}/test`;
+  const title = t("Send a test call");
+  if (items.length === 0) {
+    const body = (
+      <EmptyState title={t("No agent is enabled.")}>
+        <span>{t("A session needs a responsible agent. Add or enable one first.")}</span>
+        <a class="button" href={`/console/sites/${site.id}/agents`}>
+          {t("To the agents")}
+        </a>
+      </EmptyState>
+    );
+    return showPage(c, { title, site, body, filled });
+  }
   const options = items.map(({ id, name }): [string, string] => [String(id), `${name} (${id})`]);
-  const fields: Fields = { agent: { label: t("Responsible agent"), options } };
-  const body = (
-    <>
-      <FormErrors filled={filled} fields={fields} />
-      {items.length === 0 ? (
-        <EmptyState title={t("No agent is enabled.")}>
-          <span>{t("A session needs a responsible agent. Add or enable one first.")}</span>
-          <a class="button" href={`/console/sites/${site.id}/agents`}>
-            {t("To the agents")}
-          </a>
-        </EmptyState>
-      ) : (
-        <section class="card">
-          <p>
-            {t(
-              "Signs create_gd with the secret of this app and sends it through every step that a call of your program passes. It opens a real session, and webhooks get its event.",
-            )}
-          </p>
-          <Facts
-            rows={[
-              [t("App"), <bdi>{app.name}</bdi>],
-              [t("Customer"), <code>{TEST_CUSTOMER}</code>],
-              [t("Title"), wordsOf(c).title],
-            ]}
-          />
-          <Form action={action}>
-            <Hidden values={{ version: app.version }} />
-            <FormFields fields={fields} filled={filled} />
-            <div class="buttons">
-              <button type="submit">{t("Send a test call")}</button>
-              <a class="button plain" href={path}>
-                {t("Cancel")}
-              </a>
-            </div>
-          </Form>
-        </section>
-      )}
-    </>
-  );
-  return showPage(c, { title: t("Send a test call"), site, back: action, body, filled });
+  return askPage(c, {
+    site,
+    title,
+    text: t(
+      "Signs create_gd with the secret of this app and sends it through every step that a call of your program passes. It opens a real session, and webhooks get its event.",
+    ),
+    facts: [
+      [t("App"), <bdi>{app.name}</bdi>],
+      [t("Customer"), <code>{TEST_CUSTOMER}</code>],
+      [t("Title"), wordsOf(c).title],
+    ],
+    hidden: { version: app.version },
+    fields: { agent: { label: t("Responsible agent"), options } },
+    filled,
+    button: title,
+    isHarmless: true,
+    back: path,
+  });
 }
 
 /** Answers the form of {@link testCallPage}: sends the call once, and redirects to the page with its result. */
@@ -162,6 +151,11 @@ export async function testResultPage(c: PageContext, siteOfPath: Site): Promise<
   const chatId = chatIdOf(result);
   const isOpened = chatId !== undefined;
   const openedPath = `/console/sites/${site.id}/sessions/${chatId}`;
+  const links = [
+    ...(isOpened ? [[openedPath, t("Open the session")]] : []),
+    [`${path}/test`, t("Send another test call")],
+    [path, t("Back to the app")],
+  ];
   const body = (
     <>
       {isOpened ? (
@@ -186,17 +180,11 @@ export async function testResultPage(c: PageContext, siteOfPath: Site): Promise<
           ]}
         />
         <div class="buttons">
-          {isOpened && (
-            <a class="button" href={openedPath}>
-              {t("Open the session")}
+          {links.map(([href, label], i) => (
+            <a class={i === 0 ? "button" : "button plain"} href={href}>
+              {label}
             </a>
-          )}
-          <a class={isOpened ? "button plain" : "button"} href={`${path}/test`}>
-            {t("Send another test call")}
-          </a>
-          <a class="button plain" href={path}>
-            {t("Back to the app")}
-          </a>
+          ))}
         </div>
       </section>
     </>

@@ -20,6 +20,8 @@ export interface Question {
   fields?: Fields | Child;
   filled?: FilledForm | undefined;
   button: string;
+  /** The change can do no harm: the button is not red. */
+  isHarmless?: boolean;
   /** The text of the link that goes back. */
   keep?: string;
   /** The path of the link that goes back. */
@@ -61,7 +63,7 @@ export function Ask(props: Question & { action: string }) {
           <Hidden values={props.hidden} />
           {isFields ? <FormFields fields={fields} filled={filled} /> : (props.fields as Child)}
           <div class="buttons">
-            <button type="submit" class="danger">
+            <button type="submit" class={props.isHarmless ? undefined : "danger"}>
               {props.button}
             </button>
             <a class="button plain" href={props.back}>

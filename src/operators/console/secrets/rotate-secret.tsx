@@ -1,14 +1,14 @@
+import type { Child } from "hono/jsx";
 import { ENDED_SECRETS, type RotationInput, rotationSchema } from "../../services/rotation.ts";
 import type { PageContext } from "../env.ts";
 import { type EnteredFields, formAction } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { askPage } from "../parts/ask.tsx";
-import { type Fields, FieldsForm } from "../parts/form.tsx";
+import { AskLink, type Fields, FieldsForm } from "../parts/form.tsx";
+import { type FactRows, Facts, TimeUntil } from "../parts/parts.tsx";
 import { useView, type View } from "../view.ts";
-import { secretLocation } from "./new-secret-page.tsx";
-import { RotationSteps, useFact } from "./overlap-card.tsx";
-import { hasOverlap, refusedLocation, type ShownSecretOwner } from "./secret-owner.ts";
+import { endingFacts, hasOverlap, refusedLocation, type ShownSecretOwner, secretLocation } from "./secret-owner.tsx";
 
 /** The fields of a rotation. No secret is chosen at first, because each choice ends one. */
 export const rotationFields = ({ t }: View): Fields => ({
@@ -74,6 +74,57 @@ export function RotateCard({
   );
 }
 
+/**
+ * Shown while an overlap runs: what to do until the old secret stops, its time and last use, and the button that stops it now.
+ *
+ * @param props `use` is undefined where the uses of a secret are not counted
+ */
+export function OverlapCard(props: { owner: Pick<ShownSecretOwner, "path" | "previousExpiresAt">; use?: Child }) {
+  const { owner, use } = props;
+  const { t, now } = useView();
+  if (!hasOverlap(owner, now)) return null;
+  return (
+    <section class="card overlap" id="overlap">
+      <h2>{t("Two secrets work now")}</h2>
+      <div>
+        <Facts
+          rows={[
+            [t("The old one works until"), <TimeUntil at={owner.previousExpiresAt ?? 0} />],
+            use !== undefined && [t("Its last use"), use],
+          ]}
+        />
+        <div class="buttons">
+          <AskLink href={`${owner.path}/end-overlap`}>{t("The old secret stops now")}…</AskLink>
+        </div>
+      </div>
+      <RotationSteps isCounted={use !== undefined} isBegun />
+    </section>
+  );
+}
+
+/**
+ * How a secret is changed without an outage, step by step.
+ *
+ * @param props `isCounted`: whether the console can say when the old secret was last used; `isBegun`: whether an overlap runs
+ */
+export function RotationSteps({ isCounted, isBegun }: { isCounted: boolean; isBegun?: boolean }) {
+  const { t } = useView();
+  return (
+    <ol class="steps progress">
+      <li class={isBegun ? "done" : undefined}>
+        {t("Rotate with an overlap: both secrets work.")} {isBegun && <span class="hint">{t("Done.")}</span>}
+      </li>
+      <li aria-current={isBegun ? "step" : undefined}>{t("Put the new secret wherever the old one is used.")}</li>
+      <li>
+        {isCounted
+          ? t("Half an hour later, see on this page that the old one is not used any more.")
+          : t("See that everything works with the new one.")}
+      </li>
+      <li>{t("Stop the old one, or let it end by itself.")}</li>
+    </ol>
+  );
+}
+
 /** Answers the form of {@link RotateCard}, and the form of the page that asks before the rotation. */
 export async function rotateSecret(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
   const form = await readForm(c);
@@ -135,38 +186,36 @@ const questionOf = (path: string, { overlapSeconds, ends }: RotationInput): stri
 /** Asks before a rotation ends a secret that a program may still use. It says which secret ends, and when. */
 export async function confirmPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
   const { t, time, now } = c.var.view;
-  const { site, path, version, words, facts, previousUse } = owner;
-  const overlap = overlapOf(c.req.query("overlap_seconds"));
-  const ends = overlap === 0 ? undefined : endsOf(c.req.query("ends"));
+  const { site, path, version, words } = owner;
+  const entered = enteredIn(c.var.view, owner, { ...c.req.query(), version });
   const isRunning = hasOverlap(owner, now);
-  const isChosen = overlap === 0 || (isRunning ? ends !== undefined : ends !== "current");
-  if (overlap === undefined || !isChosen || !owner.isActive) return c.redirect(path, 303);
+  if (!("input" in entered) || !owner.isActive) return c.redirect(path, 303);
+  const { overlapSeconds, ends } = entered.input;
   const endsCurrent = ends === "current";
-  const stops = <strong>{t("Stops at once.")}</strong>;
+  if (endsCurrent && !isRunning) return c.redirect(path, 303);
   const until = time(owner.previousExpiresAt ?? 0);
-  const previous = endsCurrent ? (
-    t("Works until {0}, as before.", until)
-  ) : (
-    <>
-      {stops} {t("Without this rotation it works until {0}.", until)}
-    </>
-  );
-  const use = isRunning && !endsCurrent ? await previousUse?.() : undefined;
+  const asBefore: FactRows = [isRunning && [t("The previous secret"), t("Works until {0}, as before.", until)]];
+  const previous =
+    isRunning && !endsCurrent
+      ? await endingFacts(c, owner, t("Without this rotation it works until {0}.", until))
+      : [...owner.facts, ...asBefore];
   return askPage(c, {
     site,
     title: t("Rotate the secret?"),
     text: words.stopped,
     facts: [
-      ...facts,
-      isRunning && [t("The previous secret"), previous],
-      useFact(t("Last use of the old secret"), use),
+      ...previous,
       [
         endsCurrent ? t("The secret made last, which nobody received") : t("The secret in use"),
-        overlap === 0 || endsCurrent ? stops : t("Works until {0}.", time(now + overlap)),
+        overlapSeconds === 0 || endsCurrent ? (
+          <strong>{t("Stops at once.")}</strong>
+        ) : (
+          t("Works until {0}.", time(now + overlapSeconds))
+        ),
       ],
       [t("The new secret"), t("Works at once.")],
     ],
-    hidden: { version, overlap_seconds: String(overlap), ...(ends && { ends }), confirmed: "yes" },
+    hidden: { version, overlap_seconds: String(overlapSeconds), ...(ends && { ends }), confirmed: "yes" },
     button: t("Rotate now"),
     back: path,
   });

@@ -1,15 +1,17 @@
+import { isRefusedFor } from "../../../core/errors.ts";
 import type { AuditAction } from "../../services/audit.ts";
 import type { Site } from "../../services/sites.ts";
 import type { ConsoleCall, PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
+import { ticketEnd } from "../forms/tickets.ts";
+import { showPage } from "../layout.tsx";
 import { form, page } from "../page-call.ts";
 import { askPage } from "../parts/ask.tsx";
-import { secretPage } from "./new-secret-page.tsx";
-import { useFact } from "./overlap-card.tsx";
-import { confirmPage, rotateSecret } from "./rotate-secret.tsx";
-import { hasOverlap, refusedLocation, type ShownSecretOwner } from "./secret-owner.ts";
+import { Facts, NoticeBox, TimeUntil } from "../parts/parts.tsx";
+import { confirmPage, OverlapCard, rotateSecret } from "./rotate-secret.tsx";
+import { endingFacts, hasOverlap, refusedLocation, type ShownSecretOwner, secretPurpose } from "./secret-owner.tsx";
 
 /**
  * The calls that rotate the secret of an app or a webhook, show the new secret, and end the old one.
@@ -36,22 +38,14 @@ export function secretPages(
 /** Asks before the previous secret ends, because a program may still use it. */
 async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
   const { t, now, time } = c.var.view;
-  const { site, path, words, facts, version } = owner;
+  const { site, path, words, version } = owner;
   if (!owner.isActive || !hasOverlap(owner, now)) return c.redirect(path, 303);
-  const until = t("Otherwise it works until {0}.", time(owner.previousExpiresAt ?? 0));
   return askPage(c, {
     site,
     title: t("Stop the old secret now?"),
     text: words.stopped,
     facts: [
-      ...facts,
-      [
-        t("The previous secret"),
-        <>
-          <strong>{t("Stops at once.")}</strong> {until}
-        </>,
-      ],
-      useFact(t("Last use of the old secret"), await owner.previousUse?.()),
+      ...(await endingFacts(c, owner, t("Otherwise it works until {0}.", time(owner.previousExpiresAt ?? 0)))),
       [t("The secret in use"), t("Goes on working.")],
     ],
     hidden: { version },
@@ -68,4 +62,66 @@ async function endOverlap(c: PageContext, { path, endOverlap }: ShownSecretOwner
     return doneLocation(c, path, "overlap_ended");
   };
   return buttonAction(c, form, { list: path, work: () => end().catch((error) => refusedLocation(c, path, error)) });
+}
+
+/** Shows the secret to the reader whom `secretLocation` sent here. */
+async function secretPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
+  const { t, session, now } = c.var.view;
+  const { site, path, words, version } = owner;
+  const ticket = c.req.query("ticket") ?? "";
+  const end = session && (await ticketEnd(session, secretPurpose(path, version), ticket, now));
+  const secret = end === undefined ? undefined : await readShown(owner);
+  if (end === undefined || secret === undefined) return notShownPage(c, owner);
+  const [use, next] = await Promise.all([owner.previousUse?.(), owner.next?.()]);
+  // An open page reloads when the ticket ends, so that the secret does not stay on the screen.
+  c.header("refresh", String(end - now));
+  const body = (
+    <>
+      <NoticeBox kind="note" title={t("Copy the secret now")}>
+        <p>
+          {t(
+            "It is shown on this page alone, while you are signed in and no longer than ten minutes; it is stored sealed.",
+          )}
+        </p>
+        <p>{words.use}</p>
+      </NoticeBox>
+      <section class="card">
+        <Facts
+          rows={[...owner.facts, [t("Secret"), secret, "secret"], [t("Shown here until"), <TimeUntil at={end} />]]}
+        />
+        <a class="button" href={path}>
+          {t("I have saved it")}
+        </a>
+      </section>
+      <OverlapCard owner={owner} use={use} />
+      {next}
+    </>
+  );
+  return showPage(c, { site, title: c.req.query("new") ? words.made : t("The secret was rotated"), body });
+}
+
+/** The secret; undefined when it is not shown any more. */
+const readShown = ({ read }: ShownSecretOwner): Promise<string | undefined> =>
+  read().catch((error) => {
+    if (isRefusedFor(error, "app_revoked", "version_other")) return undefined;
+    throw error;
+  });
+
+function notShownPage(c: PageContext, { site, path }: ShownSecretOwner): Promise<Response> {
+  const { t } = c.var.view;
+  const body = (
+    <section class="card">
+      <p>
+        {t(
+          "A secret is shown for ten minutes, only in the session that created it, and not after the next rotation. It is not shown again. If it was not kept, rotate: that makes another. While an overlap runs, let the one made last stop, because nobody has it.",
+        )}
+      </p>
+      <p>
+        <a class="button" href={`${path}#rotate`}>
+          {t("Rotate the secret")}
+        </a>
+      </p>
+    </section>
+  );
+  return showPage(c, { site, title: t("This secret is no longer shown"), body }, 410);
 }

@@ -16,7 +16,6 @@ import {
 import { hasEnded, readRetention, type Site } from "../../services/sites.ts";
 import { AgentTable } from "../agents/agent-table.tsx";
 import { AppTable } from "../apps/apps-page.tsx";
-import { lastUsesOf } from "../apps/last-use.tsx";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
@@ -106,7 +105,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
           <AppTable
             siteId={site.id}
             apps={apps.value.items}
-            uses={usage.status === "rejected" ? undefined : lastUsesOf(usage.value)}
+            uses={usage.status === "rejected" ? undefined : usage.value}
           />
         )}
       </Part>

@@ -3,7 +3,7 @@ import { endWebhookOverlap, readWebhookSecret, rotateWebhookSecret } from "../..
 import { findWebhook, listWebhookUrls, type Webhook } from "../../services/webhooks.ts";
 import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
-import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
+import type { ShownSecretOwner } from "../secrets/secret-owner.tsx";
 import { useView } from "../view.ts";
 
 /** The URL as `fetch` sends it. Look-alike letters and signs that turn the reading direction are encoded, so that they deceive nobody. */

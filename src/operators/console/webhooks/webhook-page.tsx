@@ -13,7 +13,7 @@ import { askPage } from "../parts/ask.tsx";
 import { Action, AskLink, FieldsForm } from "../parts/form.tsx";
 import { Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
 import { RowMenu } from "../parts/row-menu.tsx";
-import { OverlapCard } from "../secrets/overlap-card.tsx";
+import { OverlapCard } from "../secrets/rotate-secret.tsx";
 import { useView, type View } from "../view.ts";
 import { DeliveryList, listedDeliveries } from "./deliveries.tsx";
 import { type DeliveryResult, isOfUrl } from "./failure-words.ts";
