@@ -87,7 +87,7 @@ export function AppCalls(props: { siteId: number; app: AppSummary; usage: SiteUs
         <h2>{t("Calls")}</h2>
         <a href={refusedCallsPath(siteId, app.appid)}>{t("Refused calls of this app")}</a>
       </div>
-      {usage === undefined ? <Unread /> : <UsageCard view={view} usage={usage} site={app} />}
+      {usage === undefined ? <Unread /> : <UsageCard usage={usage} site={app} />}
       {usage !== undefined && usage.completeUntil !== null && usage.outcomes.length > 0 && (
         <Table
           id={undefined}

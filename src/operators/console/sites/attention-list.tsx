@@ -1,22 +1,24 @@
 import type { Child } from "hono/jsx";
 import { isVisible } from "../../../core/fields.ts";
-import type { Attention } from "../../services/attention.ts";
+import { type Attention, readAttention } from "../../services/attention.ts";
 import { BINDINGS, type Health, type PartStates } from "../../services/health.ts";
-import type { HomeFill } from "../../services/home-fill.ts";
+import { type HomeFill, homeFill } from "../../services/home-fill.ts";
 import type { Site } from "../../services/sites.ts";
+import type { PageContext } from "../env.ts";
 import { type SiteTrouble, troubleTexts } from "../parts/home-state.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { Ago, Badge, type BadgeKind, TimeUntil } from "../parts/parts.tsx";
 import { reasonLabels } from "../reasons.ts";
-import type { View } from "../view.ts";
+import { useView, type View } from "../view.ts";
 import { resultWords } from "../webhooks/failure-words.ts";
 import { hostOf } from "../webhooks/webhook-of.tsx";
+import { sitePath } from "./site-paths.ts";
 
 /** How many rows are visible at first. The others are folded. */
 const MOST_SHOWN = 4;
 
 /** Something that needs an operator. */
-export interface Need {
+interface Need {
   kind: BadgeKind;
   /** The kind of trouble, in a word or two. */
   label: string;
@@ -27,93 +29,90 @@ export interface Need {
   when?: Child;
 }
 
-/** The troubles of sites that need an operator, the most urgent first. Rows whose page the reader may not open are left out. */
-export function needsOf(
-  view: View,
-  { webhooks, overlaps, risen, homes, notCompared }: Attention,
-  sites: readonly Site[],
-): Need[] {
+/**
+ * Reads what needs an operator at these sites: first the parts of the deployment, then homes that fill, then the sites' own troubles.
+ * Works without the directory, which may be down.
+ *
+ * @param health of the sites' homes, read before this call
+ */
+export async function readNeeds(c: PageContext, sites: readonly Site[], health: Health) {
+  const { ctx, view } = c.var;
+  const [attention, fills] = await Promise.all([
+    readAttention(ctx, sites, health),
+    view.may("/console/homes", "GET") ? homeFill(ctx).catch(() => []) : [],
+  ]);
+  const fillsOfHomes = fills.filter(({ home, isFilling }) => isFilling && home in health.homes);
+  /** Why a site takes no calls although it is open. */
+  const troubleOf = ({ home }: Pick<Site, "home">): SiteTrouble | undefined =>
+    attention.homes.get(home) ?? (health.isKeyWrong ? "wrong_key" : undefined);
+  const needs = [
+    ...partsInNeed(view, health),
+    ...fillsOfHomes.map((fill) => fillingHome(view, fill)),
+    ...needsOf(view, attention, sites),
+  ];
+  return { attention, needs, troubleOf };
+}
+
+/** The troubles of sites, the most urgent first. Rows whose page the reader may not open are left out. */
+function needsOf(view: View, attention: Attention, sites: readonly Site[]): Need[] {
   const { t } = view;
   const sitesById = new Map(sites.map((site) => [site.id, site]));
-  const pathOf = (siteId: number) => `/console/sites/${siteId}`;
   const labels = reasonLabels(view);
   const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 });
+  const link = (siteId: number, page: string, text: Child) => <a href={sitePath({ id: siteId }, page)}>{text}</a>;
+  const homes = [...attention.homes].map(([home, trouble]): Need => {
+    const [label, words] = troubleTexts(view)[trouble];
+    const name = view.may("/console/homes", "GET") ? <a href="/console/homes">{home}</a> : home;
+    return { kind: trouble === "closed" ? "wait" : "bad", label, about: [name, " ", words] };
+  });
+  const webhooks = attention.webhooks.map((webhook): Need => {
+    const { id, siteId, disabledReason, since } = webhook;
+    return {
+      kind: "bad",
+      label: disabledReason === null ? t("Webhook failing") : t("Webhook stopped"),
+      about: [link(siteId, `/webhooks/${id}`, hostOf(webhook)), " ", <bdi>{resultWords(view, webhook)?.words}</bdi>],
+      site: sitesById.get(siteId),
+      when: since > 0 && <Ago at={since} />,
+    };
+  });
+  const risen = attention.risen.map(({ siteId, reason, count, daily }): Need => {
+    const counts = [number.format(count), number.format(daily)];
+    return {
+      kind: "bad",
+      label: t("More refused calls"),
+      about: [
+        link(siteId, `/refusals?${new URLSearchParams({ reason })}`, labels.get(reason) ?? reason),
+        " ",
+        t("{0} in the last 24 hours counted; in the week before, {1} a day.", ...counts),
+      ],
+      site: sitesById.get(siteId),
+    };
+  });
+  const notCompared: Need = {
+    kind: "wait",
+    label: t("Not known"),
+    about: t("Refused calls could not be compared with the week before. Try again in a moment."),
+  };
+  const overlaps = attention.overlaps.map(({ siteId, kind, id, name, endsAt }): Need => {
+    const text = <bdi>{kind === "app" ? name : hostOf({ url: name })}</bdi>;
+    return {
+      kind: "wait",
+      label: t("Old secret ends"),
+      about: link(siteId, `/${kind === "app" ? "apps" : "webhooks"}/${id}`, text),
+      site: sitesById.get(siteId),
+      when: <TimeUntil at={endsAt} />,
+    };
+  });
+  const unfinished = sites
+    .filter(({ status }) => status === "creating")
+    .map((site): Need => ({ kind: "wait", label: t("Unfinished site"), about: link(site.id, "", visibleName(site)) }));
   return [
-    ...[...homes].map(([home, trouble]): Need => {
-      const [label, words] = troubleTexts(view)[trouble];
-      return {
-        kind: trouble === "closed" ? "wait" : "bad",
-        label,
-        about: (
-          <>
-            {view.may("/console/homes", "GET") ? <a href="/console/homes">{home}</a> : home} {words}
-          </>
-        ),
-      };
-    }),
-    ...webhooks.map((webhook): Need => {
-      const { id, siteId, url, disabledReason, since } = webhook;
-      return {
-        kind: "bad",
-        label: disabledReason === null ? t("Webhook failing") : t("Webhook stopped"),
-        about: (
-          <>
-            <a href={`${pathOf(siteId)}/webhooks/${id}`}>{hostOf({ url })}</a>{" "}
-            <bdi>{resultWords(view, webhook)?.words}</bdi>
-          </>
-        ),
-        site: sitesById.get(siteId),
-        when: since > 0 && <Ago at={since} />,
-      };
-    }),
-    ...risen.map(
-      ({ siteId, reason, count, daily }): Need => ({
-        kind: "bad",
-        label: t("More refused calls"),
-        about: (
-          <>
-            <a href={`${pathOf(siteId)}/refusals?${new URLSearchParams({ reason })}`}>{labels.get(reason) ?? reason}</a>{" "}
-            {t(
-              "{0} in the last 24 hours counted; in the week before, {1} a day.",
-              number.format(count),
-              number.format(daily),
-            )}
-          </>
-        ),
-        site: sitesById.get(siteId),
-      }),
-    ),
-    ...(notCompared.length === 0
-      ? []
-      : [
-          {
-            kind: "wait" as const,
-            label: t("Not known"),
-            about: t("Refused calls could not be compared with the week before. Try again in a moment."),
-          },
-        ]),
-    ...overlaps.map(
-      ({ siteId, kind, id, name, endsAt }): Need => ({
-        kind: "wait",
-        label: t("Old secret ends"),
-        about: (
-          <a href={`${pathOf(siteId)}/${kind === "app" ? "apps" : "webhooks"}/${id}`}>
-            <bdi>{kind === "app" ? name : hostOf({ url: name })}</bdi>
-          </a>
-        ),
-        site: sitesById.get(siteId),
-        when: <TimeUntil at={endsAt} />,
-      }),
-    ),
-    ...sites
-      .filter(({ status }) => status === "creating")
-      .map(
-        (site): Need => ({
-          kind: "wait",
-          label: t("Unfinished site"),
-          about: <a href={pathOf(site.id)}>{visibleName(site)}</a>,
-        }),
-      ),
+    ...homes,
+    ...webhooks,
+    ...risen,
+    ...(attention.notCompared.length === 0 ? [] : [notCompared]),
+    ...overlaps,
+    ...unfinished,
   ];
 }
 
@@ -142,26 +141,18 @@ const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [label: st
 });
 
 /** The troubles of the whole deployment that need an operator, without those of its homes. */
-export function partsInNeed(view: View, { parts, isKeyWrong }: Health): Need[] {
-  const badNeed = (label: string, about: string): Need => ({ kind: "bad", label, about });
-  return [
-    ...(isKeyWrong ? [badNeed(...troubleTexts(view).wrong_key)] : []),
-    ...BINDINGS.filter((name) => parts[name] === "down").map((name) => {
-      const [label, down] = bindingTexts(view)[name];
-      return badNeed(label, down);
-    }),
-  ];
+function partsInNeed(view: View, { parts, isKeyWrong }: Health): Need[] {
+  const down = BINDINGS.filter((name) => parts[name] === "down").map((name) => bindingTexts(view)[name]);
+  return [...(isKeyWrong ? [troubleTexts(view).wrong_key] : []), ...down].map(([label, about]) => ({
+    kind: "bad",
+    label,
+    about,
+  }));
 }
 
-/** Why a site takes no calls although it is open. */
-export const troubleOf = (
-  { home }: Pick<Site, "home">,
-  { homes }: Attention,
-  { isKeyWrong }: Health,
-): SiteTrouble | undefined => homes.get(home) ?? (isKeyWrong ? "wrong_key" : undefined);
-
 /** Names the missing bindings, in case somebody forgot them. Many deployments leave them out on purpose. */
-export function SwitchedOffParts({ view, parts }: { view: View; parts: PartStates }) {
+export function SwitchedOffParts({ parts }: { parts: PartStates }) {
+  const view = useView();
   return (
     <>
       {BINDINGS.filter((name) => parts[name] === "off").map((name) => (
@@ -171,30 +162,17 @@ export function SwitchedOffParts({ view, parts }: { view: View; parts: PartState
   );
 }
 
-/** The homes that are nearly full. They need an operator before D1 refuses writes. */
-export function fillingHomes(view: View, fills: readonly HomeFill[]): Need[] {
+/** A home that is nearly full. It needs an operator before D1 refuses writes. */
+function fillingHome(view: View, { home, bytes, limit, fullAt }: HomeFill): Need {
   const { t } = view;
-  const share = new Intl.NumberFormat(view.language, { style: "percent", maximumFractionDigits: 0 });
-  return fills
-    .filter(({ isFilling }) => isFilling)
-    .map(
-      ({ home, bytes, limit, fullAt }): Need => ({
-        kind: "wait",
-        label: t("Home fills"),
-        about: (
-          <>
-            <a href="/console/homes">{home}</a>{" "}
-            {fullAt === null
-              ? t("is {0} full.", share.format((bytes ?? 0) / limit))
-              : t(
-                  "is {0} full, and will take nothing more from about {1}.",
-                  share.format((bytes ?? 0) / limit),
-                  view.day(fullAt),
-                )}
-          </>
-        ),
-      }),
-    );
+  const share = new Intl.NumberFormat(view.language, { style: "percent", maximumFractionDigits: 0 }).format(
+    (bytes ?? 0) / limit,
+  );
+  const words =
+    fullAt === null
+      ? t("is {0} full.", share)
+      : t("is {0} full, and will take nothing more from about {1}.", share, view.day(fullAt));
+  return { kind: "wait", label: t("Home fills"), about: [<a href="/console/homes">{home}</a>, " ", words] };
 }
 
 /**
@@ -202,44 +180,48 @@ export function fillingHomes(view: View, fills: readonly HomeFill[]): Need[] {
  *
  * @param props `namesSites`: whether each row names its site, as on pages of several sites
  */
-export function AttentionList({ view, needs, namesSites }: { view: View; needs: Need[]; namesSites?: boolean }) {
-  const { t } = view;
-  if (needs.length === 0) {
+export function AttentionList({ needs, namesSites }: { needs: Need[]; namesSites?: boolean }) {
+  const { t } = useView();
+  if (needs.length === 0)
     return (
       <p class="calm">
         <Icon name="check" />
         {t("Nothing needs attention.")}
       </p>
     );
-  }
-  const item = (need: Need) => (
-    <li>
-      <span class="kind">
-        <Badge kind={need.kind} label={need.label} />
-      </span>
-      <p class="about">{need.about}</p>
-      {namesSites && need.site && (
-        <a class="where" href={`/console/sites/${need.site.id}`}>
-          {visibleName(need.site)}
-        </a>
-      )}
-      {need.when && <span class="when">{need.when}</span>}
-    </li>
+  const list = (shown: Need[]) => (
+    <ul class="needs">
+      {shown.map(({ kind, label, about, site, when }) => (
+        <li>
+          <span class="kind">
+            <Badge kind={kind} label={label} />
+          </span>
+          <p class="about">{about}</p>
+          {namesSites && site && (
+            <a class="where" href={sitePath(site)}>
+              {visibleName(site)}
+            </a>
+          )}
+          {when && <span class="when">{when}</span>}
+        </li>
+      ))}
+    </ul>
   );
   return (
     <section class="part attention" aria-labelledby="attention">
       <h2 id="attention">
         {t("Needs attention")} <span class="count">{needs.length}</span>
       </h2>
-      <ul class="needs">{needs.slice(0, MOST_SHOWN).map(item)}</ul>
+      {list(needs.slice(0, MOST_SHOWN))}
       {needs.length > MOST_SHOWN && (
         <details>
           <summary>{t("Show {0} more", needs.length - MOST_SHOWN)}</summary>
-          <ul class="needs">{needs.slice(MOST_SHOWN).map(item)}</ul>
+          {list(needs.slice(MOST_SHOWN))}
         </details>
       )}
     </section>
   );
 }
 
-const visibleName = ({ id, name }: Pick<Site, "id" | "name">) => <bdi>{isVisible(name) ? name : `(${id})`}</bdi>;
+/** The name of a site. One without a visible name, from an older version, shows its id. */
+export const visibleName = ({ id, name }: Pick<Site, "id" | "name">) => <bdi>{isVisible(name) ? name : `(${id})`}</bdi>;

@@ -1,14 +1,20 @@
 import type { ConsoleCall } from "../env.ts";
 import { form, page } from "../page-call.ts";
-import { closePage } from "./close-site.tsx";
-import { eventsOffPage, postEventsOff } from "./events-off.tsx";
 import { chatIdPage, postChatId } from "./next-chat-id.tsx";
 import { postRetention, retentionPage } from "./retention.tsx";
 import { deletePage, postDelete } from "./site-deletion.tsx";
-import { sitePage } from "./site-page.tsx";
-import { postClose, postEventsOn, postOpen, postSettings, settingsPage } from "./site-settings.tsx";
+import { postFinish, sitePage } from "./site-page.tsx";
+import {
+  closePage,
+  eventsOffPage,
+  postClose,
+  postEventsOff,
+  postEventsOn,
+  postOpen,
+  postSettings,
+  settingsPage,
+} from "./site-settings.tsx";
 import { postSite, sitesPage } from "./sites-page.tsx";
-import { postFinish } from "./unfinished-site.tsx";
 
 export const SITES_CALLS: ConsoleCall[] = [
   page("viewer", "/", sitesPage, { scope: "sites" }),

@@ -4,7 +4,7 @@ import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, ruleText } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { askPage } from "../parts/ask.tsx";
-import { chatIdPath, settingsPath } from "./site-paths.ts";
+import { sitePath } from "./site-paths.ts";
 import { settingsPage } from "./site-settings.tsx";
 
 /** The typed number. An empty field becomes "", which the schema refuses by the field's name. */
@@ -15,8 +15,9 @@ const readFirstChatId = (c: PageContext, first_chat_id: string) =>
 export async function chatIdPage(c: PageContext, site: Site): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
+  const settings = sitePath(site, "/settings");
   const { first_chat_id } = c.req.query();
-  if (first_chat_id === undefined || site.status === "creating") return c.redirect(settingsPath(site), 303);
+  if (first_chat_id === undefined || site.status === "creating") return c.redirect(settings, 303);
   const checked = readFirstChatId(c, first_chat_id);
   const pageWithErrors = (errors: Record<string, string>) =>
     settingsPage(c, site, { values: { first_chat_id }, errors });
@@ -24,26 +25,18 @@ export async function chatIdPage(c: PageContext, site: Site): Promise<Response> 
   const { next, setTo } = await readNextChatId(c.var.ctx, { site });
   const wanted = Number(checked.input.first_chat_id);
   if (wanted < next) return pageWithErrors({ first_chat_id: ruleText(view, tooLowRule(next - 1)) });
-  const number = new Intl.NumberFormat(view.language);
   return askPage(c, {
     site: { ...site, tab: "settings" },
     title: t("Go on at chat_id {0}?", wanted),
     text: t("The numbers between are never given to a session. It cannot be undone: no later number may be lower."),
-    facts: (
-      <>
-        <dt>{t("Without this, the next session gets")}</dt>
-        <dd>{next}</dd>
-        <dt>{t("With this, it gets")}</dt>
-        <dd>{wanted}</dd>
-        <dt>{t("Numbers that are never given")}</dt>
-        <dd>{number.format(wanted - next)}</dd>
-      </>
-    ),
-    action: chatIdPath(site),
+    facts: [
+      [t("Without this, the next session gets"), next],
+      [t("With this, it gets"), wanted],
+      [t("Numbers that are never given"), new Intl.NumberFormat(view.language).format(wanted - next)],
+    ],
     hidden: { first_chat_id: String(wanted), set_to: String(setTo) },
     button: t("Set the chat_id"),
-    keep: t("Cancel"),
-    back: settingsPath(site),
+    back: settings,
   });
 }
 
@@ -52,19 +45,20 @@ export async function postChatId(c: PageContext, site: Site): Promise<Response> 
   const { ctx } = c.var;
   const form = await readForm(c);
   const { first_chat_id = "", set_to } = form;
-  const question = `${chatIdPath(site)}?${new URLSearchParams({ first_chat_id })}`;
+  const settings = sitePath(site, "/settings");
+  const question = `${c.req.path}?${new URLSearchParams({ first_chat_id })}`;
   return formAction(c, form, {
     values: { first_chat_id },
     entered: readFirstChatId(c, first_chat_id),
     page: (filledForm) => settingsPage(c, site, filledForm),
     draft: { path: question },
-    list: settingsPath(site),
+    list: settings,
     work: async ({ first_chat_id: firstChatId }) => {
       const { setTo } = await readNextChatId(ctx, { site });
       // When the answer was lost, this form has set the number already. The form sent again repairs the copies.
       if (String(setTo) !== set_to && setTo !== firstChatId) return doneLocation(c, question, "changed_meanwhile");
       await changeSite(ctx, { site, change: { firstChatId } });
-      return doneLocation(c, settingsPath(site), "first_chat_id", "numbers");
+      return doneLocation(c, settings, "first_chat_id", "numbers");
     },
   });
 }

@@ -1,4 +1,11 @@
-import { deleteSite, readDeletion, siteDeletionSchema } from "../../services/delete-site.ts";
+import { isVisible } from "../../../core/fields.ts";
+import {
+  type DeletionProgress,
+  deleteSite,
+  LEFT_LIMIT,
+  readDeletion,
+  siteDeletionSchema,
+} from "../../services/delete-site.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
@@ -6,10 +13,10 @@ import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
-import { AskLink, Field, FormErrors } from "../parts/form.tsx";
-import { NoticeBox } from "../parts/parts.tsx";
-import type { View } from "../view.ts";
-import { deletePath, overviewPath, settingsPath } from "./site-paths.ts";
+import { AskLink, Form, Hidden } from "../parts/form.tsx";
+import { Facts, NoticeBox, Time } from "../parts/parts.tsx";
+import { useView, type View } from "../view.ts";
+import { sitePath } from "./site-paths.ts";
 
 /** A name has up to 100 characters. Browsers count UTF-16 units, and a character has up to two of them. */
 const MOST_UNITS = 200;
@@ -25,105 +32,199 @@ export async function postDelete(c: PageContext, site: Site): Promise<Response> 
       ? { input: checked.data }
       : { errors: { name: c.var.view.t("Must be the name of this site") } },
     page: (filledForm) => deletePage(c, site, filledForm),
-    list: overviewPath(site),
+    list: sitePath(site),
     work: async (input) => {
       await deleteSite(c.var.ctx, { site, name: input.name });
-      return overviewPath(site);
+      return sitePath(site);
     },
   });
 }
 
 /** Says what is deleted and what stays, and asks for the name of the site. */
-export async function deletePage(c: PageContext, site: Site, filledForm?: FilledForm): Promise<Response> {
+export async function deletePage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
   const isServed = site.status === "open" || site.status === "closed";
-  if (!isServed || (await readDeletion(ctx, { site })) !== undefined) return c.redirect(overviewPath(site), 303);
-  const path = deletePath(site);
-  const ask = (
-    <>
-      <FormErrors filled={filledForm} fields={{ name: t("The site's name") }} />
-      <NoticeBox kind="note" title={t("Is what it holds still needed?")}>
-        <p>
-          {t("Export it before: an owner's token gets all of it from")} <code>GET /admin/sites/{site.id}/export</code>
-        </p>
+  if (!isServed || (await readDeletion(ctx, { site })) !== undefined) return c.redirect(sitePath(site), 303);
+  const body =
+    site.status === "open" ? (
+      <NoticeBox kind="bad" title={t("This site is open")}>
+        <p>{t("Only a closed site can be deleted. Close it first, and look whether anybody still calls it.")}</p>
+        <AskLink href={sitePath(site, "/close")}>{t("Close this site…")}</AskLink>
       </NoticeBox>
-      <DeletedParts view={view} />
-      <Ask
-        text={t("It begins at once and cannot be called off. Nobody can undo it.")}
-        facts={
-          <>
-            <dt>{t("Name")}</dt>
-            <dd>
-              <bdi>{site.name}</bdi>
-            </dd>
-            <dt>ID</dt>
-            <dd>{site.id}</dd>
-          </>
-        }
-        action={path}
-        fields={
-          <Field
-            label={t("The site's name")}
-            name="name"
-            value={filledForm?.values.name}
-            error={filledForm?.errors.name}
-            hint={t("Type it as it stands above, so that nobody deletes another site by a slip.")}
-            required
-            maxlength={MOST_UNITS}
-          />
-        }
-        button={t("Delete this site now")}
-        keep={t("Cancel")}
-        back={settingsPath(site)}
-      />
-    </>
-  );
-  const body = site.status === "open" ? <OpenSiteNotice view={view} site={site} /> : ask;
-  const page = { title: t("Delete this site?"), site: { ...site, tab: "settings" as const }, body };
-  return showPage(c, { ...page, filled: filledForm });
+    ) : (
+      <>
+        <NoticeBox kind="note" title={t("Is what it holds still needed?")}>
+          <p>
+            {t("Export it before: an owner's token gets all of it from")} <code>GET /admin/sites/{site.id}/export</code>
+          </p>
+        </NoticeBox>
+        <section class="card goes">
+          {Object.entries(partsOfDeletion(view)).map(([title, parts]) => (
+            <div>
+              <h2>{title}</h2>
+              <ul class="stays">
+                {parts.map((part) => (
+                  <li>{part}</li>
+                ))}
+              </ul>
+            </div>
+          ))}
+        </section>
+        <Ask
+          text={t("It begins at once and cannot be called off. Nobody can undo it.")}
+          facts={[
+            [t("Name"), <bdi>{site.name}</bdi>],
+            ["ID", site.id],
+          ]}
+          action={c.req.path}
+          fields={{
+            name: {
+              label: t("The site's name"),
+              hint: t("Type it as it stands above, so that nobody deletes another site by a slip."),
+              required: true,
+              maxlength: MOST_UNITS,
+            },
+          }}
+          filled={filled}
+          button={t("Delete this site now")}
+          back={sitePath(site, "/settings")}
+        />
+      </>
+    );
+  return showPage(c, { title: t("Delete this site?"), site: { ...site, tab: "settings" }, filled, body });
 }
 
-function OpenSiteNotice({ view, site }: { view: View; site: Site }) {
+/** What a deletion takes away and what it leaves, by title. */
+const partsOfDeletion = ({ t }: View) => ({
+  [t("What goes")]: [
+    t("Its apps, at once: their calls are refused as those of unknown apps."),
+    t("Its webhooks, at once: they get nothing more, not even what is pending."),
+    t(
+      "All its data, in steps by the cron: sessions, messages, customers, agents, events and refused calls. Its page shows how far it is.",
+    ),
+    t("Tokens that open this site alone, when all data has gone."),
+  ],
+  [t("What stays")]: [
+    t("Its appids, for 31 days after that: until then no site can get them."),
+    t("Its rows of the audit log, and its id, which no other site ever gets."),
+    t("D1's Time Travel, for 30 days: until then a restore can bring it back, and settling it deletes it again."),
+    t("What callers and receivers of webhooks have stored."),
+  ],
+});
+
+/** Replaces the overview of an ended site, and shows how far its deletion is. */
+export async function endedPage(
+  c: PageContext,
+  site: Site,
+  { deletion, remaining, receipt }: DeletionProgress,
+): Promise<Response> {
+  const { view } = c.var;
   const { t } = view;
+  const number = new Intl.NumberFormat(view.language);
+  // Counting stops at LEFT_LIMIT, so a larger number is shown with a "+".
+  const countText = (count: number) => number.format(count) + (count < LEFT_LIMIT ? "" : "+");
+  const remainingRows = Object.entries(remaining).filter(([, count]) => count > 0);
+  const body = (
+    <>
+      <Progress
+        site={site}
+        state={deletion.keptAt === null ? "begun" : deletion.doneAt === null ? "running" : "done"}
+      />
+      {/* The receipt is for a deployment where no other place survives a restore of main. */}
+      {receipt !== undefined && view.may(sitePath(site, "/delete")) && (
+        <section class="card">
+          <h2>{t("Receipt to keep for 31 days")}</h2>
+          <p>
+            {t(
+              "This deployment has no KV, so a restore of its main database also undoes what it knows of this deletion, and may bring the site back. Keep this outside of the deployment, and paste it in after a restore.",
+            )}
+          </p>
+          <Facts rows={[[t("Receipt"), JSON.stringify([receipt]), "receipt"]]} />
+        </section>
+      )}
+      <section class="card">
+        <Facts
+          rows={[
+            [t("Deletion begun"), <Time at={deletion.begunAt} />],
+            [t("All gone"), deletion.doneAt === null ? t("Not yet") : <Time at={deletion.doneAt} />],
+            [t("Id of the deletion"), deletion.id, "deletion-id"],
+          ]}
+        />
+        <p class="hint">{t("Its row in the audit log has this id.")}</p>
+      </section>
+      <section class="card">
+        <h2>{t("What is left of its data")}</h2>
+        {remainingRows.length === 0 ? (
+          <p>{t("Nothing.")}</p>
+        ) : (
+          <Facts rows={remainingRows.map(([table, count]) => [tableText(view, table), countText(count)])} />
+        )}
+      </section>
+    </>
+  );
+  // The name of a deleted site is deleted too.
+  const name = isVisible(site.name) ? site.name : `(${site.id})`;
+  return showPage(c, { title: name, site: { ...site, name, tab: "overview" }, body });
+}
+
+function Progress({ site, state }: { site: Site; state: "begun" | "running" | "done" }) {
+  const { t } = useView();
+  if (state === "running")
+    return (
+      <NoticeBox kind="note" title={t("This site is being deleted")}>
+        <p>
+          {t(
+            "Its apps are unknown, and its webhooks get nothing more. The cron deletes its data in steps. It cannot be called off.",
+          )}
+        </p>
+      </NoticeBox>
+    );
+  if (state === "done")
+    return (
+      <NoticeBox kind="good" title={t("This site is deleted")}>
+        <p>
+          {t("Its rows of the audit log stay. Its appids are kept for 31 days, and D1's Time Travel keeps 30 days.")}
+        </p>
+      </NoticeBox>
+    );
   return (
-    <NoticeBox kind="bad" title={t("This site is open")}>
-      <p>{t("Only a closed site can be deleted. Close it first, and look whether anybody still calls it.")}</p>
-      <AskLink href={`/console/sites/${site.id}/close`}>{t("Close this site…")}</AskLink>
+    <NoticeBox kind="bad" title={t("The deletion has begun, but not everything knows of it")}>
+      <p>
+        {t(
+          "The directory or KV did not answer. Until they know of it, nothing is deleted: send it again. It cannot be called off.",
+        )}
+      </p>
+      <Form action={sitePath(site, "/delete")}>
+        <Hidden values={{ name: site.name }} />
+        <button type="submit" class="danger">
+          {t("Send it again")}
+        </button>
+      </Form>
     </NoticeBox>
   );
 }
 
-function DeletedParts({ view }: { view: View }) {
-  const { t } = view;
-  return (
-    <section class="card goes">
-      <div>
-        <h2>{t("What goes")}</h2>
-        <ul class="stays">
-          <li>{t("Its apps, at once: their calls are refused as those of unknown apps.")}</li>
-          <li>{t("Its webhooks, at once: they get nothing more, not even what is pending.")}</li>
-          <li>
-            {t(
-              "All its data, in steps by the cron: sessions, messages, customers, agents, events and refused calls. Its page shows how far it is.",
-            )}
-          </li>
-          <li>{t("Tokens that open this site alone, when all data has gone.")}</li>
-        </ul>
-      </div>
-      <div>
-        <h2>{t("What stays")}</h2>
-        <ul class="stays">
-          <li>{t("Its appids, for 31 days after that: until then no site can get them.")}</li>
-          <li>{t("Its rows of the audit log, and its id, which no other site ever gets.")}</li>
-          <li>
-            {t(
-              "D1's Time Travel, for 30 days: until then a restore can bring it back, and settling it deletes it again.",
-            )}
-          </li>
-          <li>{t("What callers and receivers of webhooks have stored.")}</li>
-        </ul>
-      </div>
-    </section>
-  );
+/** The content of a site's table in words. test/operators/console/sites/site-end.test.ts names a table without words. */
+export function tableText({ t }: View, table: string): string {
+  const texts: Record<string, string> = {
+    deliveries: t("Deliveries"),
+    events: t("Events"),
+    nonces: t("Used one-time texts (ranstr)"),
+    idempotency_keys: t("Idempotency-Keys"),
+    refusals: t("Refused calls"),
+    participants: t("Participants"),
+    messages: t("Messages"),
+    sessions: t("Sessions"),
+    customers: t("Customers"),
+    erasures: t("Erasures of customers"),
+    webhooks: t("Webhooks"),
+    agents: t("Agents"),
+    apps: t("Apps"),
+    usage: t("Usage by hours"),
+    usage_days: t("Usage by days"),
+    counters: t("Counters for the metrics"),
+    counted_events: t("How far events are counted"),
+  };
+  return texts[table] ?? table;
 }

@@ -1,10 +1,10 @@
+import type { Child } from "hono/jsx";
 import { refusalOf } from "../../../core/http/faults.ts";
 import { listAgents } from "../../services/agents.ts";
 import { listApps } from "../../services/apps.ts";
-import { LIMIT_MS, readAttention } from "../../services/attention.ts";
+import { LIMIT_MS } from "../../services/attention.ts";
 import { readDeletion } from "../../services/delete-site.ts";
 import { readHealth } from "../../services/health.ts";
-import { homeFill } from "../../services/home-fill.ts";
 import { siteUnknown } from "../../services/refusals.ts";
 import {
   COUNT_LIMIT,
@@ -13,26 +13,30 @@ import {
   SESSION_STATUSES,
   type SessionStatus,
 } from "../../services/sessions.ts";
-import { hasEnded, readRetention, type Site } from "../../services/sites.ts";
+import { finishSite, hasEnded, readRetention, type Site } from "../../services/sites.ts";
 import { AgentTable } from "../agents/agent-table.tsx";
 import { AppTable } from "../apps/apps-page.tsx";
 import type { PageContext } from "../env.ts";
+import { doneLocation } from "../forms/messages.ts";
+import { readForm } from "../forms/read-form.ts";
+import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
+import { Form } from "../parts/form.tsx";
+import { Facts, Time } from "../parts/parts.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
-import { startOfDayAndWeek, type View } from "../view.ts";
-import { AttentionList, fillingHomes, needsOf, partsInNeed, troubleOf } from "./attention-list.tsx";
-import { endedPage } from "./ended-site.tsx";
-import { RetentionProgress } from "./retention-card.tsx";
+import { startOfDayAndWeek, useView } from "../view.ts";
+import { AttentionList, readNeeds } from "./attention-list.tsx";
+import { endedPage } from "./site-deletion.tsx";
+import { sitePath } from "./site-paths.ts";
+import { RetentionProgress } from "./site-settings.tsx";
 import { readSiteUsage } from "./site-usage.ts";
-import { unfinishedPage } from "./unfinished-site.tsx";
 import { UsageCard } from "./usage-card.tsx";
 
 const MOST_SHOWN = 5;
 
 export async function sitePage(c: PageContext, site: Site): Promise<Response> {
-  const view = c.var.view;
+  const { ctx, view } = c.var;
   const { t } = view;
-  const { ctx } = c.var;
   if (site.status === "creating") return unfinishedPage(c, site);
   // The deletion of a closed site may have begun without the directory knowing.
   const progress = site.status === "open" ? undefined : await readDeletion(ctx, { site });
@@ -41,117 +45,96 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const firstItems = { site, limit: MOST_SHOWN };
   const { day, week } = startOfDayAndWeek(view.now, view.timeZone);
   const health = await readHealth(ctx, LIMIT_MS, site.home);
-  const settledParts = Promise.allSettled([
-    countSessions(ctx, { site, since: [day, week] }),
-    listSessions(ctx, firstItems),
-    listApps(ctx, firstItems),
-    listAgents(ctx, firstItems),
-    site.retentionDays === null ? null : readRetention(ctx, { site }),
-    readSiteUsage(ctx, site),
+  const [parts, { needs, troubleOf }] = await Promise.all([
+    Promise.allSettled([
+      countSessions(ctx, { site, since: [day, week] }),
+      listSessions(ctx, firstItems),
+      listApps(ctx, firstItems),
+      listAgents(ctx, firstItems),
+      site.retentionDays === null ? null : readRetention(ctx, { site }),
+      readSiteUsage(ctx, site),
+    ]),
+    readNeeds(c, [site], health),
   ]);
-  const [parts, attention, fills] = await Promise.all([
-    settledParts,
-    readAttention(ctx, [site], health),
-    // A site's page works without the directory, which may be down.
-    view.may("/console/homes", "GET") ? homeFill(ctx).catch(() => []) : [],
-  ]);
-  const needs = [
-    ...partsInNeed(view, health),
-    ...fillingHomes(
-      view,
-      fills.filter(({ home }) => home === site.home),
-    ),
-    ...needsOf(view, attention, [site]),
-  ];
   const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
   const reads = parts.filter((part) => part.status === "rejected" || part.value !== null);
   if (faults.length === reads.length) throw faults[0];
   // The errors go only into the log. The page shows the parts that could be read.
   for (const fault of faults) refusalOf(fault, c.var.trace);
   const [counts, sessions, apps, agents, retention, usage] = parts;
-  const path = `/console/sites/${site.id}`;
+  const part = (title: string, page: string, all: string, content: Child) => (
+    <section class="part">
+      <div class="head">
+        <h2>{title}</h2>
+        <a href={sitePath(site, page)}>{all}</a>
+      </div>
+      {content}
+    </section>
+  );
+  const manage = (page: string, label: string, look: string) => (view.may(sitePath(site, page)) ? label : look);
   const body = (
     <>
-      <AttentionList view={view} needs={needs} />
+      <AttentionList needs={needs} />
       {retention.status === "fulfilled" && retention.value !== null && (
-        <RetentionProgress view={view} retention={retention.value} />
+        <RetentionProgress retention={retention.value} />
       )}
-      {counts.status === "rejected" ? (
-        <UnreadPart view={view} />
-      ) : (
+      {shown(counts, ([today, thisWeek]) => (
         <div class="tiles">
-          <Counts view={view} label={t("Sessions today")} counts={counts.value[0]} />
-          <Counts view={view} label={t("Sessions this week")} counts={counts.value[1]} />
+          <Counts label={t("Sessions today")} counts={today} />
+          <Counts label={t("Sessions this week")} counts={thisWeek} />
         </div>
+      ))}
+      {part(
+        t("Calls"),
+        "/refusals",
+        t("Refused calls"),
+        shown(usage, (value) => <UsageCard usage={value} site={site} />),
       )}
-      <Part title={t("Calls")} href={`${path}/refusals`} all={t("Refused calls")}>
-        {usage.status === "rejected" ? (
-          <UnreadPart view={view} />
-        ) : (
-          <UsageCard view={view} usage={usage.value} site={site} />
-        )}
-      </Part>
-      <Part title={t("Latest sessions")} href={`${path}/sessions`} all={t("All sessions")}>
-        {sessions.status === "rejected" ? (
-          <UnreadPart view={view} />
-        ) : (
-          <SessionTable siteId={site.id} sessions={sessions.value.items} />
-        )}
-      </Part>
-      <Part title={t("Apps")} href={`${path}/apps`} all={view.may(`${path}/apps`) ? t("Manage apps") : t("All apps")}>
-        {apps.status === "rejected" ? (
-          <UnreadPart view={view} />
-        ) : (
-          <AppTable
-            siteId={site.id}
-            apps={apps.value.items}
-            uses={usage.status === "rejected" ? undefined : usage.value}
-          />
-        )}
-      </Part>
-      <Part
-        title={t("Agents")}
-        href={`${path}/agents`}
-        all={view.may(`${path}/agents`) ? t("Manage agents") : t("All agents")}
-      >
-        {agents.status === "rejected" ? (
-          <UnreadPart view={view} />
-        ) : (
-          <AgentTable view={view} siteId={site.id} agents={agents.value.items} />
-        )}
-      </Part>
+      {part(
+        t("Latest sessions"),
+        "/sessions",
+        t("All sessions"),
+        shown(sessions, ({ items }) => <SessionTable siteId={site.id} sessions={items} />),
+      )}
+      {part(
+        t("Apps"),
+        "/apps",
+        manage("/apps", t("Manage apps"), t("All apps")),
+        shown(apps, ({ items }) => (
+          <AppTable siteId={site.id} apps={items} uses={usage.status === "rejected" ? undefined : usage.value} />
+        )),
+      )}
+      {part(
+        t("Agents"),
+        "/agents",
+        manage("/agents", t("Manage agents"), t("All agents")),
+        shown(agents, ({ items }) => <AgentTable view={view} siteId={site.id} agents={items} />),
+      )}
     </>
   );
-  const trouble = troubleOf(site, attention, health);
-  return showPage(c, { title: site.name, site: { ...site, trouble, tab: "overview" }, body });
+  return showPage(c, { title: site.name, site: { ...site, trouble: troubleOf(site), tab: "overview" }, body });
 }
 
-/** Replaces a part of the page that could not be read. */
-const UnreadPart = ({ view }: { view: View }) => (
-  <p class="empty">{view.t("This part could not be read. Try again in a moment.")}</p>
-);
+/** A part of the page, or a sentence in place of one that could not be read. */
+const shown = <Value,>(part: PromiseSettledResult<Value>, show: (value: Value) => Child): Child =>
+  part.status === "fulfilled" ? show(part.value) : <UnreadPart />;
 
-function Counts({
-  view,
-  label,
-  counts,
-}: {
-  view: View;
-  label: string;
-  counts: Record<SessionStatus, number> | undefined;
-}) {
+const UnreadPart = () => <p class="empty">{useView().t("This part could not be read. Try again in a moment.")}</p>;
+
+function Counts({ label, counts }: { label: string; counts: Record<SessionStatus, number> | undefined }) {
+  const view = useView();
   const number = new Intl.NumberFormat(view.language);
-  const shown = SESSION_STATUSES.map((status) => ({ status, count: counts?.[status] ?? 0 }));
+  const byStatus = SESSION_STATUSES.map((status) => ({ status, count: counts?.[status] ?? 0 }));
   // Counting stops at COUNT_LIMIT, so the real number and the total may be larger.
   const text = (count: number) => (count < COUNT_LIMIT ? number.format(count) : `${number.format(COUNT_LIMIT)}+`);
-  const isExact = shown.every(({ count }) => count < COUNT_LIMIT);
-  const total = shown.reduce((sum, { count }) => sum + count, 0);
+  const isExact = byStatus.every(({ count }) => count < COUNT_LIMIT);
+  const total = byStatus.reduce((sum, { count }) => sum + count, 0);
   return (
     <section class="card tile">
       <h2>{label}</h2>
       <p class="total">{isExact ? number.format(total) : text(COUNT_LIMIT)}</p>
       <dl>
-        {shown.map(({ status, count }) => (
+        {byStatus.map(({ status, count }) => (
           <div class={statusKind(status)}>
             <dt>{statusText(view, status)}</dt>
             <dd>{text(count)}</dd>
@@ -162,14 +145,37 @@ function Counts({
   );
 }
 
-function Part({ title, href, all, children }: { title: string; href: string; all: string; children?: unknown }) {
-  return (
-    <section class="part">
-      <div class="head">
-        <h2>{title}</h2>
-        <a href={href}>{all}</a>
-      </div>
-      {children}
+/**
+ * Answers the button that finishes a site whose home did not answer when it was created. The operator may press it until the home
+ * answers. It does not use `once`, because a second press changes nothing.
+ */
+export async function postFinish(c: PageContext, site: Site): Promise<Response> {
+  const path = sitePath(site);
+  if (await isDraft(c, await readForm(c))) return c.redirect(await doneLocation(c, path, "draft"), 303);
+  if (site.status === "creating") await finishSite(c.var.ctx, { site });
+  return c.redirect(await doneLocation(c, path, "site"), 303);
+}
+
+async function unfinishedPage(c: PageContext, site: Site): Promise<Response> {
+  const { t } = c.var.view;
+  const body = (
+    <section class="card">
+      <p>
+        {t(
+          "This site was begun, but its home does not have it yet: the home did not answer. Finish it as soon as the home answers; until then it has no apps and no agents.",
+        )}
+      </p>
+      <Facts
+        rows={[
+          [t("Home"), site.home],
+          [t("First chat_id"), site.firstChatId],
+          [t("Begun"), <Time at={site.createdAt} />],
+        ]}
+      />
+      <Form action={sitePath(site, "/finish")}>
+        <button type="submit">{t("Finish this site")}</button>
+      </Form>
     </section>
   );
+  return showPage(c, { title: site.name, site: { ...site, tab: "overview" }, body });
 }

@@ -1,12 +1,4 @@
 import type { Site } from "../../services/sites.ts";
 
-/** The paths of a site's pages that link to each other. */
-
-type SiteWithId = Pick<Site, "id">;
-
-export const overviewPath = ({ id }: SiteWithId): string => `/console/sites/${id}`;
-export const settingsPath = ({ id }: SiteWithId): string => `/console/sites/${id}/settings`;
-export const retentionPath = ({ id }: SiteWithId): string => `/console/sites/${id}/retention`;
-export const chatIdPath = ({ id }: SiteWithId): string => `/console/sites/${id}/first-chat-id`;
-export const eventsOffPath = ({ id }: SiteWithId): string => `/console/sites/${id}/events/off`;
-export const deletePath = ({ id }: SiteWithId): string => `/console/sites/${id}/delete`;
+/** The path of a page of a site. @param page its path below the site's own, such as `/settings`; by default the overview */
+export const sitePath = ({ id }: Pick<Site, "id">, page = ""): string => `/console/sites/${id}${page}`;

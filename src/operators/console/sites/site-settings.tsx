@@ -1,3 +1,4 @@
+import { CLOSED_RETRY_SECONDS } from "../../../core/config.ts";
 import {
   changeSite,
   type Retention,
@@ -5,20 +6,22 @@ import {
   type Site,
   type SiteChange,
   siteChangeSchema,
+  siteHasEvents,
 } from "../../services/sites.ts";
+import { listWebhooks } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction, enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm, type FormResult } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
+import { askPage } from "../parts/ask.tsx";
 import { daysKeptText } from "../parts/days-kept-text.ts";
-import { AskLink, Field, Form, FormErrors } from "../parts/form.tsx";
+import { AskLink, type Fields, FieldsForm, Form, FormErrors, FormFields } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
-import { Badge, Time } from "../parts/parts.tsx";
+import { Badge, type FactRows, Facts, Time } from "../parts/parts.tsx";
 import { Setting } from "../parts/setting.tsx";
-import type { View } from "../view.ts";
-import { RetentionCard, RetentionProgress } from "./retention-card.tsx";
-import { chatIdPath, deletePath, eventsOffPath, settingsPath } from "./site-paths.ts";
+import { useView, type View } from "../view.ts";
+import { sitePath } from "./site-paths.ts";
 
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
@@ -27,65 +30,187 @@ export async function postSettings(c: PageContext, site: Site): Promise<Response
     values: { name },
     entered: enteredFields(c.var.view, siteChangeSchema.safeParse({ name })),
     page: (filledForm) => settingsPage(c, site, filledForm),
-    list: settingsPath(site),
+    list: c.req.path,
     work: async ({ name }) => {
       await changeSite(c.var.ctx, { site, change: { name } });
-      return doneLocation(c, settingsPath(site), "site_renamed");
+      return doneLocation(c, c.req.path, "site_renamed");
     },
   });
 }
 
-/** Answers a button that changes a site. @param draft the path of the page that has the button */
-const siteButton = async (
-  c: PageContext,
-  site: Site,
-  change: SiteChange,
-  result: FormResult,
-  draft = settingsPath(site),
-) =>
-  buttonAction(c, await readForm(c), {
-    draft: { path: draft },
-    list: settingsPath(site),
-    work: async () => {
-      await changeSite(c.var.ctx, { site, change });
-      return doneLocation(c, settingsPath(site), result);
-    },
+/**
+ * Makes the answer to a button that changes a site.
+ *
+ * @param more `isAsked`: a page of its own, at the path of the form, has the button; `before`: the result when nothing was left to change
+ */
+const siteButton =
+  (change: SiteChange, result: FormResult, more: { isAsked?: true; before?: FormResult; id?: string } = {}) =>
+  async (c: PageContext, site: Site): Promise<Response> => {
+    const { ctx } = c.var;
+    const list = sitePath(site, "/settings");
+    return buttonAction(c, await readForm(c), {
+      draft: { path: more.isAsked ? c.req.path : list },
+      list,
+      work: async () => {
+        const isBefore = more.before !== undefined && (await siteHasEvents(ctx, { site })) === change.events;
+        await changeSite(ctx, { site, change });
+        return doneLocation(c, list, isBefore && more.before ? more.before : result, more.id);
+      },
+    });
+  };
+
+export const postClose = siteButton({ status: "closed" }, "site_closed", { isAsked: true });
+export const postOpen = siteButton({ status: "open" }, "site_opened");
+export const postEventsOn = siteButton({ events: true }, "saved");
+export const postEventsOff = siteButton({ events: false }, "events_off", {
+  isAsked: true,
+  before: "events_off_before",
+  id: "events",
+});
+
+export async function closePage(c: PageContext, site: Site): Promise<Response> {
+  const { t } = c.var.view;
+  const back = sitePath(site, "/settings");
+  if (site.status !== "open") return c.redirect(back, 303);
+  return askPage(c, {
+    site: { ...site, tab: "settings" },
+    title: t("Close this site?"),
+    text: t("None of its calls is accepted until you open it again. Nothing is deleted."),
+    facts: [
+      [t("Name"), <bdi>{site.name}</bdi>],
+      [
+        t("Its callers get"),
+        t("503 with Retry-After: {0}. Nothing is used up, so they may send the same again.", CLOSED_RETRY_SECONDS),
+      ],
+    ],
+    button: t("Close now"),
+    back,
   });
+}
 
-export const postClose = (c: PageContext, site: Site): Promise<Response> =>
-  siteButton(c, site, { status: "closed" }, "site_closed", c.req.path);
-export const postOpen = (c: PageContext, site: Site): Promise<Response> =>
-  siteButton(c, site, { status: "open" }, "site_opened");
-export const postEventsOn = (c: PageContext, site: Site): Promise<Response> =>
-  siteButton(c, site, { events: true }, "saved");
-
-export async function settingsPage(c: PageContext, site: Site, filledForm?: FilledForm): Promise<Response> {
-  if (site.status === "creating") return c.redirect(`/console/sites/${site.id}`, 303);
-  const view = c.var.view;
+/** Asks before the events of a site are turned off, and says what is lost from then on. */
+export async function eventsOffPage(c: PageContext, site: Site): Promise<Response> {
+  const { ctx, view } = c.var;
   const { t } = view;
-  const path = settingsPath(site);
-  const errors = filledForm?.errors ?? {};
-  const { events: hasEvents, ...retention } = await readRetention(c.var.ctx, { site });
-  const forms = (
+  const back = sitePath(site, "/settings");
+  const [hasEvents, webhooks] = await Promise.all([siteHasEvents(ctx, { site }), listWebhooks(ctx, { site })]);
+  if (!hasEvents) return c.redirect(back, 303);
+  const enabled = webhooks.filter(({ status }) => status === "enabled");
+  return askPage(c, {
+    site: { ...site, tab: "settings" },
+    title: t("Turn the events of this site off?"),
+    text: t(
+      "From then on its calls leave no events, and nobody is told when a customer is erased. Nothing makes up for it later.",
+    ),
+    facts: [
+      [t("Webhooks that get nothing new"), new Intl.NumberFormat(view.language).format(enabled.length)],
+      [t("Earlier events"), t("They stay, and what is pending is still sent.")],
+      [
+        t("When they are turned on again"),
+        t("Calls that came in between left no events: none can be sent again or pulled for them."),
+      ],
+    ],
+    button: t("Turn off now"),
+    back,
+  });
+}
+
+export async function settingsPage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
+  if (site.status === "creating") return c.redirect(sitePath(site), 303);
+  const { view, ctx } = c.var;
+  const { t } = view;
+  const path = sitePath(site, "/settings");
+  const { events: hasEvents, ...retention } = await readRetention(ctx, { site });
+  const body = view.may(path) ? (
+    <Settings site={site} hasEvents={hasEvents} retention={retention} filled={filled} />
+  ) : (
+    <section class="card">
+      <Facts rows={settingFacts(view, site, hasEvents, retention)} />
+    </section>
+  );
+  return showPage(c, { title: t("Settings"), site: { ...site, tab: "settings" }, filled, body });
+}
+
+/** The settings, for readers who may not change them. */
+const settingFacts = (view: View, site: Site, hasEvents: boolean, retention: Retention): FactRows => {
+  const { t } = view;
+  return [
+    [t("Name"), <bdi>{site.name}</bdi>],
+    [t("Status"), <SiteState site={site} />],
+    [t("First chat_id"), site.firstChatId],
+    [t("Events"), hasEvents ? t("On") : t("Off")],
+    [
+      t("How long sessions are kept"),
+      <>
+        {daysKeptText(view, retention.days)}
+        <RetentionProgress retention={retention} />
+      </>,
+    ],
+    [t("Created"), <Time at={site.createdAt} />],
+  ];
+};
+
+function Settings(props: { site: Site; hasEvents: boolean; retention: Retention; filled: FilledForm | undefined }) {
+  const { site, hasEvents, retention, filled } = props;
+  const view = useView();
+  const { t } = view;
+  const path = (page: string) => sitePath(site, page);
+  const name: Fields = { name: { label: t("Name"), value: site.name, required: true, maxlength: 100 } };
+  const days: Fields = {
+    days: {
+      label: t("Days"),
+      value: String(retention.days ?? ""),
+      hint: t("1 to 3650. Left empty, sessions are kept for ever. The next page says what would go, and asks again."),
+      inputmode: "numeric",
+      maxlength: 4,
+    },
+  };
+  const chatId: Fields = {
+    first_chat_id: { label: t("Next chat_id"), required: true, inputmode: "numeric", maxlength: 16 },
+  };
+  /** A form that leads to a question: the next page's address has what is typed. */
+  const askForm = (page: string, fields: Fields, button: string) => (
+    <form method="get" action={path(page)}>
+      <FormFields fields={fields} filled={filled} />
+      <button type="submit" class="plain">
+        {button}
+      </button>
+    </form>
+  );
+  const button = (page: string, label: string) => (
+    <Form action={path(page)}>
+      <button type="submit">{label}</button>
+    </Form>
+  );
+  const question = (page: string, label: string) => (
+    <p>
+      <AskLink href={path(page)}>{label}</AskLink>
+    </p>
+  );
+  return (
     <>
-      <FormErrors filled={filledForm} fields={{ name: t("Name"), first_chat_id: t("Next chat_id"), days: t("Days") }} />
+      <FormErrors filled={filled} fields={{ ...name, ...days, ...chatId }} />
       <div class="card settings">
         <Setting title={t("Site")}>
-          <Form action={path}>
-            <Field
-              label={t("Name")}
-              name="name"
-              value={filledForm?.values.name ?? site.name}
-              error={errors.name ?? errors[""]}
-              required
-              maxlength={100}
-            />
-            <button type="submit" class="plain">
-              {t("Rename")}
-            </button>
-          </Form>
+          <FieldsForm action={path("/settings")} fields={name} filled={filled} button={t("Rename")} plain />
         </Setting>
-        <RetentionCard view={view} site={site} retention={retention} filledForm={filledForm} />
+        <Setting
+          id="retention"
+          title={t("How long sessions are kept")}
+          text={t(
+            "Older sessions are deleted for good, with their messages, participants and events. The cron does it in steps.",
+          )}
+        >
+          <RetentionProgress retention={retention} />
+          {view.may(path("/retention")) ? (
+            askForm("/retention", days, t("Go on…"))
+          ) : (
+            <>
+              <Facts rows={[[t("Now"), daysKeptText(view, retention.days)]]} />
+              <p class="hint">{t("Only an owner may change it.")}</p>
+            </>
+          )}
+        </Setting>
         <Setting
           id="events"
           title={t("Events")}
@@ -95,36 +220,15 @@ export async function settingsPage(c: PageContext, site: Site, filledForm?: Fill
           )}
         >
           <p>{hasEvents ? <Badge kind="good" label={t("On")} /> : <Badge kind="off" label={t("Off")} />}</p>
-          {hasEvents ? (
-            <p>
-              <AskLink href={eventsOffPath(site)}>{t("Turn events off…")}</AskLink>
-            </p>
-          ) : (
-            <Form action={`/console/sites/${site.id}/events/on`}>
-              <button type="submit">{t("Turn events on")}</button>
-            </Form>
-          )}
+          {hasEvents ? question("/events/off", t("Turn events off…")) : button("/events/on", t("Turn events on"))}
         </Setting>
-        {view.may(chatIdPath(site)) && (
+        {view.may(path("/first-chat-id")) && (
           <Setting
             id="numbers"
             title={t("Numbers of sessions (chat_id)")}
             text={t("The next session gets this number (chat_id), later ones count on from it. It cannot be lowered.")}
           >
-            <form method="get" action={chatIdPath(site)}>
-              <Field
-                label={t("Next chat_id")}
-                name="first_chat_id"
-                value={filledForm?.values.first_chat_id}
-                error={errors.first_chat_id}
-                required
-                inputmode="numeric"
-                maxlength={16}
-              />
-              <button type="submit" class="plain">
-                {t("Set the chat_id…")}
-              </button>
-            </form>
+            {askForm("/first-chat-id", chatId, t("Set the chat_id…"))}
           </Setting>
         )}
         {site.status === "open" ? (
@@ -132,72 +236,45 @@ export async function settingsPage(c: PageContext, site: Site, filledForm?: Fill
             title={t("Close this site")}
             text={t("None of its calls is accepted until you open it again. Nothing is deleted.")}
           >
-            <p>
-              <a class="button danger" href={`/console/sites/${site.id}/close`}>
-                {t("Close this site…")}
-              </a>
-            </p>
+            {question("/close", t("Close this site…"))}
           </Setting>
         ) : (
-          <>
-            <Setting
-              title={t("Open this site")}
-              text={t("Its apps, agents and sessions are as they were. Calls are accepted again at once.")}
-            >
-              <Form action={`/console/sites/${site.id}/open`}>
-                <button type="submit">{t("Open this site")}</button>
-              </Form>
-            </Setting>
-            {view.may(deletePath(site), "GET") && (
-              <Setting title={t("Delete this site")} text={t("All its data goes for good, in steps.")}>
-                <p>
-                  <AskLink href={deletePath(site)}>{t("Delete this site…")}</AskLink>
-                </p>
-              </Setting>
-            )}
-          </>
+          <Setting
+            title={t("Open this site")}
+            text={t("Its apps, agents and sessions are as they were. Calls are accepted again at once.")}
+          >
+            {button("/open", t("Open this site"))}
+          </Setting>
+        )}
+        {site.status !== "open" && view.may(path("/delete"), "GET") && (
+          <Setting title={t("Delete this site")} text={t("All its data goes for good, in steps.")}>
+            {question("/delete", t("Delete this site…"))}
+          </Setting>
         )}
       </div>
     </>
   );
-  const body = view.may(path) ? (
-    forms
-  ) : (
-    <SettingFacts view={view} site={site} hasEvents={hasEvents} retention={retention} />
-  );
-  const page = { title: t("Settings"), site: { ...site, tab: "settings" as const }, back: path, body };
-  return showPage(c, { ...page, filled: filledForm });
 }
 
-/** The settings, for readers who may not change them. */
-function SettingFacts(props: { view: View; site: Site; hasEvents: boolean; retention: Retention }) {
-  const { view, site, hasEvents, retention } = props;
+/** How far the deletion of old sessions is: how many that are old enough are still stored, and the time of the oldest. */
+export function RetentionProgress({ retention: { days, oldestAt, older } }: { retention: Retention }) {
+  const view = useView();
   const { t } = view;
+  if (days === null) return null;
+  const retentionText = daysKeptText(view, days);
+  if (oldestAt === null || older === null || older === 0)
+    return <p>{t("No session is older than {0}.", retentionText)}</p>;
   return (
-    <section class="card">
-      <dl class="facts">
-        <dt>{t("Name")}</dt>
-        <dd>
-          <bdi>{site.name}</bdi>
-        </dd>
-        <dt>{t("Status")}</dt>
-        <dd>
-          <SiteState site={site} />
-        </dd>
-        <dt>{t("First chat_id")}</dt>
-        <dd>{site.firstChatId}</dd>
-        <dt>{t("Events")}</dt>
-        <dd>{hasEvents ? t("On") : t("Off")}</dd>
-        <dt>{t("How long sessions are kept")}</dt>
-        <dd>
-          {daysKeptText(view, retention.days)}
-          <RetentionProgress view={view} retention={retention} />
-        </dd>
-        <dt>{t("Created")}</dt>
-        <dd>
-          <Time at={site.createdAt} />
-        </dd>
-      </dl>
-    </section>
+    <>
+      <p>
+        {t(
+          "Sessions older than {0} that are still to go: about {1}. The oldest is from {2}.",
+          retentionText,
+          new Intl.NumberFormat(view.language).format(older),
+          view.time(oldestAt),
+        )}
+      </p>
+      <p class="hint">{t("Estimated from ids, not counted.")}</p>
+    </>
   );
 }

@@ -1,21 +1,20 @@
-import { isVisible } from "../../../core/fields.ts";
 import { MAIN_HOME } from "../../../core/homes.ts";
 import { noteHome } from "../../http/context.ts";
-import { LIMIT_MS, readAttention } from "../../services/attention.ts";
+import { LIMIT_MS } from "../../services/attention.ts";
 import { readHealth } from "../../services/health.ts";
-import { homeFill } from "../../services/home-fill.ts";
-import { createSite, listSites, newSiteSchema, type Site } from "../../services/sites.ts";
+import { createSite, listSites, newSiteSchema } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Action, Field, Fold, Form, FormErrors } from "../parts/form.tsx";
-import { SiteState, type SiteTrouble } from "../parts/home-state.tsx";
+import { Action, type Fields, FieldsForm, Fold, FormErrors, FormFields } from "../parts/form.tsx";
+import { SiteState } from "../parts/home-state.tsx";
+import { List } from "../parts/list.tsx";
 import { Ago } from "../parts/parts.tsx";
-import { MoreLink, Table } from "../parts/table.tsx";
-import type { View } from "../view.ts";
-import { AttentionList, fillingHomes, needsOf, partsInNeed, SwitchedOffParts, troubleOf } from "./attention-list.tsx";
+import { useView } from "../view.ts";
+import { AttentionList, readNeeds, SwitchedOffParts, visibleName } from "./attention-list.tsx";
+import { sitePath } from "./site-paths.ts";
 
 export async function postSite(c: PageContext): Promise<Response> {
   const form = await readForm(c);
@@ -31,83 +30,30 @@ export async function postSite(c: PageContext): Promise<Response> {
     work: async ({ name, first_chat_id: firstChatId }) => {
       noteHome(c, home);
       const site = await createSite(ctx, { name, home, firstChatId });
-      return doneLocation(c, `/console/sites/${site.id}`, "site");
+      return doneLocation(c, sitePath(site), "site");
     },
   });
 }
 
-export async function sitesPage(c: PageContext, filledForm?: FilledForm): Promise<Response> {
-  const view = c.var.view;
+export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Response> {
+  const { view, ctx } = c.var;
   const { t } = view;
-  const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });
-  const isFirstPage = c.req.query("cursor") === undefined;
-  const health = await readHealth(c.var.ctx, LIMIT_MS);
-  const [attention, fills] = await Promise.all([
-    readAttention(c.var.ctx, sites.items, health),
-    isFirstPage && view.may("/console/homes", "GET") ? homeFill(c.var.ctx) : [],
-  ]);
-  const needs = [...partsInNeed(view, health), ...fillingHomes(view, fills), ...needsOf(view, attention, sites.items)];
-  const homes = [...c.var.ctx.config.homes.keys()];
+  const sites = await listSites(ctx, { cursor: c.req.query("cursor"), limit: 50 });
+  const health = await readHealth(ctx, LIMIT_MS);
+  const { needs, troubleOf } = await readNeeds(c, sites.items, health);
   // When only `main` is bound, a site may still be in a home that was bound before.
   const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
   const body = (
     <>
-      <FormErrors
-        filled={filledForm}
-        fields={{ name: t("Name"), home: t("Home"), first_chat_id: t("First chat_id") }}
-      />
-      <Fold
-        action="/console/sites"
-        label={t("Create a site")}
-        open={filledForm !== undefined || sites.items.length === 0}
-      >
-        <section class="card">
-          <Form action="/console/sites">
-            <Field
-              label={t("Name")}
-              name="name"
-              value={filledForm?.values.name}
-              error={filledForm?.errors.name}
-              required
-              maxlength={100}
-            />
-            {view.hasHomes && (
-              <Field
-                label={t("Home")}
-                name="home"
-                value={filledForm?.values.home ?? MAIN_HOME}
-                error={filledForm?.errors.home}
-                hint={t("The database that holds the site's data. Choose the one nearest to its callers: it stays.")}
-                options={homes.map((home) => [home, view.closedHomes.has(home) ? t("{0} (closed)", home) : home])}
-              />
-            )}
-            {view.session?.identity.role === "owner" && (
-              <details open={Boolean(filledForm?.values.first_chat_id)}>
-                <summary>{t("Begin at another chat_id")}</summary>
-                <Field
-                  label={t("First chat_id")}
-                  name="first_chat_id"
-                  value={filledForm?.values.first_chat_id}
-                  error={filledForm?.errors.first_chat_id}
-                  hint={t(
-                    "For callers who come from another service: above every chat_id they have. Left empty, it is 1.",
-                  )}
-                  inputmode="numeric"
-                  maxlength={16}
-                />
-              </details>
-            )}
-            <button type="submit">{t("Create site")}</button>
-          </Form>
-        </section>
-      </Fold>
+      <NewSite homes={[...ctx.config.homes.keys()]} filled={filled} isFirst={sites.items.length === 0} />
       {sites.items.length === 0 ? (
         <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
       ) : (
-        <AttentionList view={view} needs={needs} namesSites />
+        <AttentionList needs={needs} namesSites />
       )}
-      {isFirstPage && <SwitchedOffParts view={view} parts={health.parts} />}
-      <Table
+      {c.req.query("cursor") === undefined && <SwitchedOffParts parts={health.parts} />}
+      <List
+        path="/console"
         label={t("Sites")}
         head={[
           t("Name"),
@@ -117,12 +63,15 @@ export async function sitesPage(c: PageContext, filledForm?: FilledForm): Promis
           t("Created"),
         ]}
         rows={sites.items.map((site) => [
-          <a href={`/console/sites/${site.id}`}>
-            <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
-          </a>,
+          <a href={sitePath(site)}>{visibleName(site)}</a>,
           site.id,
           ...(showsHomes ? [site.home] : []),
-          <StatusOf view={view} site={site} trouble={troubleOf(site, attention, health)} />,
+          <div class="buttons">
+            <SiteState site={site} trouble={troubleOf(site)} />
+            {site.status === "creating" && (
+              <Action action={sitePath(site, "/finish")} label={t("Finish")} about={site.name} />
+            )}
+          </div>,
           <Ago at={site.createdAt} />,
         ])}
         empty={
@@ -130,21 +79,55 @@ export async function sitesPage(c: PageContext, filledForm?: FilledForm): Promis
             ? t("There is no site yet. Create the first one above.")
             : t("There is no site yet.")
         }
+        cursor={sites.nextCursor}
       />
-      <MoreLink path="/console" cursor={sites.nextCursor} />
     </>
   );
-  return showPage(c, { title: t("Sites"), back: "/console", filled: filledForm, body });
+  return showPage(c, { title: t("Sites"), filled, body });
 }
 
-/** The status of a site. An unfinished site has a button that finishes it. */
-function StatusOf({ view, site, trouble }: { view: View; site: Site; trouble: SiteTrouble | undefined }) {
+/** The form that creates a site. */
+function NewSite(props: { homes: string[]; filled: FilledForm | undefined; isFirst: boolean }) {
+  const { homes, filled, isFirst } = props;
+  const view = useView();
+  const { t } = view;
+  const fields: Fields = {
+    name: { label: t("Name"), required: true, maxlength: 100 },
+    ...(view.hasHomes && {
+      home: {
+        label: t("Home"),
+        value: MAIN_HOME,
+        hint: t("The database that holds the site's data. Choose the one nearest to its callers: it stays."),
+        options: homes.map((home): [string, string] => [
+          home,
+          view.closedHomes.has(home) ? t("{0} (closed)", home) : home,
+        ]),
+      },
+    }),
+  };
+  const first: Fields = {
+    first_chat_id: {
+      label: t("First chat_id"),
+      hint: t("For callers who come from another service: above every chat_id they have. Left empty, it is 1."),
+      inputmode: "numeric",
+      maxlength: 16,
+    },
+  };
   return (
-    <div class="buttons">
-      <SiteState site={site} trouble={trouble} />
-      {site.status === "creating" && (
-        <Action action={`/console/sites/${site.id}/finish`} label={view.t("Finish")} about={site.name} />
-      )}
-    </div>
+    <>
+      <FormErrors filled={filled} fields={{ ...fields, ...first }} />
+      <Fold action="/console/sites" label={t("Create a site")} open={filled !== undefined || isFirst}>
+        <section class="card">
+          <FieldsForm action="/console/sites" fields={fields} filled={filled} button={t("Create site")}>
+            {view.session?.identity.role === "owner" && (
+              <details open={Boolean(filled?.values.first_chat_id)}>
+                <summary>{t("Begin at another chat_id")}</summary>
+                <FormFields fields={first} filled={filled} />
+              </details>
+            )}
+          </FieldsForm>
+        </section>
+      </Fold>
+    </>
   );
 }

@@ -1,16 +1,10 @@
 import type { Site } from "../../services/sites.ts";
-import type { View } from "../view.ts";
+import { useView, type View } from "../view.ts";
 import { DAYS_SHOWN, type DayOfCalls, type SiteUsage } from "./site-usage.ts";
 
-/** The width of a column and the height of the chart, in the chart's own units. The browser stretches both. */
-const COLUMN = 100;
-const HEIGHT = 100;
-
-/** The least height of a bar, so that a small number of calls is visible too. */
-const LEAST_HEIGHT = 2.5;
-
 /** The calls of a site by UTC days: bars, and the same numbers as a table. */
-export function UsageCard({ view, usage, site }: { view: View; usage: SiteUsage; site: Pick<Site, "createdAt"> }) {
+export function UsageCard({ usage, site }: { usage: SiteUsage; site: Pick<Site, "createdAt"> }) {
+  const view = useView();
   const { t } = view;
   const { days, completeUntil } = usage;
   const number = new Intl.NumberFormat(view.language);
@@ -22,37 +16,34 @@ export function UsageCard({ view, usage, site }: { view: View; usage: SiteUsage;
     "Days in UTC. Counted up to {0}: calls are counted half an hour after they came.",
     view.time(completeUntil),
   );
-  if (accepted + refused === 0) {
-    const isNew = site.createdAt > completeUntil;
+  if (accepted + refused === 0)
     return (
       <div class="empty">
-        <p>{isNew ? t("Not counted yet.") : t("No counted calls in the last {0} days.", DAYS_SHOWN)}</p>
+        <p>
+          {site.createdAt > completeUntil
+            ? t("Not counted yet.")
+            : t("No counted calls in the last {0} days.", DAYS_SHOWN)}
+        </p>
         <p class="hint">{counted}</p>
       </div>
     );
-  }
+  const sums: [label: string, sum: number, kind?: string][] = [
+    [t("Calls in {0} days", DAYS_SHOWN), accepted + refused],
+    [t("Sessions opened"), sum("sessions")],
+    [t("Accepted"), accepted, "accepted"],
+    [t("Refused"), refused, "refused"],
+  ];
   return (
     <section class="card usage">
       <dl class="key">
-        <div>
-          <dt>{t("Calls in {0} days", DAYS_SHOWN)}</dt>
-          <dd>{number.format(accepted + refused)}</dd>
-        </div>
-        <div>
-          <dt>{t("Sessions opened")}</dt>
-          <dd>{number.format(sum("sessions"))}</dd>
-        </div>
-        <div class="accepted">
-          <dt>{t("Accepted")}</dt>
-          <dd>{number.format(accepted)}</dd>
-        </div>
-        <div class="refused">
-          <dt>{t("Refused")}</dt>
-          <dd>{number.format(refused)}</dd>
-        </div>
+        {sums.map(([label, count, kind]) => (
+          <div class={kind}>
+            <dt>{label}</dt>
+            <dd>{number.format(count)}</dd>
+          </div>
+        ))}
       </dl>
       <Chart
-        view={view}
         days={days}
         title={t(
           "Calls in the last {0} days: {1}, of which {2} were refused.",
@@ -64,15 +55,22 @@ export function UsageCard({ view, usage, site }: { view: View; usage: SiteUsage;
       <p class="hint">{counted}</p>
       <details>
         <summary>{t("The numbers of each day")}</summary>
-        <Days view={view} days={days} />
+        <Days days={days} />
       </details>
     </section>
   );
 }
 
+/** The width of a column and the height of the chart, in the chart's own units. The browser stretches both. */
+const COLUMN = 100;
+const HEIGHT = 100;
+
+/** The least height of a bar, so that a small number of calls is visible too. */
+const LEAST_HEIGHT = 2.5;
+
 /** The bars. Their labels are hidden from screen readers, which get the same from the title and the table. */
-function Chart({ view, days, title }: { view: View; days: DayOfCalls[]; title: string }) {
-  const { t } = view;
+function Chart({ days, title }: { days: DayOfCalls[]; title: string }) {
+  const view = useView();
   const top = topOf(Math.max(...days.map(({ accepted, refused }) => accepted + refused)));
   const short = new Intl.NumberFormat(view.language, { notation: "compact" });
   const number = new Intl.NumberFormat(view.language);
@@ -98,7 +96,7 @@ function Chart({ view, days, title }: { view: View; days: DayOfCalls[]; title: s
         {days.map((day, i) => (
           <g>
             <title>
-              {t(
+              {view.t(
                 "{0}: {1} sessions opened, {2} calls, {3} refused",
                 dayText(view, day.at),
                 number.format(day.sessions),
@@ -125,14 +123,21 @@ function Chart({ view, days, title }: { view: View; days: DayOfCalls[]; title: s
 
 /** The bar of a day. Its refused calls stand above the accepted ones. */
 function Bar({ leftEdge, accepted, refused }: { leftEdge: number; accepted: number; refused: number }) {
-  const bar = { x: leftEdge + 0.22 * COLUMN, width: 0.56 * COLUMN };
   const rest = Math.min(accepted, HEIGHT - refused);
+  const part = (kind: string, height: number, below: number) =>
+    height > 0 && (
+      <rect
+        class={kind}
+        x={leftEdge + 0.22 * COLUMN}
+        width={0.56 * COLUMN}
+        y={roundLength(HEIGHT - below - height)}
+        height={roundLength(height)}
+      />
+    );
   return (
     <>
-      {rest > 0 && <rect class="accepted" {...bar} y={roundLength(HEIGHT - rest)} height={roundLength(rest)} />}
-      {refused > 0 && (
-        <rect class="refused" {...bar} y={roundLength(HEIGHT - rest - refused)} height={roundLength(refused)} />
-      )}
+      {part("accepted", rest, 0)}
+      {part("refused", refused, rest)}
     </>
   );
 }
@@ -149,7 +154,8 @@ function topOf(most: number): number {
   }
 }
 
-function Days({ view, days }: { view: View; days: DayOfCalls[] }) {
+function Days({ days }: { days: DayOfCalls[] }) {
+  const view = useView();
   const { t } = view;
   const number = new Intl.NumberFormat(view.language);
   const today = days.at(-1)?.at;
@@ -157,19 +163,18 @@ function Days({ view, days }: { view: View; days: DayOfCalls[] }) {
     <table class="numbers" aria-label={t("Calls by day")}>
       <thead>
         <tr>
-          <th scope="col">{t("Day")}</th>
-          <th scope="col">{t("Sessions opened")}</th>
-          <th scope="col">{t("Calls")}</th>
-          <th scope="col">{t("Refused")}</th>
+          {[t("Day"), t("Sessions opened"), t("Calls"), t("Refused")].map((label) => (
+            <th scope="col">{label}</th>
+          ))}
         </tr>
       </thead>
       <tbody>
         {days.toReversed().map(({ at, accepted, refused, sessions }) => (
           <tr>
             <th scope="row">{at === today ? t("{0}, so far", dayText(view, at)) : dayText(view, at)}</th>
-            <td>{number.format(sessions)}</td>
-            <td>{number.format(accepted + refused)}</td>
-            <td>{number.format(refused)}</td>
+            {[sessions, accepted + refused, refused].map((count) => (
+              <td>{number.format(count)}</td>
+            ))}
           </tr>
         ))}
       </tbody>
