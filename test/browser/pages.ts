@@ -37,6 +37,8 @@ const QUERIES: Record<string, string> = {
 /** Pages that need more than the id of a site in their address, and pages in several states. */
 const STATES: readonly KnownPage[] = [
   page("sites", "/", () => "/console"),
+  page("sites-filtered", "/", () => "/console?status=trouble&q=wind"),
+  page("sites-none", "/", () => "/console?q=nothing"),
   page("restored", "/homes/:name/restored", () => "/console/homes/apac/restored"),
   page("lift", "/homes/:name/restored", () => "/console/homes/apac/restored?lift=1000000"),
   page("lift-bad", "/homes/:name/restored", () => "/console/homes/apac/restored?lift=x"),

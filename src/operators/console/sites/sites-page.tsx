@@ -2,7 +2,14 @@ import { MAIN_HOME } from "../../../core/homes.ts";
 import { noteHome } from "../../http/context.ts";
 import { LIMIT_MS } from "../../services/attention.ts";
 import { readHealth } from "../../services/health.ts";
-import { createSite, listSites, newSiteSchema } from "../../services/sites.ts";
+import {
+  type ListedSite,
+  pageOfRanked,
+  rankSites,
+  type SiteActivity,
+  sitesToRank,
+} from "../../services/listed-sites.ts";
+import { createSite, newSiteSchema, type Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
@@ -10,9 +17,9 @@ import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action, type Fields, FieldsForm, Fold, FormErrors, FormFields } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
-import { List } from "../parts/list.tsx";
-import { Ago } from "../parts/parts.tsx";
-import { useView } from "../view.ts";
+import { type FilterFields, List } from "../parts/list.tsx";
+import { Ago, Badge } from "../parts/parts.tsx";
+import { useView, type View } from "../view.ts";
 import { AttentionList, readNeeds, SwitchedOffParts, visibleName } from "./attention-list.tsx";
 import { sitePath } from "./site-paths.ts";
 
@@ -35,34 +42,71 @@ export async function postSite(c: PageContext): Promise<Response> {
   });
 }
 
+/** How many sites a page has. */
+const PAGE_SITES = 50;
+
+/**
+ * The front page: what needs attention, and the sites, the most called first. It reads up to 500 sites in one query, and asks
+ * each of their homes for a second at most: whether it answers, what is in trouble, what has risen, and what happened in 24 hours.
+ */
 export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Response> {
   const { view, ctx } = c.var;
   const { t } = view;
-  const sites = await listSites(ctx, { cursor: c.req.query("cursor"), limit: 50 });
+  const { q = "", status: askedStatus = "", cursor } = c.req.query();
+  const text = q.trim();
+  const statuses = STATUSES_OF.get(askedStatus);
+  const status = statuses === undefined ? "" : askedStatus;
+  const toRank = await sitesToRank(ctx, { cursor, filter: { text, ...(statuses && { statuses }) } });
+  const { sites, nextAfter, place } = toRank;
   const health = await readHealth(ctx, LIMIT_MS);
-  const { needs, troubleOf } = await readNeeds(c, sites.items, health);
+  const { attention, needs, troubleOf } = await readNeeds(c, sites, health);
+  const { ranked, unknownHomes } = await rankSites(ctx, toRank, attention.homes);
+  const risen = new Set(attention.risen.map(({ siteId }) => siteId));
+  const isInTrouble = ({ site, activity }: ListedSite) =>
+    site.status === "creating" || Boolean(troubleOf(site) || activity?.troubled) || risen.has(site.id);
+  const wanted = status === "trouble" ? ranked.filter(isInTrouble) : ranked;
+  const { items, nextCursor } = pageOfRanked(toRank, { ranked: wanted, unknownHomes }, PAGE_SITES);
+  const isFiltered = text !== "" || status !== "";
+  const isFirst = sites.length === 0 && !isFiltered && cursor === undefined;
   // When only `main` is bound, a site may still be in a home that was bound before.
-  const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
+  const showsHomes = view.hasHomes || items.some(({ site: { home } }) => home !== MAIN_HOME);
+  const number = new Intl.NumberFormat(view.language);
+  const limits = [
+    !isFirst &&
+      t(
+        "The calls are those of the 24 hours until {0}. Looked at {1}.",
+        view.time(place.until),
+        view.exactTime(view.now),
+      ),
+    unknownHomes.length > 0 && t("Not asked, so their sites stand last: {0}.", unknownHomes.join(t(", "))),
+    nextAfter !== null &&
+      t("{0} sites were looked through; the last pages lead to further ones.", number.format(sites.length)),
+  ];
+  const { errors, form } = newSite(c.var, filled, isFirst);
   const body = (
     <>
-      <NewSite homes={[...ctx.config.homes.keys()]} filled={filled} isFirst={sites.items.length === 0} />
-      {sites.items.length === 0 ? (
+      {errors}
+      {isFirst ? (
         <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
       ) : (
         <AttentionList needs={needs} namesSites />
       )}
-      {c.req.query("cursor") === undefined && <SwitchedOffParts parts={health.parts} />}
+      {cursor === undefined && <SwitchedOffParts parts={health.parts} />}
       <List
         path="/console"
         label={t("Sites")}
+        add={form}
+        filter={isFirst ? undefined : { fields: filterFields(view, text, status) }}
         head={[
           t("Name"),
           { label: "ID", phone: "hide" },
           ...(showsHomes ? [t("Home")] : []),
           { label: t("Status"), phone: "top" },
+          t("In 24 hours"),
+          t("Webhooks"),
           t("Created"),
         ]}
-        rows={sites.items.map((site) => [
+        rows={items.map(({ site, activity }) => [
           <a href={sitePath(site)}>{visibleName(site)}</a>,
           site.id,
           ...(showsHomes ? [site.home] : []),
@@ -72,38 +116,82 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
               <Action action={sitePath(site, "/finish")} label={t("Finish")} about={site.name} />
             )}
           </div>,
+          activity === undefined
+            ? t("not known")
+            : t("calls: {0}, refused: {1}", number.format(activity.calls), number.format(activity.refused)),
+          activity && <WebhooksOf site={site} activity={activity} />,
           <Ago at={site.createdAt} />,
         ])}
         empty={
-          view.may("/console/sites")
-            ? t("There is no site yet. Create the first one above.")
-            : t("There is no site yet.")
+          isFiltered
+            ? t("No site matches.")
+            : view.may("/console/sites")
+              ? t("There is no site yet. Create the first one above.")
+              : t("There is no site yet.")
         }
-        cursor={sites.nextCursor}
+        lookedTo={limits.filter(Boolean).join(" ") || undefined}
+        cursor={nextCursor}
       />
     </>
   );
   return showPage(c, { title: t("Sites"), filled, body });
 }
 
-/** The form that creates a site. */
-function NewSite(props: { homes: string[]; filled: FilledForm | undefined; isFirst: boolean }) {
-  const { homes, filled, isFirst } = props;
-  const view = useView();
+/** The statuses in the directory that a choice of the filter means. */
+const STATUSES_OF: ReadonlyMap<string, readonly Site["status"][]> = new Map([
+  ["open", ["open"]],
+  ["closed", ["closed"]],
+  ["trouble", ["creating", "open", "closed"]],
+  ["deleting", ["deleting"]],
+]);
+
+const filterFields = ({ t }: View, q: string, status: string): FilterFields => ({
+  status: {
+    label: t("Status"),
+    value: status,
+    options: [
+      ["", t("Any")],
+      ["open", t("Open")],
+      ["closed", t("Closed")],
+      ["trouble", t("In trouble")],
+      ["deleting", t("Being deleted")],
+    ],
+  },
+  q: { label: t("Name or ID"), value: q, maxlength: 100 },
+});
+
+/** Whether a site's webhooks deliver. */
+function WebhooksOf({ site, activity: { webhooks, troubled } }: { site: Site; activity: SiteActivity }) {
+  const { t } = useView();
+  if (webhooks === 0) return <>–</>;
+  return (
+    <a href={sitePath(site, "/webhooks")}>
+      {troubled === 0 ? (
+        t("webhooks: {0}", webhooks)
+      ) : (
+        <Badge kind="bad" label={t("webhooks: {0} of {1} in trouble", troubled, webhooks)} />
+      )}
+    </a>
+  );
+}
+
+/** The form that creates a site. Its last field is for owners. */
+function newSite({ view, ctx }: PageContext["var"], filled: FilledForm | undefined, isFirst: boolean) {
   const { t } = view;
+  const homes: Fields = {
+    home: {
+      label: t("Home"),
+      value: MAIN_HOME,
+      hint: t("The database that holds the site's data. Choose the one nearest to its callers: it stays."),
+      options: [...ctx.config.homes.keys()].map((home) => [
+        home,
+        view.closedHomes.has(home) ? t("{0} (closed)", home) : home,
+      ]),
+    },
+  };
   const fields: Fields = {
     name: { label: t("Name"), required: true, maxlength: 100 },
-    ...(view.hasHomes && {
-      home: {
-        label: t("Home"),
-        value: MAIN_HOME,
-        hint: t("The database that holds the site's data. Choose the one nearest to its callers: it stays."),
-        options: homes.map((home): [string, string] => [
-          home,
-          view.closedHomes.has(home) ? t("{0} (closed)", home) : home,
-        ]),
-      },
-    }),
+    ...(view.hasHomes && homes),
   };
   const first: Fields = {
     first_chat_id: {
@@ -113,9 +201,9 @@ function NewSite(props: { homes: string[]; filled: FilledForm | undefined; isFir
       maxlength: 16,
     },
   };
-  return (
-    <>
-      <FormErrors filled={filled} fields={{ ...fields, ...first }} />
+  return {
+    errors: <FormErrors filled={filled} fields={{ ...fields, ...first }} />,
+    form: (
       <Fold action="/console/sites" label={t("Create a site")} open={filled !== undefined || isFirst}>
         <section class="card">
           <FieldsForm action="/console/sites" fields={fields} filled={filled} button={t("Create site")}>
@@ -128,6 +216,6 @@ function NewSite(props: { homes: string[]; filled: FilledForm | undefined; isFir
           </FieldsForm>
         </section>
       </Fold>
-    </>
-  );
+    ),
+  };
 }

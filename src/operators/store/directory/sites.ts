@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, lt, ne, notExists, sql } from "drizzle-orm";
+import { and, asc, count, eq, gt, inArray, lt, ne, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
 import { notEndedCondition } from "../../../core/store/app-routes.ts";
@@ -113,16 +113,38 @@ export function selectSitesOf(db: D1Database, ids: number[]): Promise<Site[]> {
     .all();
 }
 
+/** Which sites a list has. */
+export interface SiteFilter {
+  /** The id of the site, or a part of its name. Capitals of ASCII count as small letters. */
+  text?: string;
+  statuses?: readonly Site["status"][];
+}
+
 /**
  * Sites with an id above `after`, in the order of their ids, without sites whose deletion is done.
  *
  * @param only the one site to list, if any
  */
-export function selectSites(db: D1Database, after: number, limit: number, only?: number): Promise<Site[]> {
+export function selectSites(
+  db: D1Database,
+  after: number,
+  limit: number,
+  only?: number,
+  { text = "", statuses }: SiteFilter = {},
+): Promise<Site[]> {
+  const isNamed = sql`(CAST(${sites.id} AS TEXT) = ${text} OR instr(lower(${sites.name}), lower(${text})) > 0)`;
   return drizzle(db)
     .select()
     .from(sites)
-    .where(and(gt(sites.id, after), isNotDeleted, only === undefined ? undefined : eq(sites.id, only)))
+    .where(
+      and(
+        gt(sites.id, after),
+        isNotDeleted,
+        only === undefined ? undefined : eq(sites.id, only),
+        text === "" ? undefined : isNamed,
+        statuses && inArray(sites.status, [...statuses]),
+      ),
+    )
     .orderBy(asc(sites.id))
     .limit(limit)
     .all();
