@@ -5,7 +5,12 @@ import { insertAuditOncePerHour } from "../store/audit.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { type Agent, selectAgents } from "../store/home/agents.ts";
 import { type AppSummary, selectApps } from "../store/home/apps.ts";
-import { type ExportedSessions, NO_SESSIONS, selectWholeSessions } from "../store/home/site-export.ts";
+import {
+  type ExportedSessions,
+  NO_SESSIONS,
+  selectSessionIds,
+  selectWholeSessions,
+} from "../store/home/site-export.ts";
 import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
 import { hourOf } from "./sign-in-log.ts";
 
@@ -46,20 +51,23 @@ export interface ExportedSite {
   sessions: ExportedSessions;
   /** Where the next part begins; null when this is the last. */
   next: string | null;
+  /** Whether it has everything up to `until`. */
+  isWhole: boolean;
 }
 
 /**
  * A part of a site's export: agents, apps without secrets, and sessions with all that belongs to them and their customers, in the order of
  * their ids. Leaves a row in the audit log, one for each operator and hour.
  *
- * @param input `limit`: how many agents, apps and sessions at most; `after`: `next` of the part before
- * @throws ServiceError `invalid_input` for an `after` of another site, or a malformed one
+ * @param input `limit`: how many agents, apps and sessions at most; `after`: `next` of the part before; `until`: the last place that it has
+ * @throws ServiceError `invalid_input` for an `after` or `until` of another site, or a malformed one
  */
 export async function exportSite(
   ctx: ServiceContext,
-  { site, limit, after }: { site: Site; limit: number; after?: string | undefined },
+  { site, limit, after, until }: { site: Site; limit: number; after?: string | undefined; until?: string | undefined },
 ): Promise<ExportedSite> {
   const begin = placeOf(site, after);
+  const last = until === undefined ? undefined : placeOf(site, until);
   const db = homeOf(ctx, site);
   const exported: ExportedSite = {
     site: after === undefined ? site : undefined,
@@ -67,41 +75,94 @@ export async function exportSite(
     apps: [],
     sessions: NO_SESSIONS,
     next: null,
+    isWhole: true,
   };
   let rowsLeft = limit;
   for (const stage of STAGES.slice(STAGES.indexOf(begin.stage))) {
     const key = stage === begin.stage ? begin.key : FIRST_KEYS[stage];
     // One item more than wanted shows that there are more.
-    let rows: { id: string | number }[];
-    if (stage === "agents") rows = exported.agents = await selectAgents(db, site.id, Number(key), rowsLeft + 1);
-    else if (stage === "apps") {
+    let ids: (string | number)[];
+    if (stage === "agents") {
+      exported.agents = await selectAgents(db, site.id, Number(key), rowsLeft + 1);
+      ids = exported.agents.map(({ id }) => id);
+    } else if (stage === "apps") {
       exported.apps = await selectApps(db, site.id, key, rowsLeft + 1);
-      rows = exported.apps.map(({ appid }) => ({ id: appid }));
+      ids = exported.apps.map(({ appid }) => appid);
     } else {
       exported.sessions = await selectWholeSessions(db, site.id, Number(key), rowsLeft + 1);
-      rows = exported.sessions.ids.map((id) => ({ id }));
+      ids = exported.sessions.ids;
     }
-    if (rows.length > rowsLeft) {
-      exported.next = nameOf(site, { stage, key: String(rows[rowsLeft - 1]?.id ?? key) });
-      if (stage !== "sessions") exported[stage].pop();
-      else exported.sessions = withoutLast(exported.sessions);
+    const wanted = stage === last?.stage ? ids.filter((id) => !isAfter(stage, id, last.key)) : ids;
+    const count = Math.min(rowsLeft, wanted.length);
+    rowsLeft -= count;
+    if (count < ids.length) {
+      exported.next = nameOf(site, { stage, key: String(ids[count - 1] ?? key) });
+      exported.isWhole = last !== undefined && count === wanted.length && stage === last.stage;
+      if (stage !== "sessions") exported[stage].splice(count);
+      else exported.sessions = firstOf(exported.sessions, count);
       break;
     }
-    rowsLeft -= rows.length;
+    if (stage === last?.stage) {
+      if (stage !== "sessions") exported.next = nameOf(site, last);
+      break;
+    }
   }
   const row = { siteId: site.id, action: "site.exported" as const, subject: String(site.id) };
   await insertAuditOncePerHour(db, authorOf(ctx), row, hourOf(ctx.now));
   return exported;
 }
 
-/** Removes the last session, which only shows that there are more. */
-function withoutLast({ ids, sessions, customers, ...others }: ExportedSessions): ExportedSessions {
-  const lastId = ids.at(-1);
+/** What a part of an export has, and where it ends. */
+export interface ExportPlan {
+  counts: Record<ExportStage, number>;
+  /** The place of its last item. */
+  until: string;
+  hasMore: boolean;
+}
+
+/**
+ * Looks where a part of an export will end, without reading what it has, and changes nothing. {@link exportSite} with this end and any
+ * limits then gives each item between the two places once, also when some were added meanwhile.
+ *
+ * @throws ServiceError as {@link exportSite} does
+ */
+export async function planExport(
+  ctx: ServiceContext,
+  { site, limit, after }: { site: Site; limit: number; after?: string | undefined },
+): Promise<ExportPlan> {
+  const begin = placeOf(site, after);
+  const db = homeOf(ctx, site);
+  const idsOf = {
+    agents: async (key: string, most: number) =>
+      (await selectAgents(db, site.id, Number(key), most)).map(({ id }) => id),
+    apps: async (key: string, most: number) => (await selectApps(db, site.id, key, most)).map(({ appid }) => appid),
+    sessions: async (key: string, most: number) => selectSessionIds(db, site.id, Number(key), most),
+  };
+  const counts = { agents: 0, apps: 0, sessions: 0 };
+  let [end, rowsLeft, hasMore] = [begin, limit, false];
+  for (const stage of STAGES.slice(STAGES.indexOf(begin.stage))) {
+    if (hasMore) break;
+    const key = stage === begin.stage ? begin.key : FIRST_KEYS[stage];
+    const ids = await idsOf[stage](key, rowsLeft + 1);
+    counts[stage] = Math.min(rowsLeft, ids.length);
+    hasMore = ids.length > rowsLeft;
+    rowsLeft -= counts[stage];
+    end = { stage, key: String(ids[counts[stage] - 1] ?? key) };
+  }
+  return { counts, until: nameOf(site, end), hasMore };
+}
+
+const isAfter = (stage: ExportStage, id: string | number, key: string) =>
+  stage === "apps" ? id > key : Number(id) > Number(key);
+
+/** The first sessions of a part, with what belongs to them. */
+function firstOf({ ids, sessions, customers, ...others }: ExportedSessions, count: number): ExportedSessions {
+  const firstIds = new Set(ids.slice(0, count));
   return {
     ...others,
-    ids: ids.slice(0, -1),
-    sessions: sessions.filter(({ id }) => id !== lastId),
-    customers: customers.filter(({ firstChatId }) => firstChatId !== lastId),
+    ids: [...firstIds],
+    sessions: sessions.filter(({ id }) => firstIds.has(id)),
+    customers: customers.filter(({ firstChatId }) => firstIds.has(firstChatId)),
   };
 }
 

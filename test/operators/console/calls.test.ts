@@ -126,6 +126,7 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   "POST /sites/:site_id/events/on": [{ before: changed("/sites/:site_id", { events: false }) }],
   "POST /sites/:site_id/events/off": [{}],
   "POST /sites/:site_id/retention": [{ body: { days: "30", days_again: "30" } }],
+  "POST /sites/:site_id/export": [{}],
   "POST /sites/:site_id/delete": [
     { body: { name: "Site" }, before: changed("/sites/:site_id", { name: "Site", status: "closed" }) },
   ],
@@ -266,6 +267,7 @@ describe("the calls of the console", () => {
       "GET /homes/:name/restored",
       `GET ${ERASURE}`,
       "GET /sites/:site_id/delete",
+      "GET /sites/:site_id/export",
       "GET /sites/:site_id/first-chat-id",
       "GET /sites/:site_id/retention",
       "GET /tokens",
@@ -275,6 +277,7 @@ describe("the calls of the console", () => {
       `POST ${ERASURE}`,
       "POST /sites/:site_id/customers/export",
       "POST /sites/:site_id/delete",
+      "POST /sites/:site_id/export",
       "POST /sites/:site_id/first-chat-id",
       "POST /sites/:site_id/retention",
       "POST /tokens",

@@ -1,8 +1,7 @@
-import * as z from "zod/mini";
-import { AGENT_STATUSES } from "../../services/agents.ts";
+import { agentSchema } from "../../http/site-data.ts";
 import { type NamedSchema, name } from "../words.ts";
 
-export const agentSchema = z.object({ id: z.int(), name: z.string(), status: z.enum(AGENT_STATUSES) });
+export { agentSchema } from "../../http/site-data.ts";
 
 export const agent = (): NamedSchema => ({
   name: "Agent",

@@ -1,58 +1,12 @@
 import * as z from "zod/mini";
-import { customerData, customerSchema, exportedSessionSchema, sessionData } from "../../http/customer-data.ts";
-import { show } from "../../http/show.ts";
-import { type ExportedSite, exportSite, siteExportQuerySchema } from "../../services/export-site.ts";
+import { exportText, LINES } from "../../http/site-data.ts";
+import { exportSite, siteExportQuerySchema } from "../../services/export-site.ts";
 import { adminCall } from "../admin-call.ts";
-import { agent, agentSchema } from "../agents/agent.ts";
-import { appName, appSchema, revokedAt } from "../apps/app.ts";
+import { agent } from "../agents/agent.ts";
+import { appName, revokedAt } from "../apps/app.ts";
 import { exportedSession } from "../customers/customer-words.ts";
 import { appid, type CallDocumentation, type JsonSchema, time } from "../words.ts";
-import { createdAt, site, siteEntrySchema } from "./site.ts";
-
-/** In each line, `kind` names the kind of line, so the session's own kind gets another name. */
-const { kind: sessionKind, ...sessionShape } = exportedSessionSchema.shape;
-
-const LINES = {
-  site: z.object({ kind: z.enum(["site"]), ...siteEntrySchema.shape }),
-  agent: z.object({ kind: z.enum(["agent"]), ...agentSchema.shape }),
-  app: z.object({
-    kind: z.enum(["app"]),
-    ...z.pick(appSchema, { appid: true, name: true, revoked_at: true, created_at: true }).shape,
-  }),
-  customer: z.object({ kind: z.enum(["customer"]), ...customerSchema.shape }),
-  session: z.object({
-    kind: z.enum(["session"]),
-    ...sessionShape,
-    session_kind: sessionKind,
-    sbs: z.string(),
-  }),
-  end: z.object({ kind: z.enum(["end"]), next: z.nullable(z.string()) }),
-};
-
-function linesOf({ site, agents, apps, sessions: exportedSessions, next }: ExportedSite): object[] {
-  const customerOf = new Map(exportedSessions.customers.map((customer) => [customer.firstChatId, customer]));
-  const joined = Map.groupBy(exportedSessions.participants, ({ sessionId }) => sessionId);
-  const messagesBySession = Map.groupBy(exportedSessions.messages, ({ sessionId }) => sessionId);
-  return [
-    ...(site === undefined ? [] : [show(LINES.site, { kind: "site", ...site })]),
-    ...agents.map((agent) => show(LINES.agent, { kind: "agent", ...agent })),
-    ...apps.map((app) => show(LINES.app, { kind: "app", ...app })),
-    ...exportedSessions.sessions.flatMap((session) => {
-      const { id, customerExternalId: sbs } = session;
-      const customer = customerOf.get(id);
-      const { kind, ...data } = sessionData({
-        ...session,
-        participants: joined.get(id) ?? [],
-        messages: messagesBySession.get(id) ?? [],
-      });
-      return [
-        ...(customer === undefined ? [] : [show(LINES.customer, { kind: "customer", ...customerData(customer) })]),
-        show(LINES.session, { ...data, kind: "session", sessionKind: kind, sbs }),
-      ];
-    }),
-    show(LINES.end, { kind: "end", next }),
-  ];
-}
+import { createdAt, site } from "./site.ts";
 
 export default adminCall(
   {
@@ -73,9 +27,7 @@ export default adminCall(
     ]),
   },
   async (c, { site, query }) => {
-    const lines = linesOf(await exportSite(c.var.ctx, { site, ...query }));
-    // NDJSON has one JSON value on each line.
-    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+    const text = exportText([await exportSite(c.var.ctx, { site, ...query })]);
     return c.body(text, 200, { "content-type": "application/x-ndjson" });
   },
 );

@@ -1,16 +1,7 @@
-import * as z from "zod/mini";
-import { ENDED_STATUSES, SITE_STATUSES } from "../../services/sites.ts";
+import { siteSchema } from "../../http/site-data.ts";
 import { homeName, type JsonSchema, type NamedSchema, name, newName, siteId, time } from "../words.ts";
 
-/** Only the site's home knows its settings, so lists of sites leave them out. */
-export const siteSchema = z.object({
-  id: z.int(),
-  name: z.string(),
-  home: z.string(),
-  status: z.enum(["creating", ...SITE_STATUSES, ...ENDED_STATUSES]),
-});
-
-export const siteEntrySchema = z.extend(siteSchema, { created_at: z.int() });
+export { siteEntrySchema, siteSchema } from "../../http/site-data.ts";
 
 export const site = () =>
   ({

@@ -1,5 +1,6 @@
 import type { ConsoleCall } from "../env.ts";
 import { form, page } from "../page-call.ts";
+import { exportPage, postExport } from "./export-site.tsx";
 import { chatIdPage, postChatId } from "./next-chat-id.tsx";
 import { postRetention, retentionPage } from "./retention.tsx";
 import { deletePage, postDelete } from "./site-deletion.tsx";
@@ -35,6 +36,8 @@ export const SITES_CALLS: ConsoleCall[] = [
   form("operator", "/sites/:site_id/events/off", ["site.events_off"], postEventsOff),
   page("owner", "/sites/:site_id/retention", retentionPage),
   form("owner", "/sites/:site_id/retention", ["site.retention_set"], postRetention),
+  page("owner", "/sites/:site_id/export", exportPage),
+  form("owner", "/sites/:site_id/export", ["site.exported"], postExport),
   page("owner", "/sites/:site_id/delete", deletePage, { endedToo: true }),
   form("owner", "/sites/:site_id/delete", ["site.deletion_begun"], postDelete, { endedToo: true }),
 ];

@@ -56,7 +56,7 @@ export async function deletePage(c: PageContext, site: Site, filled?: FilledForm
       <>
         <NoticeBox kind="note" title={t("Is what it holds still needed?")}>
           <p>
-            {t("Export it before: an owner's token gets all of it from")} <code>GET /admin/sites/{site.id}/export</code>
+            {t("It can be exported before:")} <a href={sitePath(site, "/export")}>{t("Export this site…")}</a>
           </p>
         </NoticeBox>
         <section class="card goes">

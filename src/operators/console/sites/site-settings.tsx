@@ -231,6 +231,18 @@ function Settings(props: { site: Site; hasEvents: boolean; retention: Retention;
             {askForm("/first-chat-id", chatId, t("Set the chat_id…"))}
           </Setting>
         )}
+        {view.may(path("/export")) && (
+          <Setting
+            title={t("Export this site")}
+            text={t("Its agents, apps and sessions as files, for an archive or to take along.")}
+          >
+            <p>
+              <a class="button plain" href={path("/export")}>
+                {t("Export this site…")}
+              </a>
+            </p>
+          </Setting>
+        )}
         {site.status === "open" ? (
           <Setting
             title={t("Close this site")}

@@ -20,6 +20,23 @@ export const NO_SESSIONS: ExportedSessions = { ids: [], sessions: [], customers:
 
 const earlier = alias(sessions, "earlier");
 
+/** The ids of a site's sessions above `after`, in their order. */
+export async function selectSessionIds(
+  db: D1Database,
+  siteId: number,
+  after: number,
+  limit: number,
+): Promise<number[]> {
+  const rows = await drizzle(db)
+    .select({ id: sessions.id })
+    .from(sessions)
+    .where(and(eq(sessions.siteId, siteId), gt(sessions.id, after)))
+    .orderBy(asc(sessions.id))
+    .limit(limit)
+    .all();
+  return rows.map(({ id }) => id);
+}
+
 /**
  * Reads sessions of a site with an id above `after`, in the order of their ids, with messages and participants. A customer comes with their
  * first session. Every customer has one, because the customer is deleted with their last session.
@@ -31,14 +48,7 @@ export async function selectWholeSessions(
   limit: number,
 ): Promise<ExportedSessions> {
   const store = drizzle(db);
-  const sessionRows = await store
-    .select({ id: sessions.id })
-    .from(sessions)
-    .where(and(eq(sessions.siteId, siteId), gt(sessions.id, after)))
-    .orderBy(asc(sessions.id))
-    .limit(limit)
-    .all();
-  const ids = sessionRows.map(({ id }) => id);
+  const ids = await selectSessionIds(db, siteId, after, limit);
   const [from, to] = [ids[0], ids.at(-1)];
   if (from === undefined || to === undefined) return NO_SESSIONS;
   const isEarlier = and(

@@ -53,7 +53,7 @@ describe("an owner of a closed site", () => {
     const askPage = await visitor.open((await visitor.open(`${site}/settings`)).link("Delete this site…"));
     expect([askPage.path, askPage.heading]).toEqual([`${site}/delete`, "Delete this site?"]);
     for (const text of [
-      `GET /admin/sites/${world.siteId}/export`,
+      "It can be exported before: Export this site…",
       "cannot be called off",
       "for 31 days",
       "audit log",
