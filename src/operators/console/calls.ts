@@ -6,6 +6,7 @@ import { CUSTOMERS_CALLS } from "./customers/calls.ts";
 import type { ConsoleCall } from "./env.ts";
 import { HOMES_CALLS } from "./homes/calls.ts";
 import { JOURNAL_CALLS } from "./journal/calls.ts";
+import { METRICS_CALLS } from "./metrics/calls.ts";
 import { SEARCH_CALLS } from "./search/calls.ts";
 import { SESSIONS_CALLS } from "./sessions/calls.ts";
 import { SIGN_IN_CALLS } from "./sign-in/calls.ts";
@@ -27,6 +28,7 @@ export const CONSOLE_CALLS: readonly ConsoleCall[] = [
   ...SEARCH_CALLS,
   ...SIGNATURE_CHECK_CALLS,
   ...HOMES_CALLS,
+  ...METRICS_CALLS,
   ...AUDIT_CALLS,
   ...TOKENS_CALLS,
   ...ACCESS_CALLS,

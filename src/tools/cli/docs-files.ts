@@ -44,6 +44,8 @@ export async function docsFiles(openApi: string): Promise<Record<string, string>
     files[`${LANGUAGES[language].folder}/check/check.js`] = await checkScript(language, consoleTexts());
   }
   for (const { file } of PROGRAMS) files[`docs/examples/${file}`] = readText(`src/client/examples/${file}`);
+  for (const file of ["alerts.yml", "prometheus.yml"])
+    files[`docs/prometheus/${file}`] = readText(`docs/prometheus/${file}`);
   files["docs/icon.svg"] = readText(`${SITE}/icon.svg`);
   return files;
 }

@@ -126,7 +126,7 @@ export async function CodeExample(
 }
 
 /** Lines of code to copy. */
-const Listing = ({ id, label, text }: { id: string; label: string; text: string }) => (
+export const Listing = ({ id, label, text }: { id: string; label: string; text: string }) => (
   <figure class="source">
     <figcaption>
       <span>{label}</span>

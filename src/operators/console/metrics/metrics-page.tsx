@@ -1,0 +1,74 @@
+import { Listing } from "../apps/code-example.tsx";
+import { docsPath } from "../docs-path.ts";
+import type { PageContext } from "../env.ts";
+import { showPage } from "../layout.tsx";
+import { Facts } from "../parts/parts.tsx";
+
+/** The files of docs/prometheus, which the docs serve unchanged: so the console shows the same alerts. */
+const FOLDER = "/docs/prometheus";
+
+/** The host in prometheus.yml, which stands for this one. */
+const EXAMPLE_HOST = "agent-session.example.workers.dev";
+
+/** The text of a file. Undefined when the assets do not answer: then the page has the link alone. */
+async function textOf(c: PageContext, file: string): Promise<string | undefined> {
+  try {
+    const answer = await c.env.ASSETS?.fetch(new URL(`${FOLDER}/${file}`, c.req.url));
+    if (answer?.ok) return answer.text();
+  } catch {
+    c.var.isolate.telemetry.warn({ warning: `${file} did not load: the page of the metrics shows its link alone` });
+  }
+  return undefined;
+}
+
+/** What a scraper needs: the address, a token, the configuration and the alerts. It asks no database. */
+export async function metricsPage(c: PageContext): Promise<Response> {
+  const { view } = c.var;
+  const { t } = view;
+  const { origin, host, protocol } = new URL(c.req.url);
+  const [configuration, alerts] = await Promise.all([textOf(c, "prometheus.yml"), textOf(c, "alerts.yml")]);
+  const ownConfiguration = configuration
+    ?.replace(EXAMPLE_HOST, host)
+    .replace("scheme: https", `scheme: ${protocol.slice(0, -1)}`);
+  const fileLink = (file: string) => <a href={`${FOLDER}/${file}`}>{t("{0} as a file", file)}</a>;
+  const body = (
+    <>
+      <p class="lead">
+        {t(
+          "Prometheus, or another scraper of OpenMetrics, reads how the deployment does, and warns when it does not do well.",
+        )}{" "}
+        <a href={docsPath(view, "operating#what-to-watch")}>{t("What each metric says")}</a>
+      </p>
+      <section class="card">
+        <h2>{t("1. A token that reads the metrics and nothing else")}</h2>
+        <Facts rows={[[t("Address"), `${origin}/admin/metrics`, "address"]]} />
+        {view.may("/console/tokens") ? (
+          <a class="button" href="/console/tokens?role=metrics#make">
+            {t("Make a token for it…")}
+          </a>
+        ) : (
+          <p class="hint">{t("Only an owner makes the token, with the role metrics.")}</p>
+        )}
+      </section>
+      <section class="card">
+        <h2>{t("2. The configuration of Prometheus")}</h2>
+        <p class="hint">{t("Put the token into the file agent-session.token, and alerts.yml beside both.")}</p>
+        {ownConfiguration && <Listing id="configuration" label="prometheus.yml" text={ownConfiguration} />}
+        {fileLink("prometheus.yml")}
+      </section>
+      <section class="card">
+        <h2>{t("3. The alerts")}</h2>
+        {alerts && (
+          <details>
+            <summary>{t("Show the alerts ({0})", alerts.match(/^ +- alert: /gm)?.length)}</summary>
+            <Listing id="alerts" label="alerts.yml" text={alerts} />
+          </details>
+        )}
+        <p>
+          {fileLink("alerts.yml")} · <a href={docsPath(view, "operating#alerts")}>{t("What to do when one comes")}</a>
+        </p>
+      </section>
+    </>
+  );
+  return showPage(c, { title: t("Metrics"), section: "metrics", body });
+}
