@@ -23,6 +23,7 @@ import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Form } from "../parts/form.tsx";
 import { Facts, Time } from "../parts/parts.tsx";
+import { FirstCall } from "../sessions/first-call.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
 import { startOfDayAndWeek, useView } from "../view.ts";
 import { AttentionList, readNeeds } from "./attention-list.tsx";
@@ -62,6 +63,20 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   // The errors go only into the log. The page shows the parts that could be read.
   for (const fault of faults) refusalOf(fault, c.var.trace);
   const [counts, sessions, apps, agents, retention, usage] = parts;
+  const isRead = sessions.status === "fulfilled" && apps.status === "fulfilled" && agents.status === "fulfilled";
+  // Only a retention takes all sessions of a site away. Calls that were counted came, even when an erasure left no session of them.
+  const isYoung = site.retentionDays === null || view.now - site.createdAt < site.retentionDays * 86_400;
+  const hasCounted = usage.status === "fulfilled" && usage.value.days.some(({ accepted }) => accepted > 0);
+  const firstSteps = isRead && isYoung && !hasCounted && sessions.value.items.length === 0 && (
+    <section class="card">
+      <h2>{t("Three steps to the first session")}</h2>
+      <FirstCall
+        site={site}
+        choices={{ apps: apps.value.items, agents: agents.value.items.filter(({ status }) => status === "normal") }}
+        origin={new URL(c.req.url).origin}
+      />
+    </section>
+  );
   const part = (title: string, page: string, all: string, content: Child) => (
     <section class="part">
       <div class="head">
@@ -75,6 +90,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const body = (
     <>
       <AttentionList needs={needs} />
+      {firstSteps}
       {retention.status === "fulfilled" && retention.value !== null && (
         <RetentionProgress retention={retention.value} />
       )}

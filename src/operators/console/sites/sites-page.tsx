@@ -70,7 +70,6 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
   const isFirst = sites.length === 0 && !isFiltered && cursor === undefined;
   // When only `main` is bound, a site may still be in a home that was bound before.
   const showsHomes = view.hasHomes || items.some(({ site: { home } }) => home !== MAIN_HOME);
-  const number = new Intl.NumberFormat(view.language);
   const limits = [
     !isFirst &&
       t(
@@ -80,7 +79,7 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
       ),
     unknownHomes.length > 0 && t("Not asked, so their sites stand last: {0}.", unknownHomes.join(t(", "))),
     nextAfter !== null &&
-      t("{0} sites were looked through; the last pages lead to further ones.", number.format(sites.length)),
+      t("{0} sites were looked through; the last pages lead to further ones.", view.number(sites.length)),
   ];
   const { errors, form } = newSite(c.var, filled, isFirst);
   const body = (
@@ -102,7 +101,8 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
           { label: "ID", phone: "hide" },
           ...(showsHomes ? [t("Home")] : []),
           { label: t("Status"), phone: "top" },
-          t("In 24 hours"),
+          { label: t("Calls in 24 h"), end: true },
+          { label: t("Refused"), end: true },
           t("Webhooks"),
           t("Created"),
         ]}
@@ -116,9 +116,8 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
               <Action action={sitePath(site, "/finish")} label={t("Finish")} about={site.name} />
             )}
           </div>,
-          activity === undefined
-            ? t("not known")
-            : t("calls: {0}, refused: {1}", number.format(activity.calls), number.format(activity.refused)),
+          activity ? view.number(activity.calls) : t("not known"),
+          activity ? view.number(activity.refused) : "–",
           activity && <WebhooksOf site={site} activity={activity} />,
           <Ago at={site.createdAt} />,
         ])}
