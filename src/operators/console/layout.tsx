@@ -16,7 +16,7 @@ export interface ShownPage {
   /** The text of the `h1`, when it differs from the title. A customer's text must not get into the browser's history. */
   heading?: Child;
   /** The section of the console that the page belongs to. */
-  section?: "sites" | "homes" | "metrics" | "check" | "audit" | "tokens" | "access" | undefined;
+  section?: "sites" | "homes" | "check" | "audit" | "tokens" | "access" | undefined;
   /** The site that the page is about, with the tab to mark. */
   site?: FramedSite | undefined;
   /** The app that the page is about. The examples of the docs show its appid. */
@@ -83,7 +83,6 @@ function Layout({
   const sections = [
     ["sites", "/console", t("Sites")],
     ["homes", "/console/homes", t("Homes")],
-    ["metrics", "/console/metrics", t("Metrics")],
     ["check", "/console/signature-check", t("Signature check")],
     ["audit", "/console/audit", t("Audit log")],
     ["tokens", "/console/tokens", t("People and tokens")],

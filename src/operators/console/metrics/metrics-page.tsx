@@ -70,5 +70,5 @@ export async function metricsPage(c: PageContext): Promise<Response> {
       </section>
     </>
   );
-  return showPage(c, { title: t("Metrics"), section: "metrics", body });
+  return showPage(c, { title: t("Metrics"), body });
 }

@@ -57,9 +57,13 @@ export function FirstCall({ site, choices, origin }: { site: Site; choices: Choi
           </li>
         ))}
       </ol>
-      <p>{t("Or this command, in a checkout of Agent Session, with the secret of the app for SECRET:")}</p>
-      <pre id="first-call">npm run call -- create_gd {call}</pre>
-      <CopyButton id="first-call" label={t("Command")} />
+      {next === steps.length - 1 && (
+        <>
+          <p>{t("Or this command, in a checkout of Agent Session, with the secret of the app for SECRET:")}</p>
+          <pre id="first-call">npm run call -- create_gd {call}</pre>
+          <CopyButton id="first-call" label={t("Command")} />
+        </>
+      )}
       <p>
         <a href={docsPath(view, "integrating", { appid: app?.appid, agentId: agents[0]?.id })}>
           {t("How to call from your own code")}

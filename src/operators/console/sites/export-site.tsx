@@ -43,13 +43,13 @@ export async function exportPage(c: PageContext, site: Site): Promise<Response> 
           [t("Stops"), hasMore ? t("after {0}", placeText(view, until)) : t("at the end: it is the last file")],
         ]}
       />
-      <FieldsForm
-        action={c.req.path}
-        fields={{}}
-        hidden={{ ...(after !== undefined && { after }), until, part: String(part) }}
-        button={t("Download file {0}", part)}
-      />
       <div class="buttons">
+        <FieldsForm
+          action={c.req.path}
+          fields={{}}
+          hidden={{ ...(after !== undefined && { after }), until, part: String(part) }}
+          button={t("Download file {0}", part)}
+        />
         {hasMore && (
           <a class="button plain" href={next}>
             {t("Go on after {0}", placeText(view, until))}

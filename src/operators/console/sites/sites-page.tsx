@@ -99,12 +99,12 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
         head={[
           t("Name"),
           { label: "ID", phone: "hide" },
-          ...(showsHomes ? [t("Home")] : []),
+          ...(showsHomes ? [{ label: t("Home"), phone: "hide" as const }] : []),
           { label: t("Status"), phone: "top" },
-          { label: t("Calls in 24 h"), end: true },
+          { label: t("Calls, 24 h"), end: true },
           { label: t("Refused"), end: true },
           t("Webhooks"),
-          t("Created"),
+          { label: t("Created"), phone: "hide" },
         ]}
         rows={items.map(({ site, activity }) => [
           <a href={sitePath(site)}>{visibleName(site)}</a>,
@@ -131,6 +131,11 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
         lookedTo={limits.filter(Boolean).join(" ") || undefined}
         cursor={nextCursor}
       />
+      {view.may("/console/metrics", "GET") && (
+        <p>
+          <a href="/console/metrics">{t("Metrics and alerts")}</a>
+        </p>
+      )}
     </>
   );
   return showPage(c, { title: t("Sites"), filled, body });
@@ -162,13 +167,13 @@ const filterFields = ({ t }: View, q: string, status: string): FilterFields => (
 /** Whether a site's webhooks deliver. */
 function WebhooksOf({ site, activity: { webhooks, troubled } }: { site: Site; activity: SiteActivity }) {
   const { t } = useView();
-  if (webhooks === 0) return <>–</>;
+  if (webhooks === 0) return null;
   return (
     <a href={sitePath(site, "/webhooks")}>
       {troubled === 0 ? (
         t("webhooks: {0}", webhooks)
       ) : (
-        <Badge kind="bad" label={t("webhooks: {0} of {1} in trouble", troubled, webhooks)} />
+        <Badge kind="bad" label={t("webhooks: {0} of {1} fail", troubled, webhooks)} />
       )}
     </a>
   );

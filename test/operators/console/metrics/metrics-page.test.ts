@@ -13,9 +13,9 @@ const files: Record<string, string> = import.meta.glob("../../../../docs/prometh
 const fileOf = (name: string) => files[`../../../../docs/prometheus/${name}`] ?? "";
 
 describe("the page of the metrics", () => {
-  it("the navigation leads to the metrics, and their page has the address that a scraper reads", async () => {
+  it("the front page leads to the metrics, and their page has the address that a scraper reads", async () => {
     const { world, visitor } = await start("main");
-    const page = await visitor.open((await visitor.open("/console")).link("Metrics"));
+    const page = await visitor.open((await visitor.open("/console")).link("Metrics and alerts"));
     expect([page.path, page.heading]).toEqual(["/console/metrics", "Metrics"]);
     const { pathname, origin } = new URL(page.code("address"));
     expect(origin).toBe("https://worker");

@@ -97,7 +97,7 @@ describe("what the list says of a site", () => {
         "Open",
         "1,207",
         "7",
-        "–",
+        "",
         expect.any(String),
       ]);
       expect(page.text).toContain(
@@ -114,7 +114,7 @@ describe("what the list says of a site", () => {
     expect((await open()).link("webhooks: 2")).toBe(`${site}/webhooks`);
     await newWebhook(world, { failing_since: NOW - 300 });
     await newWebhook(world, { status: "disabled", disabled_reason: "gone", disabled_at: NOW });
-    expect((await open()).link("webhooks: 2 of 4 in trouble")).toBe(`${site}/webhooks`);
+    expect((await open()).link("webhooks: 2 of 4 fail")).toBe(`${site}/webhooks`);
   });
 
   it("the list names a home that does not answer, and says that the calls of its sites are not known", async () => {
