@@ -1,14 +1,14 @@
 import type { Child } from "hono/jsx";
 import { refusalOf } from "../../../core/http/faults.ts";
 import type { AppSummary } from "../../services/apps.ts";
+import type { SiteUsage } from "../../services/site-usage.ts";
 import type { Site } from "../../services/sites.ts";
 import { type NetworkUse, outcomeName, readLastUses as readLastUsesOf, type Usage } from "../../services/usage.ts";
 import type { PageContext } from "../env.ts";
 import { Ago, type FactRows, Time } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
+import { UsageCard } from "../parts/usage-card.tsx";
 import { reasonLabels } from "../reasons.ts";
-import type { SiteUsage } from "../sites/site-usage.ts";
-import { UsageCard } from "../sites/usage-card.tsx";
 import { useView, type View } from "../view.ts";
 
 /** When the secrets of apps were last used; undefined when the read failed. */

@@ -116,33 +116,24 @@ function needsOf(view: View, attention: Attention, sites: readonly Site[]): Need
   ];
 }
 
-/** For each binding: a label and the effect when it does not answer, and the effect when it is not bound. */
-const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [label: string, down: string, off: string]> => ({
-  nonces: [
-    t("KV down"),
-    t("NONCES does not answer: D1 alone looks for a used ranstr."),
-    t("NONCES is not bound: D1 alone looks for a used ranstr."),
-  ],
+/** For each binding: a label, and the effect when it does not answer and when it is not bound. */
+const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [label: string, down: string, off?: string]> => ({
+  nonces: [t("KV down"), t("D1 alone looks for a used ranstr.")],
   credentials: [
     t("KV down"),
-    t("CREDENTIALS does not answer: apps are found more slowly; erasing and deleting fail."),
-    t("CREDENTIALS is not bound: what must survive a restore is in D1 alone."),
+    t("apps are found more slowly; erasing and deleting fail."),
+    t("what must survive a restore is in D1 alone."),
   ],
-  events: [
-    t("Queue down"),
-    t("EVENTS does not answer: events are not delivered."),
-    t("EVENTS is not bound: webhooks get nothing."),
-  ],
-  journal: [
-    t("Queue down"),
-    t("JOURNAL does not answer: refused calls are in the log only."),
-    t("JOURNAL is not bound: refused calls are in the log only."),
-  ],
+  events: [t("Queue down"), t("events are not delivered."), t("webhooks get nothing.")],
+  journal: [t("Queue down"), t("refused calls are in the log only.")],
 });
 
 /** The troubles of the whole deployment that need an operator, without those of its homes. */
 function partsInNeed(view: View, { parts, isKeyWrong }: Health): Need[] {
-  const down = BINDINGS.filter((name) => parts[name] === "down").map((name) => bindingTexts(view)[name]);
+  const down = BINDINGS.filter((name) => parts[name] === "down").map((name): [string, string] => {
+    const [label, effect] = bindingTexts(view)[name];
+    return [label, view.t("{0} does not answer: {1}", name.toUpperCase(), effect)];
+  });
   return [...(isKeyWrong ? [troubleTexts(view).wrong_key] : []), ...down].map(([label, about]) => ({
     kind: "bad",
     label,
@@ -155,9 +146,10 @@ export function SwitchedOffParts({ parts }: { parts: PartStates }) {
   const view = useView();
   return (
     <>
-      {BINDINGS.filter((name) => parts[name] === "off").map((name) => (
-        <p class="hint">{bindingTexts(view)[name][2]}</p>
-      ))}
+      {BINDINGS.filter((name) => parts[name] === "off").map((name) => {
+        const [, down, off = down] = bindingTexts(view)[name];
+        return <p class="hint">{view.t("{0} is not bound: {1}", name.toUpperCase(), off)}</p>;
+      })}
     </>
   );
 }

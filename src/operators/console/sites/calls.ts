@@ -1,8 +1,7 @@
 import type { ConsoleCall } from "../env.ts";
 import { form, page } from "../page-call.ts";
 import { exportPage, postExport } from "./export-site.tsx";
-import { chatIdPage, postChatId } from "./next-chat-id.tsx";
-import { postRetention, retentionPage } from "./retention.tsx";
+import { chatIdPage, postChatId, postRetention, retentionPage } from "./setting-questions.tsx";
 import { deletePage, postDelete } from "./site-deletion.tsx";
 import { postFinish, sitePage } from "./site-page.tsx";
 import {

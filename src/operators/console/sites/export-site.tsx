@@ -25,7 +25,6 @@ export async function exportPage(c: PageContext, site: Site): Promise<Response> 
   const { after, part: partText = "1" } = c.req.query();
   const part = /^\d{1,9}$/.test(partText) ? Number(partText) : 1;
   const { counts, until, hasMore } = await planExport(ctx, { site, limit: ITEMS_PER_FILE, after });
-  const number = new Intl.NumberFormat(view.language);
   const next = `${c.req.path}?${new URLSearchParams({ after: until, part: String(part + 1) })}`;
   const body = (
     <section class="card">
@@ -37,9 +36,9 @@ export async function exportPage(c: PageContext, site: Site): Promise<Response> 
       <Facts
         rows={[
           [t("Begins"), after === undefined ? t("at the beginning") : t("after {0}", placeText(view, after))],
-          [t("Agents"), number.format(counts.agents)],
-          [t("Apps"), number.format(counts.apps)],
-          [t("Sessions"), number.format(counts.sessions)],
+          [t("Agents"), view.number(counts.agents)],
+          [t("Apps"), view.number(counts.apps)],
+          [t("Sessions"), view.number(counts.sessions)],
           [t("Stops"), hasMore ? t("after {0}", placeText(view, until)) : t("at the end: it is the last file")],
         ]}
       />

@@ -14,7 +14,7 @@ import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { AskLink, Form, Hidden } from "../parts/form.tsx";
-import { Facts, NoticeBox, Time } from "../parts/parts.tsx";
+import { Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
 import { useView, type View } from "../view.ts";
 import { sitePath } from "./site-paths.ts";
 
@@ -121,9 +121,8 @@ export async function endedPage(
 ): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const number = new Intl.NumberFormat(view.language);
   // Counting stops at LEFT_LIMIT, so a larger number is shown with a "+".
-  const countText = (count: number) => number.format(count) + (count < LEFT_LIMIT ? "" : "+");
+  const countText = (count: number) => view.number(count) + (count < LEFT_LIMIT ? "" : "+");
   const remainingRows = Object.entries(remaining).filter(([, count]) => count > 0);
   const body = (
     <>
@@ -170,37 +169,40 @@ export async function endedPage(
 
 function Progress({ site, state }: { site: Site; state: "begun" | "running" | "done" }) {
   const { t } = useView();
-  if (state === "running")
-    return (
-      <NoticeBox kind="note" title={t("This site is being deleted")}>
-        <p>
-          {t(
-            "Its apps are unknown, and its webhooks get nothing more. The cron deletes its data in steps. It cannot be called off.",
-          )}
-        </p>
-      </NoticeBox>
-    );
-  if (state === "done")
-    return (
-      <NoticeBox kind="good" title={t("This site is deleted")}>
-        <p>
-          {t("Its rows of the audit log stay. Its appids are kept for 31 days, and D1's Time Travel keeps 30 days.")}
-        </p>
-      </NoticeBox>
-    );
+  const notices = {
+    begun: [
+      "bad",
+      t("The deletion has begun, but not everything knows of it"),
+      t(
+        "The directory or KV did not answer. Until they know of it, nothing is deleted: send it again. It cannot be called off.",
+      ),
+    ],
+    running: [
+      "note",
+      t("This site is being deleted"),
+      t(
+        "Its apps are unknown, and its webhooks get nothing more. The cron deletes its data in steps. It cannot be called off.",
+      ),
+    ],
+    done: [
+      "good",
+      t("This site is deleted"),
+      t("Its rows of the audit log stay. Its appids are kept for 31 days, and D1's Time Travel keeps 30 days."),
+    ],
+  } as const;
+  const [kind, title, text] = notices[state];
   return (
-    <NoticeBox kind="bad" title={t("The deletion has begun, but not everything knows of it")}>
-      <p>
-        {t(
-          "The directory or KV did not answer. Until they know of it, nothing is deleted: send it again. It cannot be called off.",
-        )}
-      </p>
-      <Form action={sitePath(site, "/delete")}>
-        <Hidden values={{ name: site.name }} />
-        <button type="submit" class="danger">
-          {t("Send it again")}
-        </button>
-      </Form>
+    <NoticeBox kind={kind} title={title}>
+      <p>{text}</p>
+      {state === "running" && <LookAgain />}
+      {state === "begun" && (
+        <Form action={sitePath(site, "/delete")}>
+          <Hidden values={{ name: site.name }} />
+          <button type="submit" class="danger">
+            {t("Send it again")}
+          </button>
+        </Form>
+      )}
     </NoticeBox>
   );
 }

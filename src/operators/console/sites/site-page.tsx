@@ -13,6 +13,7 @@ import {
   SESSION_STATUSES,
   type SessionStatus,
 } from "../../services/sessions.ts";
+import { readSiteUsage } from "../../services/site-usage.ts";
 import { finishSite, hasEnded, readRetention, type Site } from "../../services/sites.ts";
 import { AgentTable } from "../agents/agent-table.tsx";
 import { AppTable } from "../apps/apps-page.tsx";
@@ -23,6 +24,7 @@ import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Form } from "../parts/form.tsx";
 import { Facts, Time } from "../parts/parts.tsx";
+import { UsageCard } from "../parts/usage-card.tsx";
 import { FirstCall } from "../sessions/first-call.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
 import { startOfDayAndWeek, useView } from "../view.ts";
@@ -30,8 +32,6 @@ import { AttentionList, readNeeds } from "./attention-list.tsx";
 import { endedPage } from "./site-deletion.tsx";
 import { sitePath } from "./site-paths.ts";
 import { RetentionProgress } from "./site-settings.tsx";
-import { readSiteUsage } from "./site-usage.ts";
-import { UsageCard } from "./usage-card.tsx";
 
 const MOST_SHOWN = 5;
 
@@ -139,16 +139,15 @@ const UnreadPart = () => <p class="empty">{useView().t("This part could not be r
 
 function Counts({ label, counts }: { label: string; counts: Record<SessionStatus, number> | undefined }) {
   const view = useView();
-  const number = new Intl.NumberFormat(view.language);
   const byStatus = SESSION_STATUSES.map((status) => ({ status, count: counts?.[status] ?? 0 }));
   // Counting stops at COUNT_LIMIT, so the real number and the total may be larger.
-  const text = (count: number) => (count < COUNT_LIMIT ? number.format(count) : `${number.format(COUNT_LIMIT)}+`);
+  const text = (count: number) => (count < COUNT_LIMIT ? view.number(count) : `${view.number(COUNT_LIMIT)}+`);
   const isExact = byStatus.every(({ count }) => count < COUNT_LIMIT);
   const total = byStatus.reduce((sum, { count }) => sum + count, 0);
   return (
     <section class="card tile">
       <h2>{label}</h2>
-      <p class="total">{isExact ? number.format(total) : text(COUNT_LIMIT)}</p>
+      <p class="total">{isExact ? view.number(total) : text(COUNT_LIMIT)}</p>
       <dl>
         {byStatus.map(({ status, count }) => (
           <div class={statusKind(status)}>

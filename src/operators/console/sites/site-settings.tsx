@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import { CLOSED_RETRY_SECONDS } from "../../../core/config.ts";
 import {
   changeSite,
@@ -19,7 +20,6 @@ import { daysKeptText } from "../parts/days-kept-text.ts";
 import { AskLink, type Fields, FieldsForm, Form, FormErrors, FormFields } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
 import { Badge, type FactRows, Facts, Time } from "../parts/parts.tsx";
-import { Setting } from "../parts/setting.tsx";
 import { useView, type View } from "../view.ts";
 import { sitePath } from "./site-paths.ts";
 
@@ -103,7 +103,7 @@ export async function eventsOffPage(c: PageContext, site: Site): Promise<Respons
       "From then on its calls leave no events, and nobody is told when a customer is erased. Nothing makes up for it later.",
     ),
     facts: [
-      [t("Webhooks that get nothing new"), new Intl.NumberFormat(view.language).format(enabled.length)],
+      [t("Webhooks that get nothing new"), view.number(enabled.length)],
       [t("Earlier events"), t("They stay, and what is pending is still sent.")],
       [
         t("When they are turned on again"),
@@ -187,86 +187,94 @@ function Settings(props: { site: Site; hasEvents: boolean; retention: Retention;
       <AskLink href={path(page)}>{label}</AskLink>
     </p>
   );
+  const isClosed = site.status !== "open";
+  const settings: (SettingRow | false)[] = [
+    {
+      title: t("Site"),
+      change: <FieldsForm action={path("/settings")} fields={name} filled={filled} button={t("Rename")} plain />,
+    },
+    {
+      id: "retention",
+      title: t("How long sessions are kept"),
+      text: t(
+        "Older sessions are deleted for good, with their messages, participants and events. The cron does it in steps.",
+      ),
+      change: [
+        <RetentionProgress retention={retention} />,
+        view.may(path("/retention")) && askForm("/retention", days, t("Go on…")),
+        !view.may(path("/retention")) && <Facts rows={[[t("Now"), daysKeptText(view, retention.days)]]} />,
+        !view.may(path("/retention")) && <p class="hint">{t("Only an owner may change it.")}</p>,
+      ],
+    },
+    {
+      id: "events",
+      title: t("Events"),
+      text: t(
+        "While they are on, each accepted call leaves an event for the webhooks and for GET /admin/sites/{0}/events. While they are off, calls leave none, not even for later.",
+        site.id,
+      ),
+      change: [
+        <p>{hasEvents ? <Badge kind="good" label={t("On")} /> : <Badge kind="off" label={t("Off")} />}</p>,
+        hasEvents ? question("/events/off", t("Turn events off…")) : button("/events/on", t("Turn events on")),
+      ],
+    },
+    view.may(path("/first-chat-id")) && {
+      id: "numbers",
+      title: t("Numbers of sessions (chat_id)"),
+      text: t("The next session gets this number (chat_id), later ones count on from it. It cannot be lowered."),
+      change: askForm("/first-chat-id", chatId, t("Set the chat_id…")),
+    },
+    view.may(path("/export")) && {
+      title: t("Export this site"),
+      text: t("Its agents, apps and sessions as files, for an archive or to take along."),
+      change: (
+        <a class="button plain" href={path("/export")}>
+          {t("Export this site…")}
+        </a>
+      ),
+    },
+    !isClosed && {
+      title: t("Close this site"),
+      text: t("None of its calls is accepted until you open it again. Nothing is deleted."),
+      change: question("/close", t("Close this site…")),
+    },
+    isClosed && {
+      title: t("Open this site"),
+      text: t("Its apps, agents and sessions are as they were. Calls are accepted again at once."),
+      change: button("/open", t("Open this site")),
+    },
+    isClosed &&
+      view.may(path("/delete"), "GET") && {
+        title: t("Delete this site"),
+        text: t("All its data goes for good, in steps."),
+        change: question("/delete", t("Delete this site…")),
+      },
+  ];
   return (
     <>
       <FormErrors filled={filled} fields={{ ...name, ...days, ...chatId }} />
-      <div class="card settings">
-        <Setting title={t("Site")}>
-          <FieldsForm action={path("/settings")} fields={name} filled={filled} button={t("Rename")} plain />
-        </Setting>
-        <Setting
-          id="retention"
-          title={t("How long sessions are kept")}
-          text={t(
-            "Older sessions are deleted for good, with their messages, participants and events. The cron does it in steps.",
-          )}
-        >
-          <RetentionProgress retention={retention} />
-          {view.may(path("/retention")) ? (
-            askForm("/retention", days, t("Go on…"))
-          ) : (
-            <>
-              <Facts rows={[[t("Now"), daysKeptText(view, retention.days)]]} />
-              <p class="hint">{t("Only an owner may change it.")}</p>
-            </>
-          )}
-        </Setting>
-        <Setting
-          id="events"
-          title={t("Events")}
-          text={t(
-            "While they are on, each accepted call leaves an event for the webhooks and for GET /admin/sites/{0}/events. While they are off, calls leave none, not even for later.",
-            site.id,
-          )}
-        >
-          <p>{hasEvents ? <Badge kind="good" label={t("On")} /> : <Badge kind="off" label={t("Off")} />}</p>
-          {hasEvents ? question("/events/off", t("Turn events off…")) : button("/events/on", t("Turn events on"))}
-        </Setting>
-        {view.may(path("/first-chat-id")) && (
-          <Setting
-            id="numbers"
-            title={t("Numbers of sessions (chat_id)")}
-            text={t("The next session gets this number (chat_id), later ones count on from it. It cannot be lowered.")}
-          >
-            {askForm("/first-chat-id", chatId, t("Set the chat_id…"))}
-          </Setting>
-        )}
-        {view.may(path("/export")) && (
-          <Setting
-            title={t("Export this site")}
-            text={t("Its agents, apps and sessions as files, for an archive or to take along.")}
-          >
-            <p>
-              <a class="button plain" href={path("/export")}>
-                {t("Export this site…")}
-              </a>
-            </p>
-          </Setting>
-        )}
-        {site.status === "open" ? (
-          <Setting
-            title={t("Close this site")}
-            text={t("None of its calls is accepted until you open it again. Nothing is deleted.")}
-          >
-            {question("/close", t("Close this site…"))}
-          </Setting>
-        ) : (
-          <Setting
-            title={t("Open this site")}
-            text={t("Its apps, agents and sessions are as they were. Calls are accepted again at once.")}
-          >
-            {button("/open", t("Open this site"))}
-          </Setting>
-        )}
-        {site.status !== "open" && view.may(path("/delete"), "GET") && (
-          <Setting title={t("Delete this site")} text={t("All its data goes for good, in steps.")}>
-            {question("/delete", t("Delete this site…"))}
-          </Setting>
-        )}
-      </div>
+      <div class="card settings">{settings.map((row) => row && <Setting row={row} />)}</div>
     </>
   );
 }
+
+/** A setting: what it is on one side, and what changes it on the other. */
+interface SettingRow {
+  title: string;
+  text?: string;
+  id?: string;
+  change: Child;
+}
+
+const Setting = ({ row: { title, text, id, change } }: { row: SettingRow }) => (
+  <section id={id}>
+    <div>
+      <h2>{title}</h2>
+      {text && <p class="hint">{text}</p>}
+    </div>
+    <div class="change">{change}</div>
+  </section>
+);
 
 /** How far the deletion of old sessions is: how many that are old enough are still stored, and the time of the oldest. */
 export function RetentionProgress({ retention: { days, oldestAt, older } }: { retention: Retention }) {
@@ -282,7 +290,7 @@ export function RetentionProgress({ retention: { days, oldestAt, older } }: { re
         {t(
           "Sessions older than {0} that are still to go: about {1}. The oldest is from {2}.",
           retentionText,
-          new Intl.NumberFormat(view.language).format(older),
+          view.number(older),
           view.time(oldestAt),
         )}
       </p>

@@ -52,10 +52,10 @@ const PAGE_SITES = 50;
 export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Response> {
   const { view, ctx } = c.var;
   const { t } = view;
-  const { q = "", status: askedStatus = "", cursor } = c.req.query();
+  const { q = "", cursor } = c.req.query();
   const text = q.trim();
-  const statuses = STATUSES_OF.get(askedStatus);
-  const status = statuses === undefined ? "" : askedStatus;
+  const choices = statusChoices(view);
+  const [status, , statuses] = choices.find(([value]) => value === c.req.query("status")) ?? [""];
   const toRank = await sitesToRank(ctx, { cursor, filter: { text, ...(statuses && { statuses }) } });
   const { sites, nextAfter, place } = toRank;
   const health = await readHealth(ctx, LIMIT_MS);
@@ -81,6 +81,10 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
     nextAfter !== null &&
       t("{0} sites were looked through; the last pages lead to further ones.", view.number(sites.length)),
   ];
+  const fields: FilterFields = {
+    status: { label: t("Status"), value: status, options: choices.map(([value, label]) => [value, label]) },
+    q: { label: t("Name or ID"), value: text, maxlength: 100 },
+  };
   const { errors, form } = newSite(c.var, filled, isFirst);
   const body = (
     <>
@@ -95,7 +99,7 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
         path="/console"
         label={t("Sites")}
         add={form}
-        filter={isFirst ? undefined : { fields: filterFields(view, text, status) }}
+        filter={isFirst ? undefined : { fields }}
         head={[
           t("Name"),
           { label: "ID", phone: "hide" },
@@ -121,13 +125,7 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
           activity && <WebhooksOf site={site} activity={activity} />,
           <Ago at={site.createdAt} />,
         ])}
-        empty={
-          isFiltered
-            ? t("No site matches.")
-            : view.may("/console/sites")
-              ? t("There is no site yet. Create the first one above.")
-              : t("There is no site yet.")
-        }
+        empty={isFiltered ? t("No site matches.") : t("There is no site yet.")}
         lookedTo={limits.filter(Boolean).join(" ") || undefined}
         cursor={nextCursor}
       />
@@ -141,28 +139,14 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
   return showPage(c, { title: t("Sites"), filled, body });
 }
 
-/** The statuses in the directory that a choice of the filter means. */
-const STATUSES_OF: ReadonlyMap<string, readonly Site["status"][]> = new Map([
-  ["open", ["open"]],
-  ["closed", ["closed"]],
-  ["trouble", ["creating", "open", "closed"]],
-  ["deleting", ["deleting"]],
-]);
-
-const filterFields = ({ t }: View, q: string, status: string): FilterFields => ({
-  status: {
-    label: t("Status"),
-    value: status,
-    options: [
-      ["", t("Any")],
-      ["open", t("Open")],
-      ["closed", t("Closed")],
-      ["trouble", t("In trouble")],
-      ["deleting", t("Being deleted")],
-    ],
-  },
-  q: { label: t("Name or ID"), value: q, maxlength: 100 },
-});
+/** The choices of the filter by status: a value, its label, and the statuses in the directory that it means. */
+const statusChoices = ({ t }: View): [value: string, label: string, statuses?: Site["status"][]][] => [
+  ["", t("Any")],
+  ["open", t("Open"), ["open"]],
+  ["closed", t("Closed"), ["closed"]],
+  ["trouble", t("In trouble"), ["creating", "open", "closed"]],
+  ["deleting", t("Being deleted"), ["deleting"]],
+];
 
 /** Whether a site's webhooks deliver. */
 function WebhooksOf({ site, activity: { webhooks, troubled } }: { site: Site; activity: SiteActivity }) {

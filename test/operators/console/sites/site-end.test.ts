@@ -97,14 +97,16 @@ describe("an owner of a site that is being deleted", () => {
   it("a site that is being deleted shows its state in the list of sites, and has no tabs to missing pages", async () => {
     const { world, visitor, site, name } = await startClosed();
     await call(world, "DELETE", sitePath(world), { name });
-    const listRows = async () => (await visitor.open(`/console?cursor=${world.siteId - 1}`)).rows;
+    const listRows = async () => (await visitor.open(`/console?q=${world.siteId}`)).rows;
     expect((await listRows())[0]?.join(" ")).toMatch(new RegExp(`^${name} ${world.siteId} apac Being deleted`));
     const page = await visitor.open(site);
-    expect(page.links.filter((href) => href.startsWith(site))).toEqual([site, site, `${site}/audit`]);
+    expect(page.links.filter((href) => href.startsWith(site))).toEqual([site, site, `${site}/audit`, site]);
+    expect([page.html.includes("data-refresh"), page.link("Look again")]).toEqual([true, site]);
     for (const tab of ["sessions", "apps", "agents", "webhooks", "refusals", "settings", "customers", "close"]) {
       expect([tab, (await visitor.get(`${site}/${tab}`)).status]).toEqual([tab, 404]);
     }
     await pruneAll(NOW);
+    expect((await visitor.open(site)).html).not.toContain("data-refresh");
     // A deleted site is no longer in the list.
     expect((await listRows()).map(([, id]) => id)).not.toContain(String(world.siteId));
     expect((await visitor.open(`${site}/delete`)).path).toBe(site);

@@ -1,13 +1,12 @@
+import { DAYS_SHOWN, type DayOfCalls, type SiteUsage } from "../../services/site-usage.ts";
 import type { Site } from "../../services/sites.ts";
 import { useView, type View } from "../view.ts";
-import { DAYS_SHOWN, type DayOfCalls, type SiteUsage } from "./site-usage.ts";
 
-/** The calls of a site by UTC days: bars, and the same numbers as a table. */
+/** The calls of a site, or of an app, by UTC days: bars, and the same numbers as a table. */
 export function UsageCard({ usage, site }: { usage: SiteUsage; site: Pick<Site, "createdAt"> }) {
   const view = useView();
   const { t } = view;
   const { days, completeUntil } = usage;
-  const number = new Intl.NumberFormat(view.language);
   const sum = (counter: "accepted" | "refused" | "sessions") => days.reduce((all, day) => all + day[counter], 0);
   const [accepted, refused] = [sum("accepted"), sum("refused")];
   if (completeUntil === null)
@@ -39,7 +38,7 @@ export function UsageCard({ usage, site }: { usage: SiteUsage; site: Pick<Site, 
         {sums.map(([label, count, kind]) => (
           <div class={kind}>
             <dt>{label}</dt>
-            <dd>{number.format(count)}</dd>
+            <dd>{view.number(count)}</dd>
           </div>
         ))}
       </dl>
@@ -48,8 +47,8 @@ export function UsageCard({ usage, site }: { usage: SiteUsage; site: Pick<Site, 
         title={t(
           "Calls in the last {0} days: {1}, of which {2} were refused.",
           DAYS_SHOWN,
-          number.format(accepted + refused),
-          number.format(refused),
+          view.number(accepted + refused),
+          view.number(refused),
         )}
       />
       <p class="hint">{counted}</p>
@@ -73,7 +72,6 @@ function Chart({ days, title }: { days: DayOfCalls[]; title: string }) {
   const view = useView();
   const top = topOf(Math.max(...days.map(({ accepted, refused }) => accepted + refused)));
   const short = new Intl.NumberFormat(view.language, { notation: "compact" });
-  const number = new Intl.NumberFormat(view.language);
   const month = new Intl.DateTimeFormat(localeOf(view), { month: "short", timeZone: "UTC" });
   const dateOf = (at: number) => new Date(at * 1000).getUTCDate();
   return (
@@ -99,9 +97,9 @@ function Chart({ days, title }: { days: DayOfCalls[]; title: string }) {
               {view.t(
                 "{0}: {1} sessions opened, {2} calls, {3} refused",
                 dayText(view, day.at),
-                number.format(day.sessions),
-                number.format(day.accepted + day.refused),
-                number.format(day.refused),
+                view.number(day.sessions),
+                view.number(day.accepted + day.refused),
+                view.number(day.refused),
               )}
             </title>
             <rect class="day" x={i * COLUMN} y="0" width={COLUMN} height={HEIGHT} />
@@ -157,7 +155,6 @@ function topOf(most: number): number {
 function Days({ days }: { days: DayOfCalls[] }) {
   const view = useView();
   const { t } = view;
-  const number = new Intl.NumberFormat(view.language);
   const today = days.at(-1)?.at;
   return (
     <table class="numbers" aria-label={t("Calls by day")}>
@@ -173,7 +170,7 @@ function Days({ days }: { days: DayOfCalls[] }) {
           <tr>
             <th scope="row">{at === today ? t("{0}, so far", dayText(view, at)) : dayText(view, at)}</th>
             {[sessions, accepted + refused, refused].map((count) => (
-              <td>{number.format(count)}</td>
+              <td>{view.number(count)}</td>
             ))}
           </tr>
         ))}

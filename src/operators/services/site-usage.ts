@@ -1,13 +1,6 @@
-import type { ServiceContext } from "../../services/service-context.ts";
-import type { Site } from "../../services/sites.ts";
-import {
-  hasOpened,
-  type LastUse,
-  type OutcomeCount,
-  outcomeName,
-  readLastUses,
-  readOutcomes,
-} from "../../services/usage.ts";
+import type { ServiceContext } from "./service-context.ts";
+import type { Site } from "./sites.ts";
+import { hasOpened, type LastUse, type OutcomeCount, outcomeName, readLastUses, readOutcomes } from "./usage.ts";
 
 const DAY = 86_400;
 
