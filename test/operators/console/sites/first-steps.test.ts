@@ -104,7 +104,9 @@ describe("a new site", () => {
     const visitor = await ConsoleVisitor.signedIn(world);
     const add = (outcome: string) =>
       databaseOf("apac")
-        .prepare("INSERT INTO usage VALUES (?, ?, 'create_session', ?, '', 1, ?, ?)")
+        .prepare(
+          "INSERT INTO usage (site_id, appid, operation, outcome, secret, count, last_at, hour) VALUES (?, ?, 'create_session', ?, '', 1, ?, ?)",
+        )
         .bind(world.siteId, world.appid, outcome, NOW, NOW - (NOW % 3_600))
         .run();
     const isShown = async () => (await visitor.open(`/console/sites/${world.siteId}`)).text.includes(TITLE);

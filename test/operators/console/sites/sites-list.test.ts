@@ -22,7 +22,9 @@ beforeEach(beginCounting);
 /** Stores counted calls of a site, as the cron stores them. */
 async function counted({ siteId, appid, home }: World, rows: [hour: number, outcome: string, count: number][]) {
   const db = databaseOf(home);
-  const add = db.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', ?, '', ?, ?, ?)");
+  const add = db.prepare(
+    "INSERT INTO usage (site_id, appid, operation, outcome, secret, count, last_at, hour) VALUES (?, ?, 'create_session', ?, '', ?, ?, ?)",
+  );
   await db.batch(rows.map(([hour, outcome, count]) => add.bind(siteId, appid, outcome, count, hour, hour)));
 }
 
@@ -53,7 +55,7 @@ async function manyCalls(calls: [id: number, count: number][]): Promise<void> {
   const statements = [
     "INSERT INTO home_sites (site_id, name, status, chat_id_floor, revision, created_at) VALUES (?1, 'Site', 'open', 0, 0, 0)",
     "INSERT INTO apps (site_id, appid, name, version, secret, created_at) VALUES (?1, 'app', 'App', '', '', 0)",
-    "INSERT INTO usage VALUES (?1, 'app', 'add_agents', 'accepted', '', ?2, ?3, ?3)",
+    "INSERT INTO usage (site_id, appid, operation, outcome, secret, count, last_at, hour) VALUES (?1, 'app', 'add_agents', 'accepted', '', ?2, ?3, ?3)",
   ].map((text) => env.HOME_APAC.prepare(text));
   const bound = ([id, count]: [number, number]) =>
     statements.map((statement, i) => (i < 2 ? statement.bind(id) : statement.bind(id, count, UNTIL - HOUR)));
