@@ -4,6 +4,7 @@ import { newPage, signIn } from "../support/open-browser.ts";
 import { settled } from "../support/page-settled.ts";
 import { violations } from "../support/violations.ts";
 import { it } from "./it.ts";
+import { OVERLAPS } from "./overlaps.ts";
 import { PAGES } from "./pages.ts";
 import { POSTED_PAGES } from "./posted-pages.ts";
 import { unfoldAll } from "./steps.ts";
@@ -65,6 +66,8 @@ interface MeasuredPage {
   /** How far the page extends beyond the window, and the text that does. */
   beyond: number;
   widest: string;
+  /** The texts that stand over each other. */
+  overlaps: string[];
 }
 
 /** Code that runs in the page. It is a text, because a compiled function would use names that the page does not have. */
@@ -90,8 +93,8 @@ const MEASURE = `(() => {
 
 /** The measures of every page in every window and language. They are taken once, because opening all pages takes long. */
 const measured: MeasuredPage[] = [];
-/** How far each unfolded page extends beyond a window. */
-const unfolded: Pick<MeasuredPage, "name" | "locale" | "width" | "beyond" | "widest">[] = [];
+/** How far each unfolded page extends beyond a window, and which of its texts stand over each other. */
+const unfolded: Pick<MeasuredPage, "name" | "locale" | "width" | "beyond" | "widest" | "overlaps">[] = [];
 /** The violations that axe finds on each page when it is unfolded. */
 const findings: [name: string, locale: string, violations: string[]][] = [];
 
@@ -112,7 +115,8 @@ it.beforeAll(async ({ browser, world }) => {
     const measure = async (list: object[], name: string, windows: typeof WINDOWS) => {
       for (const window of windows) {
         await page.setViewportSize(window);
-        list.push({ name, locale, width: window.width, ...(await page.evaluate<object>(MEASURE)) });
+        const overlaps = await page.evaluate<string[]>(OVERLAPS);
+        list.push({ name, locale, width: window.width, overlaps, ...(await page.evaluate<object>(MEASURE)) });
       }
       await page.setViewportSize(viewport);
     };
@@ -174,6 +178,11 @@ it("no page scrolls sideways, folded or unfolded, in any window", () => {
   expect(
     wide.map(({ name, locale, width, beyond, widest }) => `${name} ${locale} ${width} +${beyond} ${widest}`),
   ).toEqual([]);
+});
+
+it("on no page a text stands over another, folded or unfolded, in any window", () => {
+  const bad = [measured, unfolded].flat().filter(({ overlaps }) => overlaps.length > 0);
+  expect(bad.map(({ name, locale, width, overlaps }) => `${name} ${locale} ${width} ${overlaps[0]}`)).toEqual([]);
 });
 
 it("no page has an accessibility violation, also no page that a form leads to", () => {
