@@ -66,6 +66,9 @@ interface MeasuredPage {
   /** How far the page extends beyond the window, and the text that does. */
   beyond: number;
   widest: string;
+  /** The left ends of the links of the header, and of the tabs of a site. */
+  links: string;
+  tabs: string;
   /** The texts that stand over each other. */
   overlaps: string[];
 }
@@ -74,6 +77,7 @@ interface MeasuredPage {
 const MEASURE = `(() => {
   const all = (selector) => [...document.querySelectorAll(selector)];
   const boxOf = (element) => element.getBoundingClientRect();
+  const lefts = (selector) => all(selector).map((link) => Math.round(boxOf(link).left)).join(" ");
   const rows = all("table:not(.numbers) tbody tr").filter((row) => row.offsetParent !== null);
   const { clientWidth, scrollWidth } = document.documentElement;
   const widest = scrollWidth > clientWidth
@@ -85,6 +89,8 @@ const MEASURE = `(() => {
       isPair: row.querySelector(".pair") !== null,
       text: row.innerText.slice(0, 60),
     })),
+    links: lefts(".bar nav a"),
+    tabs: lefts("nav.tabs a"),
     navigations: all(".bar nav, nav.tabs").map((nav) => boxOf(nav).height),
     beyond: scrollWidth - clientWidth,
     widest: widest ? widest.outerHTML.slice(0, 120) : "",
@@ -171,6 +177,17 @@ it("in a window of 1280 px, each row of a list is 44 to 48 px high, or 56 px wit
 it("each navigation of a page is one line, in any window", () => {
   const high = measured.filter(({ navigations }) => navigations.some((height) => height > 48));
   expect(high.map(({ name, locale, width, navigations }) => `${name} ${locale} ${width} ${navigations}`)).toEqual([]);
+});
+
+it("in a window of 1280 px, the tabs of a site keep their places on every page and in both languages", () => {
+  const whole = inWindow(DESKTOP).filter(({ tabs }) => tabs.split(" ").length > 2);
+  expect(whole.length).toBeGreaterThan(20);
+  expect([...new Set(whole.map(({ tabs }) => tabs))]).toHaveLength(1);
+});
+
+it("in a window of 1280 px, the links of the header keep their places on every page of a language", () => {
+  const places = inWindow(DESKTOP).map(({ locale, links }) => `${locale} ${links}`);
+  expect([...new Set(places)]).toHaveLength(VIEWS.length);
 });
 
 it("no page scrolls sideways, folded or unfolded, in any window", () => {
