@@ -50,7 +50,7 @@ export const POSTED_PAGES: readonly PostedPage[] = [
     name: "audit-more",
     async open(page) {
       await page.goto("/console/audit?action=agent.renamed");
-      await page.locator(".audit .menu summary").nth(1).click();
+      await page.locator("tbody .menu summary").nth(1).click();
     },
   },
   searchResult("search-words", "order"),
