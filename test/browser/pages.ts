@@ -94,6 +94,7 @@ const STATES: readonly KnownPage[] = [
   ofWebhook("webhook-gone", "", "gone"),
   ofWebhook("webhook-tired", "", "tired"),
   ofWebhook("webhook-long", "", "long"),
+  ofWebhook("webhook-misplaced", "", "misplaced"),
   ofWebhook("webhook-failed", "", "healthy", "?status=failed"),
   ofWebhook("webhook-oldest", "", "healthy", "?after=0"),
   ofWebhook("webhook-settings", "/settings", "paused"),

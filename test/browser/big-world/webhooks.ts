@@ -13,6 +13,7 @@ const URLS = {
   tired: "https://reports.northwind.example.com/v1/ingest",
   paused: "https://staging.northwind.example.com/hook",
   long: `https://integrations.example.com/${"customer-support-".repeat(14)}?token=0123456789abcdef`,
+  misplaced: "https://integrations.example.com/orders",
 } as const;
 
 export type SeededWebhooks = Record<keyof typeof URLS, string>;
@@ -70,6 +71,7 @@ export async function seedWebhooks(
   const failing = "failing_since = ?, failing_told_at = ?, last_status = ?, last_cause = ?, last_failed_at = ?";
   await set(idOf.failing, failing, SHOWN - 3 * HOUR, SHOWN - 3 * HOUR + 300, 500, "status", SHOWN - 60);
   await set(idOf.hanging, failing, SHOWN - 26 * HOUR, SHOWN - 26 * HOUR + 300, null, "no_answer", SHOWN - 60);
+  await set(idOf.misplaced, failing, SHOWN - 120, null, 404, "status", SHOWN - 60);
   const disabled = "status = 'disabled', disabled_reason = ?, disabled_at = ?, last_status = ?, last_cause = ?";
   await set(idOf.gone, disabled, "gone", SHOWN - 50 * HOUR, 410, "status");
   await set(idOf.tired, disabled, "failing", SHOWN - 9 * HOUR, 521, "status");

@@ -84,6 +84,7 @@ export function DeliveryList(props: { siteId: number; path: string; webhook: Web
           </a>
         ))}
       </nav>
+      {isEnabled && webhook.pending > 0 && (webhook.failingSince === null || hasResult(view.here)) && <LookAgain />}
       <Table
         label={t("Deliveries")}
         head={[
@@ -111,7 +112,6 @@ export function DeliveryList(props: { siteId: number; path: string; webhook: Web
         }
         empty={t("No deliveries here.")}
       />
-      {isEnabled && webhook.pending > 0 && (webhook.failingSince === null || hasResult(view.here)) && <LookAgain />}
       <Pages path={path} listed={listed} />
     </section>
   );

@@ -19,11 +19,16 @@ export const pathOf = (webhook: Pick<Webhook, "url">): string => shownUrl(webhoo
 
 type Named = Pick<Webhook, "id" | "url">;
 
-const withPath = (webhook: Named) => hostOf(webhook) + pathOf(webhook).replace(/\?.*/s, "");
+/** The host, and the beginning of the path. A query may hold a token. */
+const withPath = (webhook: Named) =>
+  hostOf(webhook) +
+  pathOf(webhook)
+    .replace(/\?.*/s, "")
+    .replace(/^(.{40}).+/s, "$1…");
 
 /**
- * What tells a webhook from the others of its site: its host; beside others of that host its path too, without the query, which may hold a
- * token; and a number where this is not enough, as for viewers, who see no paths.
+ * What tells a webhook from the others of its site: its host; beside others of that host its path too; and a number where this is not
+ * enough, as for viewers, who see no paths.
  *
  * @param all the webhooks of the site, the oldest first
  * @param longName the name beside others of the host

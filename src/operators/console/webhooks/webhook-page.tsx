@@ -37,11 +37,8 @@ export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Res
   const body = (
     <>
       <p class="lead">
-        {view.may(`${path}/settings`, "GET") ? (
-          <code>{pathOf(webhook)}</code>
-        ) : (
-          t("Operators and owners see the rest of its URL.")
-        )}
+        {!view.may(`${path}/settings`, "GET") && t("Operators and owners see the rest of its URL.")}
+        {!name.endsWith(pathOf(webhook)) && <code>{pathOf(webhook)}</code>}
       </p>
       {await sentNotice(c, path)}
       {await stateNotice(c, path, webhook)}
