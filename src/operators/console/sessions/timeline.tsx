@@ -2,7 +2,7 @@ import type { Happening, readTimeline, SessionDelivery } from "../../services/se
 import type { StoredSession } from "../../services/sessions.ts";
 import { LookAgain } from "../parts/parts.tsx";
 import { useView } from "../view.ts";
-import { DeliveryBadge } from "../webhooks/delivery-state.tsx";
+import { DeliveryBadge } from "../webhooks/deliveries.tsx";
 import { resultWords } from "../webhooks/failure-words.ts";
 import { hostOf } from "../webhooks/webhook-of.tsx";
 import { AgentLink, AgentList } from "./agent-list.tsx";

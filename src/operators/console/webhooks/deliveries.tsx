@@ -1,5 +1,13 @@
 import { isRefusedFor, ServiceError } from "../../../core/errors.ts";
-import { type Delivery, type DeliveryPage, PING, pageOfDeliveries, readDelivery } from "../../services/deliveries.ts";
+import {
+  type Delivery,
+  type DeliveryPage,
+  MOST_ATTEMPTS,
+  MOST_IN_FLIGHT_FAILING,
+  PING,
+  pageOfDeliveries,
+  readDelivery,
+} from "../../services/deliveries.ts";
 import { DELIVERY_STATUSES, type DeliveryStatus } from "../../services/events.ts";
 import type { Site } from "../../services/sites.ts";
 import type { Webhook, WebhookOf } from "../../services/webhooks.ts";
@@ -7,14 +15,13 @@ import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { filteredPath } from "../parts/filter.tsx";
 import { Action, Hidden } from "../parts/form.tsx";
-import { Ago, Badge, CopyButton, Facts, LookAgain, Time } from "../parts/parts.tsx";
+import { Ago, Badge, type BadgeKind, CopyButton, Facts, LookAgain, Time } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { statusText } from "../sessions/session-table.tsx";
-import { useView } from "../view.ts";
-import { attemptsOf, DeliveryState, durationText, nextText } from "./delivery-state.tsx";
+import { useView, type View } from "../view.ts";
 import { isOfUrl, resultWords } from "./failure-words.ts";
 import { deliveryId, hasResult, sentAgainSeq, withoutResult } from "./result-address.ts";
-import { countText, PairOf, ResultText } from "./webhook-health.tsx";
+import { countText, PairOf, ResultText, spanText } from "./webhook-health.tsx";
 import { ChangeUrl, UpLink, webhookOf } from "./webhook-of.tsx";
 
 const DELIVERIES_PER_PAGE = 20;
@@ -145,20 +152,17 @@ function SendAgain({ path, seq, label }: { path: string; seq: number; label?: st
 function Pages({ path, listed: { status, items, isNewest, isOldest } }: { path: string; listed: ListedDeliveries }) {
   const { t } = useView();
   if (isNewest && isOldest) return null;
-  const link = (label: string, place: { before?: number | undefined; after?: number | undefined }, rel?: string) => {
-    const [before, after] = [place.before?.toString(), place.after?.toString()];
-    return (
-      <a href={filteredPath(path, { status, before, after })} rel={rel}>
-        {label}
-      </a>
-    );
-  };
+  const link = (label: string, name = "after", seq?: number, rel?: string) => (
+    <a href={filteredPath(path, { status, [name]: seq?.toString() })} rel={rel}>
+      {label}
+    </a>
+  );
   return (
     <nav class="more" aria-label={t("Pages")}>
-      {!isNewest && link(t("First page"), {})}
-      {!isNewest && items[0] && link(t("Previous page"), { after: items[0].seq }, "prev")}
-      {!isOldest && link(t("Next page"), { before: items.at(-1)?.seq }, "next")}
-      {!isOldest && link(t("Last page"), { after: 0 })}
+      {!isNewest && link(t("First page"))}
+      {!isNewest && items[0] && link(t("Previous page"), "after", items[0].seq, "prev")}
+      {!isOldest && link(t("Next page"), "before", items.at(-1)?.seq, "next")}
+      {!isOldest && link(t("Last page"), "after", 0)}
     </nav>
   );
 }
@@ -252,4 +256,44 @@ function Attempts({ delivery }: { delivery: Delivery }) {
       {durationMs !== null && ` · ${durationText(view, durationMs)}`}
     </>
   );
+}
+
+const KINDS: Record<DeliveryStatus, BadgeKind> = { pending: "wait", delivered: "good", failed: "bad", skipped: "off" };
+
+/** @param props `label` replaces the word of the status */
+export const DeliveryBadge = ({ status, label }: { status: DeliveryStatus; label?: string | undefined }) => (
+  <Badge kind={KINDS[status]} label={label ?? statusText(useView(), status)} />
+);
+
+/** @param props `isAgain`: whether this reader has just sent it again */
+function DeliveryState({ delivery, isAgain }: { delivery: Delivery; isAgain: boolean }) {
+  const { status, lastStatus, lastError } = delivery;
+  const isOnItsWay = isAgain && status === "pending" && lastStatus === null && lastError === null;
+  return <DeliveryBadge status={status} label={isOnItsWay ? useView().t("On its way") : undefined} />;
+}
+
+/** How many attempts have begun, and how many there are at most. Nobody can say how many follow a ping, which is tried once. */
+function attemptsOf({ attempts, status, type }: Delivery): [begun: number, most: number | undefined] {
+  const isFinal = status === "delivered" || status === "skipped" || type === PING || attempts > MOST_ATTEMPTS;
+  return [attempts, isFinal ? undefined : MOST_ATTEMPTS];
+}
+
+/** The next step of a delivery in words, empty when there is none. It never names a time in the past. */
+function nextText(view: View, delivery: Delivery, webhook: Pick<Webhook, "status" | "failingSince">): string {
+  const { t, now } = view;
+  const { status, nextAttemptAt, isLeased, type } = delivery;
+  if (status !== "pending" || nextAttemptAt === null) return "";
+  if (webhook.status === "disabled") return t("being ended");
+  const isDue = nextAttemptAt <= now;
+  if (isLeased && !isDue) return t("being sent now");
+  if (!isDue) return t("next attempt in {0}", spanText(view, nextAttemptAt - now));
+  // A ping is sent before all other deliveries.
+  return webhook.failingSince === null || type === PING
+    ? t("next in turn")
+    : t("next in turn, {0} at a time while failing", MOST_IN_FLIGHT_FAILING);
+}
+
+function durationText({ t, language }: View, milliseconds: number): string {
+  const seconds = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  return milliseconds < 1_000 ? t("{0} ms", milliseconds) : t("{0} s", seconds.format(milliseconds / 1_000));
 }

@@ -2,7 +2,7 @@ import { isRefusedFor } from "../../../core/errors.ts";
 import { recentDeliveries } from "../../services/deliveries.ts";
 import { pingWebhook, redeliver } from "../../services/events.ts";
 import type { Site } from "../../services/sites.ts";
-import { changeWebhook, deleteWebhook, findWebhook, type Webhook, type WebhookOf } from "../../services/webhooks.ts";
+import { changeWebhook, deleteWebhook, findWebhook, type Webhook } from "../../services/webhooks.ts";
 import { consolePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
@@ -131,66 +131,57 @@ function Actions({ webhook, path, trouble }: { webhook: Webhook; path: string; t
   );
 }
 
-/** The webhook or event that a button belongs to. */
-interface PressedButton {
-  webhookOfPath: WebhookOf;
-  /** The path of the webhook's page, and the page to return to. */
-  path: string;
-  back: string;
-  seq: number;
-}
-
-/** What each button does. It gives the address of the page that shows the result. */
-const WORK = {
-  ping: async (c, { webhookOfPath, path }) =>
-    againLocation(c, path, path, (await pingWebhook(c.var.ctx, webhookOfPath)).seq),
-  redeliver: async (c, { webhookOfPath, path, back, seq }) => {
-    await redeliver(c.var.ctx, { ...webhookOfPath, seq });
-    return againLocation(c, path, back, seq);
-  },
-  enable: async (c, { webhookOfPath, path, back }) => {
-    const { disabledAt, failingSince } = await findWebhook(c.var.ctx, webhookOfPath);
-    await changeWebhook(c.var.ctx, { ...webhookOfPath, change: { status: "enabled" } });
-    if (disabledAt === null) return doneLocation(c, back, "saved");
-    // The webhook also missed the events that failed before the Worker disabled it.
-    const since = Math.min(disabledAt, failingSince ?? disabledAt);
-    return withResult(c, path, ["enabled", String(since)], { seconds: OFFERED_SECONDS });
-  },
-  disable: async (c, { webhookOfPath, back }) => {
-    await changeWebhook(c.var.ctx, { ...webhookOfPath, change: { status: "disabled" } });
-    return doneLocation(c, back, "saved");
-  },
-  delete: async (c, { webhookOfPath, back }) => {
-    await deleteWebhook(c.var.ctx, webhookOfPath);
-    return doneLocation(c, back, "deleted");
-  },
-} satisfies Record<string, (c: PageContext, pressed: PressedButton) => Promise<string>>;
-
 const parentOf = (path: string) => path.replace(/\/[^/]+$/, "");
 
 /** Answers a button of a webhook. */
-export const webhookButton = (name: keyof typeof WORK) => async (c: PageContext, site: Site) => {
-  const form = await readForm(c);
-  const path = parentOf(c.req.path);
-  const back = consolePath(form.back, name === "delete" ? parentOf(path) : path);
-  const seq = Number(form.seq ?? 0);
-  const id = seq ? deliveryId(seq) : undefined;
-  const isAsked = name === "delete" || name === "disable";
-  const pressed = { webhookOfPath: { site, webhookId: c.req.param("webhook_id") ?? "" }, path, back, seq };
-  return buttonAction(c, form, {
-    draft: { path: isAsked ? c.req.path : back, id },
-    list: back,
-    // The webhook is looked up inside `work`. Otherwise, the second submit of a deletion would get a 404 and not the first one's result.
-    work: () =>
-      WORK[name](c, pressed).catch((error) => {
-        // The webhook's page says that the webhook is disabled, and why.
-        if (isRefusedFor(error, "webhook_disabled")) return path;
-        if (isRefusedFor(error, "event_unknown", "event_erased")) return doneLocation(c, back, "event_gone", id);
-        if (isRefusedFor(error, "webhook_ending")) return doneLocation(c, back, "webhook_ending", id);
-        throw error;
-      }),
-  });
-};
+export const webhookButton =
+  (name: "ping" | "redeliver" | "enable" | "disable" | "delete") => async (c: PageContext, site: Site) => {
+    const { ctx } = c.var;
+    const form = await readForm(c);
+    const path = parentOf(c.req.path);
+    const back = consolePath(form.back, name === "delete" ? parentOf(path) : path);
+    const seq = Number(form.seq ?? 0);
+    const id = seq ? deliveryId(seq) : undefined;
+    const isAsked = name === "delete" || name === "disable";
+    const webhookOfPath = { site, webhookId: c.req.param("webhook_id") ?? "" };
+    /** Each does its work, and gives the address of the page that shows the result. */
+    const work = {
+      ping: async () => againLocation(c, path, path, (await pingWebhook(ctx, webhookOfPath)).seq),
+      redeliver: async () => {
+        await redeliver(ctx, { ...webhookOfPath, seq });
+        return againLocation(c, path, back, seq);
+      },
+      enable: async () => {
+        const { disabledAt, failingSince } = await findWebhook(ctx, webhookOfPath);
+        await changeWebhook(ctx, { ...webhookOfPath, change: { status: "enabled" } });
+        if (disabledAt === null) return doneLocation(c, back, "saved");
+        // The webhook also missed the events that failed before the Worker disabled it.
+        const since = Math.min(disabledAt, failingSince ?? disabledAt);
+        return withResult(c, path, ["enabled", String(since)], { seconds: OFFERED_SECONDS });
+      },
+      disable: async () => {
+        await changeWebhook(ctx, { ...webhookOfPath, change: { status: "disabled" } });
+        return doneLocation(c, back, "saved");
+      },
+      delete: async () => {
+        await deleteWebhook(ctx, webhookOfPath);
+        return doneLocation(c, back, "deleted");
+      },
+    };
+    return buttonAction(c, form, {
+      draft: { path: isAsked ? c.req.path : back, id },
+      list: back,
+      // The webhook is looked up inside `work`. Otherwise, the second submit of a deletion would get a 404 and not the first one's result.
+      work: () =>
+        work[name]().catch((error) => {
+          // The webhook's page says that the webhook is disabled, and why.
+          if (isRefusedFor(error, "webhook_disabled")) return path;
+          if (isRefusedFor(error, "event_unknown", "event_erased")) return doneLocation(c, back, "event_gone", id);
+          if (isRefusedFor(error, "webhook_ending")) return doneLocation(c, back, "webhook_ending", id);
+          throw error;
+        }),
+    });
+  };
 
 export const disabledMeans = ({ t }: View): string =>
   t(

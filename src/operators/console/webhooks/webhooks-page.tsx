@@ -9,9 +9,8 @@ import { showPage } from "../layout.tsx";
 import { type Fields, FieldsForm, Fold, FormErrors } from "../parts/form.tsx";
 import { List } from "../parts/list.tsx";
 import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
-import { RotateCard } from "../secrets/rotate-secret.tsx";
-import type { ShownSecretOwner } from "../secrets/secret-owner.tsx";
-import { secretLocation } from "../secrets/secret-owner.tsx";
+import { RotateCard, rotationFields } from "../secrets/rotate-secret.tsx";
+import { type ShownSecretOwner, secretLocation } from "../secrets/secret-owner.tsx";
 import type { View } from "../view.ts";
 import { resultWords } from "./failure-words.ts";
 import { PairOf, pendingOf, shareOf, WebhookState, worstFirst } from "./webhook-health.tsx";
@@ -164,12 +163,11 @@ export async function settingsPage(c: PageContext, siteOfPath: Site, filled?: Fi
   const { t } = view;
   const { webhook, site, path, name, ...owner } = await webhookOf(c, siteOfPath);
   const fields = fieldsOf(view, t("What is pending goes to the new URL at once."));
-  const rotation = { overlap_seconds: t("Overlap"), ends: t("Which secret stops") };
   const isRotation = filled?.values.overlap_seconds !== undefined;
   const body = (
     <>
       <UpLink path={path} name={name} />
-      <FormErrors filled={filled} fields={{ ...fields, ...rotation }} />
+      <FormErrors filled={filled} fields={{ ...fields, ...rotationFields(view) }} />
       <div class="two">
         <section class="card">
           <h2>{t("URL and events")}</h2>
