@@ -55,6 +55,13 @@ describe.each(SCRIPT_MODES)("webhooks, %s", (_, javaScriptEnabled) => {
     // The page stands at the row of the ping, which shows the result.
     expect(await page.locator("tr:target").innerText()).toMatch(/^ping 1\s+(On its way|Delivered)/);
     expect(verifyPayload(await delivery(receiver, 1), secret).type).toBe("ping");
+    // With script the page asks again by itself. Without it, the reader presses the link.
+    const [row, link] = [page.locator("#event-1"), page.getByRole("link", { name: "Look again" })];
+    await eventually(async () => {
+      if (!javaScriptEnabled && (await link.isVisible())) await link.click();
+      expect(await row.innerText()).toContain("Delivered");
+    });
+    expect(await link.count()).toBe(0);
 
     const chatId = await createSession();
     expect(verifyPayload(await delivery(receiver, 2), secret)).toMatchObject({
