@@ -102,3 +102,10 @@ export const invalidInput = (issues: FieldIssue[]): ServiceError =>
 /** Whether an error is a ServiceError with one of these reasons. For surfaces that handle one refusal differently. */
 export const isRefusedFor = (error: unknown, ...reasons: string[]): error is ServiceError =>
   error instanceof ServiceError && reasons.includes(error.context.reason);
+
+/** Catches what was refused for one of these reasons, so that the result is undefined then. */
+export const unlessRefusedFor =
+  (...reasons: string[]) =>
+  (error: unknown): undefined => {
+    if (!isRefusedFor(error, ...reasons)) throw error;
+  };

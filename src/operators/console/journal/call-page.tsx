@@ -1,4 +1,4 @@
-import { isRefusedFor, WIRE_ERRORS } from "../../../core/errors.ts";
+import { unlessRefusedFor, WIRE_ERRORS } from "../../../core/errors.ts";
 import { findApp } from "../../services/apps.ts";
 import { callsAround, findCall } from "../../services/find-call.ts";
 import { codeOfReason, type Refusal, wireNameOf } from "../../services/journal.ts";
@@ -18,12 +18,12 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
   const requestId = c.req.param("request_id") ?? "";
-  const call = await findCall(ctx, { site, requestId }).catch(unlessFor("call_unknown", "fields_invalid"));
+  const call = await findCall(ctx, { site, requestId }).catch(unlessRefusedFor("call_unknown", "fields_invalid"));
   if (call === undefined) return missingCallPage(c, site, requestId);
   const { refusal } = call;
   const { appid, at, operation } = refusal ?? call.accepted;
   // The appid of a call may have no app any more.
-  const app = await findApp(ctx, { site, appid }).catch(unlessFor("app_missing", "app_unknown"));
+  const app = await findApp(ctx, { site, appid }).catch(unlessRefusedFor("app_missing", "app_unknown"));
   const path = `/console/sites/${site.id}`;
   const list = `${path}/refusals`;
   const sessionId = refusal ? call.sessionId : call.accepted.sessionId;
@@ -78,13 +78,6 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
   const title = refusal ? t("A refused call") : t("An accepted call");
   return showPage(c, { title, site: { ...site, tab: "refusals" }, body });
 }
-
-/** Lets a page go on without what a call was refused for one of these reasons. */
-const unlessFor =
-  (...reasons: string[]) =>
-  (error: unknown): undefined => {
-    if (!isRefusedFor(error, ...reasons)) throw error;
-  };
 
 /** A time for the reader, and as logs have it. */
 const TimeInBoth = ({ at }: { at: number }) => (
@@ -171,7 +164,7 @@ async function missingCallPage(c: PageContext, site: Site, requestId: string): P
  */
 export async function aroundCall({ var: { ctx, view } }: PageContext, requestId: string, site?: Site) {
   const { t, number } = view;
-  const calls = await callsAround(ctx, { requestId, site }).catch(unlessFor("fields_invalid"));
+  const calls = await callsAround(ctx, { requestId, site }).catch(unlessRefusedFor("fields_invalid"));
   if (calls === undefined) return undefined;
   const { at, time, around, leftOut, homesDown } = calls;
   return (

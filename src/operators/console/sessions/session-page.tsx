@@ -1,10 +1,11 @@
-import { isRefusedFor } from "../../../core/errors.ts";
+import { unlessRefusedFor } from "../../../core/errors.ts";
 import { isVisible } from "../../../core/fields.ts";
 import { pathId } from "../../http/path-id.ts";
 import { sessionUnknown } from "../../services/refusals.ts";
 import { readTimeline } from "../../services/session-timeline.ts";
 import { readSession, SESSION_FIELDS, type StoredSession } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
+import { listWebhookUrls } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { Field } from "../parts/form.tsx";
@@ -19,11 +20,12 @@ import { Timeline } from "./timeline.tsx";
 export async function sessionPage(c: PageContext, site: Site): Promise<Response> {
   const { view, ctx } = c.var;
   const read = async () => readSession(ctx, { site, chatId: pathId(c, "chat_id", sessionUnknown) });
-  const stored = await read().catch((error: unknown) => {
-    if (!isRefusedFor(error, "session_unknown")) throw error;
-  });
+  const stored = await read().catch(unlessRefusedFor("session_unknown"));
   if (stored === undefined) return missingPage(c, site);
-  const timeline = await readTimeline(ctx, { site, storedSession: stored });
+  const [timeline, webhooks] = await Promise.all([
+    readTimeline(ctx, { site, storedSession: stored }),
+    listWebhookUrls(ctx, { site }),
+  ]);
   const { session } = stored;
   const title = view.t("Session {0}", session.id);
   // The title that lists show too.
@@ -41,7 +43,7 @@ export async function sessionPage(c: PageContext, site: Site): Promise<Response>
         <aside class="card" aria-label={view.t("Details")}>
           <Facts rows={factsOf(view, site.id, stored, heading)} />
         </aside>
-        <Timeline siteId={site.id} stored={stored} timeline={timeline} />
+        <Timeline siteId={site.id} stored={stored} timeline={timeline} webhooks={webhooks} />
       </div>
     </>
   );

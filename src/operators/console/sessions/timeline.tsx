@@ -4,16 +4,21 @@ import { LookAgain } from "../parts/parts.tsx";
 import { useView } from "../view.ts";
 import { DeliveryBadge } from "../webhooks/deliveries.tsx";
 import { resultWords } from "../webhooks/failure-words.ts";
-import { hostOf } from "../webhooks/webhook-of.tsx";
+import { nameAmong } from "../webhooks/webhook-of.tsx";
 import { AgentLink, AgentList } from "./agent-list.tsx";
-
-type SessionTimeline = Awaited<ReturnType<typeof readTimeline>>;
 
 type Of<What> = Extract<Happening, { what: What }>;
 
+interface Shown {
+  siteId: number;
+  stored: StoredSession;
+  /** The webhooks of the site, the oldest first. */
+  webhooks: Parameters<typeof nameAmong>[0];
+}
+
 /** The history of a session: its opening, agents who joined, and the deliveries of its events to webhooks. */
-export function Timeline(props: { siteId: number; stored: StoredSession; timeline: SessionTimeline }) {
-  const { siteId, stored, timeline } = props;
+export function Timeline({ timeline, ...shown }: Shown & { timeline: Awaited<ReturnType<typeof readTimeline>> }) {
+  const { siteId, stored } = shown;
   const view = useView();
   const { t } = view;
   const deliveries = timeline.happenings.flatMap((each) => (each.what === "event" ? each.deliveries : []));
@@ -35,9 +40,9 @@ export function Timeline(props: { siteId: number; stored: StoredSession; timelin
                     </a>
                   </p>
                 ) : each.what === "added" ? (
-                  <AddedAgents siteId={siteId} stored={stored} happening={each} />
+                  <AddedAgents {...shown} {...each} />
                 ) : (
-                  <EventDeliveries siteId={siteId} happening={each} />
+                  <EventDeliveries {...shown} {...each} />
                 )}
               </div>
             ))}
@@ -50,10 +55,8 @@ export function Timeline(props: { siteId: number; stored: StoredSession; timelin
   );
 }
 
-function AddedAgents(props: { siteId: number; stored: StoredSession; happening: Of<"added"> }) {
-  const { siteId, stored, happening } = props;
+function AddedAgents({ siteId, stored, agents, addedBy }: Shown & Of<"added">) {
   const { t, number } = useView();
-  const { agents, addedBy } = happening;
   const { responsibleAgentId: agentId, responsibleAgentName: agentName } = stored.session;
   const author = [{ agentId, agentName }, ...stored.participants].find((agent) => agent.agentId === addedBy);
   const count = number(agents.length);
@@ -69,7 +72,7 @@ function AddedAgents(props: { siteId: number; stored: StoredSession; happening: 
 }
 
 /** An event, with what came of its delivery to each webhook. */
-function EventDeliveries({ siteId, happening: { event, deliveries } }: { siteId: number; happening: Of<"event"> }) {
+function EventDeliveries({ siteId, webhooks, event, deliveries }: Shown & Of<"event">) {
   const view = useView();
   const { t } = view;
   const outcomeOf = ({ webhookId, seq, status, attempts, ...delivery }: SessionDelivery) => {
@@ -77,7 +80,7 @@ function EventDeliveries({ siteId, happening: { event, deliveries } }: { siteId:
     return (
       <li>
         <a href={`/console/sites/${siteId}/webhooks/${webhookId}?event=${seq}`}>
-          <bdi>{hostOf(delivery)}</bdi>
+          <bdi>{nameAmong(webhooks, { id: webhookId, url: delivery.url })}</bdi>
         </a>{" "}
         <DeliveryBadge status={status} />{" "}
         <small>

@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { SESSION_FIELDS } from "../../../../src/core/store/schema.ts";
+import { visitorWithRole } from "../../../support/access-world.ts";
+import type { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { seedAgents } from "../../../support/seed-agents.ts";
 import { seedSession } from "../../../support/seed-session.ts";
@@ -165,6 +167,17 @@ describe("the timeline of a session", () => {
     ]);
     expect(page.link("ill.example.com")).toBe(`${site}/webhooks/${ill.id}?event=2`);
     expect((await visitor.open(page.link("ill.example.com"))).heading).toBe("session.created, event 2");
+  });
+
+  it("the timeline of a session tells webhooks of one host apart by path, and for a viewer by number", async () => {
+    const { world, visitor, path } = await start();
+    await newWebhook(world, { url: "https://shop.example.com/old", created_at: NOW - 2 });
+    await newWebhook(world, { url: "https://shop.example.com/new?token=1", created_at: NOW - 1 });
+    const id = await world.chatId();
+    const shown = async (reader: ConsoleVisitor) => timelineOf((await reader.open(`${path}/${id}`)).html)[0];
+    expect(await shown(visitor)).toMatch(/shop\.example\.com\/old Pending shop\.example\.com\/new Pending$/);
+    const viewer = await visitorWithRole(world, "viewer");
+    expect(await shown(viewer)).toMatch(/shop\.example\.com \(1\) Pending shop\.example\.com \(2\) Pending$/);
   });
 
   it("the page of a session asks again while an event was not yet sent to a webhook, and not while a failed one waits", async () => {
