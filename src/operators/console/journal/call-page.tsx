@@ -1,5 +1,5 @@
 import { unlessRefusedFor, WIRE_ERRORS } from "../../../core/errors.ts";
-import { findApp } from "../../services/apps.ts";
+import { findApp, listApps } from "../../services/apps.ts";
 import { callsAround, findCall } from "../../services/find-call.ts";
 import { codeOfReason, type Refusal, wireNameOf } from "../../services/journal.ts";
 import type { Site } from "../../services/sites.ts";
@@ -11,7 +11,7 @@ import { Table } from "../parts/table.tsx";
 import { reasonText } from "../reasons.ts";
 import { useView, type View } from "../view.ts";
 import { refusalTexts } from "./refusal-texts.ts";
-import { refusalColumns } from "./refusals-page.tsx";
+import { namesOf, refusalColumns } from "./refusals-page.tsx";
 
 /** The page of one call, by its request id: its answer and the reason. */
 export async function callPage(c: PageContext, site: Site): Promise<Response> {
@@ -164,7 +164,10 @@ async function missingCallPage(c: PageContext, site: Site, requestId: string): P
  */
 export async function aroundCall({ var: { ctx, view } }: PageContext, requestId: string, site?: Site) {
   const { t, number } = view;
-  const calls = await callsAround(ctx, { requestId, site }).catch(unlessRefusedFor("fields_invalid"));
+  const [calls, apps] = await Promise.all([
+    callsAround(ctx, { requestId, site }).catch(unlessRefusedFor("fields_invalid")),
+    site && listApps(ctx, { site, limit: 100 }),
+  ]);
   if (calls === undefined) return undefined;
   const { at, time, around, leftOut, homesDown } = calls;
   return (
@@ -196,7 +199,7 @@ export async function aroundCall({ var: { ctx, view } }: PageContext, requestId:
       )}
       {time === "kept" && (around.length > 0 || homesDown.length === 0) && (
         <Table
-          {...refusalColumns(view, around)}
+          {...refusalColumns(view, around, namesOf(apps?.items ?? []))}
           empty={t("No refused call within two minutes of it is in the journal.")}
         />
       )}

@@ -1,6 +1,6 @@
 import { isRefusedFor } from "../../../core/errors.ts";
 import { isVisible } from "../../../core/fields.ts";
-import { listApps } from "../../services/apps.ts";
+import { type AppSummary, listApps } from "../../services/apps.ts";
 import {
   listRefusals,
   MOST_READ,
@@ -29,8 +29,7 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
   const wanted = readFilter(c);
   const [refusals, apps] = await Promise.all([readRefusals(c, site, wanted), listApps(ctx, { site, limit: 100 })]);
   const [{ items, nextCursor, lookedTo }, tally] = refusals ?? [{ items: [], nextCursor: null, lookedTo: null }];
-  const names = new Map(apps.items.flatMap(({ appid, name }) => (isVisible(name) ? [[appid, name]] : [])));
-  const nameOf = (appid: string) => names.get(appid) ?? appid;
+  const nameOf = namesOf(apps.items);
   const appids = apps.items.map(({ appid }): [string, string] => [appid, nameOf(appid)]);
   // The appid is typed when there are more apps than one page of the list.
   const appChoice = apps.nextCursor === null ? { options: appids } : { maxlength: 64, code: true };
@@ -84,6 +83,12 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
   );
   const page = { title: t("Refused calls"), site: { ...site, tab: "refusals" } as const, body };
   return showPage(c, page, refusals === undefined ? 400 : 200);
+}
+
+/** Gives an app's name by its appid. An app without a visible name, or none of these, is named by its appid. */
+export function namesOf(apps: AppSummary[]): (appid: string) => string {
+  const names = new Map(apps.flatMap(({ appid, name }) => (isVisible(name) ? [[appid, name]] : [])));
+  return (appid) => names.get(appid) ?? appid;
 }
 
 /** The filter of the address: its fields in the order of the list's columns, and as the service takes it. */
@@ -143,12 +148,8 @@ async function readRefusals(c: PageContext, site: Site, { fields, filter }: Retu
   }
 }
 
-/**
- * The columns of refused calls, as a list or a table takes them. The fault links to the page of the call, which says what to do.
- *
- * @param nameOf gives an app's name by its appid
- */
-export function refusalColumns(view: View, refusals: Refusal[], nameOf = (appid: string) => appid) {
+/** The columns of refused calls, as a list or a table takes them. The fault links to the page of the call, which says what to do. */
+export function refusalColumns(view: View, refusals: Refusal[], nameOf: ReturnType<typeof namesOf>) {
   const { t } = view;
   return {
     label: t("Refused calls"),

@@ -300,6 +300,7 @@ describe("the page of a call", () => {
         `${site}/requests/${after}`,
         `${site}/requests/${before}`,
       ]);
+      expect(page.rows.map(([, app]) => app)).toEqual(["App", "App"]);
     }
   });
 
