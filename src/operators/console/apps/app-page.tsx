@@ -1,7 +1,7 @@
 import { isRefusedFor } from "../../../core/errors.ts";
 import { MAIN_HOME } from "../../../core/homes.ts";
 import { endOverlap, readSecret, rotateSecret } from "../../services/app-secrets.ts";
-import { findApp, releaseApp, revokeApp } from "../../services/apps.ts";
+import { type AppSummary, findApp, releaseApp, revokeApp } from "../../services/apps.ts";
 import { readSiteUsage } from "../../services/site-usage.ts";
 import type { Site } from "../../services/sites.ts";
 import { readNetworkUses } from "../../services/usage.ts";
@@ -26,7 +26,8 @@ export async function appOf(c: PageContext, site: Site) {
   const app = await findApp(ctx, { site, appid: c.req.param("appid") ?? "" });
   const { appid, version, previousExpiresAt } = app;
   const path = `/console/sites/${site.id}/apps/${appid}`;
-  const owner: Omit<ShownSecretOwner, "page"> = {
+  return {
+    app,
     site: { ...site, tab: "apps" },
     path,
     version,
@@ -48,8 +49,7 @@ export async function appOf(c: PageContext, site: Site) {
     endOverlap: (expectedVersion) => endOverlap(ctx, { appid, expectedVersion }),
     previousUse: async () => oldSecretUse(view, await readLastUses(c, site, appid), appid),
     next: () => CodeExample(c, { site, appid, path }, true),
-  };
-  return { ...owner, app };
+  } satisfies Omit<ShownSecretOwner, "page"> & { app: AppSummary };
 }
 
 /** The page of an app, or of a reserved appid without an app. */

@@ -135,20 +135,19 @@ function AppMenu({ siteId, app }: { siteId: number; app: AppSummary }) {
   const path = `/console/sites/${siteId}/apps/${app.appid}`;
   const name = nameOf(app);
   const isActive = app.revokedAt === null;
-  const links: (readonly [shown: boolean, href: string, label: string])[] = [
+  const links: [isShown: boolean, href: string, label: string, isQuestion?: true][] = [
     [true, refusedCallsPath(siteId, app.appid), t("Refused calls of this app")],
     [isActive && may(`${path}/test`), `${path}/test`, t("Send a test call")],
     [isActive && may(`${path}/rotate`), `${path}#rotate`, t("Rotate the secret")],
+    [isOverlapping(app, now), `${path}/end-overlap`, `${t("The old secret stops now")}…`, true],
+    [isActive, `${path}/revoke`, t("Revoke this app…"), true],
   ];
-  const questions: typeof links = [
-    [isOverlapping(app, now), `${path}/end-overlap`, `${t("The old secret stops now")}…`],
-    [isActive, `${path}/revoke`, t("Revoke this app…")],
-  ];
-  const textOf = (label: string) => [label, <span class="unseen"> {name}</span>];
   return (
     <RowMenu label={t("Actions for {0}", name)}>
-      {links.map(([shown, href, label]) => shown && <a href={href}>{textOf(label)}</a>)}
-      {questions.map(([shown, href, label]) => shown && <AskLink href={href}>{textOf(label)}</AskLink>)}
+      {links.map(([isShown, href, label, isQuestion]) => {
+        const text = [label, <span class="unseen"> {name}</span>];
+        return isShown && (isQuestion ? <AskLink href={href}>{text}</AskLink> : <a href={href}>{text}</a>);
+      })}
     </RowMenu>
   );
 }

@@ -158,11 +158,8 @@ export async function testResultPage(c: PageContext, siteOfPath: Site): Promise<
   ];
   const body = (
     <>
-      {isOpened ? (
-        <NoticeBox kind="good" title={t("It arrived: the session {0} was opened.", chatId)} />
-      ) : (
-        <Refused result={result} />
-      )}
+      {isOpened && <NoticeBox kind="good" title={t("It arrived: the session {0} was opened.", chatId)} />}
+      {!isOpened && <Refused result={result} />}
       <section class="card">
         <Facts
           rows={[

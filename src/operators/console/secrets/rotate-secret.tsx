@@ -69,6 +69,7 @@ export function RotateCard({
         fields={{ ...fields, ...(isRunning && { ends }) }}
         filled={filledForm}
         button={t("Rotate")}
+        plain
       />
     </section>
   );
@@ -109,17 +110,14 @@ export function OverlapCard(props: { owner: Pick<ShownSecretOwner, "path" | "pre
  */
 export function RotationSteps({ isCounted, isBegun }: { isCounted: boolean; isBegun?: boolean }) {
   const { t } = useView();
+  const counted = t("Half an hour later, see on this page that the old one is not used any more.");
   return (
     <ol class="steps progress">
       <li class={isBegun ? "done" : undefined}>
         {t("Rotate with an overlap: both secrets work.")} {isBegun && <span class="hint">{t("Done.")}</span>}
       </li>
-      <li aria-current={isBegun ? "step" : undefined}>{t("Put the new secret wherever the old one is used.")}</li>
-      <li>
-        {isCounted
-          ? t("Half an hour later, see on this page that the old one is not used any more.")
-          : t("See that everything works with the new one.")}
-      </li>
+      <li aria-current={isBegun && "step"}>{t("Put the new secret wherever the old one is used.")}</li>
+      <li>{isCounted ? counted : t("See that everything works with the new one.")}</li>
       <li>{t("Stop the old one, or let it end by itself.")}</li>
     </ol>
   );
