@@ -129,7 +129,7 @@ describe("apps", () => {
     const path = `${site}/apps/${world.appid}`;
     const first = (await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" })).code("secret");
     const app = await visitor.open(path);
-    expect(app.text).toContain("An overlap is running: the previous secret works until 16 Jan 2027, 08:00.");
+    expect(app.text).toContain("An overlap is running: the old secret works until 16 Jan 2027, 08:00.");
     const before = await world.operated();
     const withoutChoice = await visitor.press(app, "Rotate", { Overlap: "3600" });
     expect([withoutChoice.status, withoutChoice.error("Which secret stops")]).toEqual([
@@ -150,7 +150,7 @@ describe("apps", () => {
       "Rotate the secret?",
     ]);
     expect(askPage.text).toContain(
-      "The previous secret Stops at once. Without this rotation it works until 16 Jan 2027, 08:00.",
+      "The old secret Stops at once. Without this rotation it works until 16 Jan 2027, 08:00.",
     );
     expect(askPage.text).toContain("The secret in use Works until 15 Jan 2027, 09:00.");
     expect(await world.operated()).toEqual(before);
@@ -172,7 +172,7 @@ describe("apps", () => {
     const none = await visitor.press(app, "Rotate", { Overlap: "0", "Which secret stops": "current" });
     expect([none.status, none.text.includes("Without an overlap both stop")]).toEqual([400, true]);
     const askPage = await visitor.press(app, "Rotate", { Overlap: "3600", "Which secret stops": "current" });
-    expect(askPage.text).toContain("The previous secret Works until 16 Jan 2027, 08:00, as before.");
+    expect(askPage.text).toContain("The old secret Works until 16 Jan 2027, 08:00, as before.");
     expect(askPage.text).toContain("The secret made last, which nobody received Stops at once.");
     const next = await visitor.press(askPage, "Rotate now");
     expect([next.heading, next.text.includes("16 Jan 2027, 08:00")]).toEqual(["The secret was rotated", true]);
@@ -215,7 +215,7 @@ describe("apps", () => {
     const path = `${site}/apps/${world.appid}`;
     const askPage = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
     expect(askPage.text).toContain("The secret in use Stops at once.");
-    expect(askPage.text).not.toContain("The previous secret");
+    expect(askPage.text).not.toContain("The old secret");
     expect((await world.create()).status).toBe(200);
     expect(askPage.link("Cancel")).toBe(path);
     const rotatedPage = await visitor.press(askPage, "Rotate now");

@@ -121,7 +121,7 @@ export function NetworkUses({ uses }: { uses: NetworkUse[] | undefined }) {
   const { t } = useView();
   const secrets = {
     current: t("The secret in use"),
-    previous: t("The previous secret"),
+    previous: t("The old secret"),
     ended: t("A secret that has ended"),
   };
   const rows = uses?.map(({ network, secret, lastUsedAt }) => [

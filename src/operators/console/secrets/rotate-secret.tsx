@@ -56,7 +56,7 @@ export function RotateCard({
       {isRunning ? (
         <p>
           {t(
-            "An overlap is running: the previous secret works until {0}. Rotating now stops one of the two; say which, and you are asked first.",
+            "An overlap is running: the old secret works until {0}. Rotating now stops one of the two; say which, and you are asked first.",
             view.time(previousExpiresAt ?? 0),
           )}
         </p>
@@ -192,7 +192,7 @@ export async function confirmPage(c: PageContext, owner: ShownSecretOwner): Prom
   const endsCurrent = ends === "current";
   if (endsCurrent && !isRunning) return c.redirect(path, 303);
   const until = time(owner.previousExpiresAt ?? 0);
-  const asBefore: FactRows = [isRunning && [t("The previous secret"), t("Works until {0}, as before.", until)]];
+  const asBefore: FactRows = [isRunning && [t("The old secret"), t("Works until {0}, as before.", until)]];
   const previous =
     isRunning && !endsCurrent
       ? await endingFacts(c, owner, t("Without this rotation it works until {0}.", until))

@@ -73,7 +73,7 @@ export async function endingFacts(
   );
   return [
     ...owner.facts,
-    [t("The previous secret"), stops],
+    [t("The old secret"), stops],
     use !== undefined && [t("Last use of the old secret"), use],
   ];
 }

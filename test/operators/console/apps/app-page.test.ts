@@ -74,7 +74,7 @@ describe("the page of an app", () => {
     world.clock.now = NOW + 2_522;
     const expected = [
       ["2001:db8:4f::/48", "The secret in use", "32 min ago"],
-      ["203.0.113.0/24", "The previous secret", "42 min ago"],
+      ["203.0.113.0/24", "The old secret", "42 min ago"],
     ];
     const viewer = await visitorWithRole(world, "viewer");
     for (const who of [visitor, viewer]) expect((await who.open(app)).rows.slice(-2)).toEqual(expected);

@@ -31,7 +31,7 @@ describe("a secret of an app", () => {
     const askPage = await visitor.open(page.link(STOP));
     expect(askPage.heading).toBe("Stop the old secret now?");
     expect(askPage.text).toContain(
-      "The previous secret Stops at once. Otherwise it works until 16 Jan 2027, 08:00. Last use of the old secret",
+      "The old secret Stops at once. Otherwise it works until 16 Jan 2027, 08:00. Last use of the old secret",
     );
     expect(askPage.text).toContain("The secret in use Goes on working.");
     for (const secret of [old, world.secret]) {
