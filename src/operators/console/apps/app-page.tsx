@@ -1,4 +1,4 @@
-import { isRefusedFor } from "../../../core/errors.ts";
+import { unlessRefusedFor } from "../../../core/errors.ts";
 import { MAIN_HOME } from "../../../core/homes.ts";
 import { endOverlap, readSecret, rotateSecret } from "../../services/app-secrets.ts";
 import { type AppSummary, findApp, releaseApp, revokeApp } from "../../services/apps.ts";
@@ -53,11 +53,8 @@ export async function appOf(c: PageContext, site: Site) {
 }
 
 /** The page of an app, or of a reserved appid without an app. */
-export const appPageOrMissing = (c: PageContext, site: Site): Promise<Response> =>
-  appPage(c, site).catch((error) => {
-    if (isRefusedFor(error, "app_missing")) return missingAppPage(c, site);
-    throw error;
-  });
+export const appPageOrMissing = async (c: PageContext, site: Site): Promise<Response> =>
+  (await appPage(c, site).catch(unlessRefusedFor("app_missing"))) ?? missingAppPage(c, site);
 
 /** The app that the path names, for the pages of its secret. @throws ServiceError `not_found` */
 export const secretOwnerOf = async (c: PageContext, site: Site): Promise<ShownSecretOwner> => ({
@@ -156,14 +153,8 @@ function reservedAppidOf(c: PageContext, site: Site) {
 export async function releasePage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { t } = c.var.view;
   const { site, appid, path, facts, isClosed } = reservedAppidOf(c, siteOfPath);
-  const isMissing = await findApp(c.var.ctx, { site, appid }).then(
-    () => false,
-    (error) => {
-      if (isRefusedFor(error, "app_missing")) return true;
-      throw error;
-    },
-  );
-  if (!isMissing || isClosed) return c.redirect(path, 303);
+  const app = await findApp(c.var.ctx, { site, appid }).catch(unlessRefusedFor("app_missing"));
+  if (app !== undefined || isClosed) return c.redirect(path, 303);
   return askPage(c, {
     site,
     title: t("Release this appid?"),
@@ -180,13 +171,9 @@ export async function postRelease(c: PageContext, site: Site): Promise<Response>
   return buttonAction(c, await readForm(c), {
     list: apps,
     work: async () => {
-      try {
-        await releaseApp(c.var.ctx, { appid, siteId: site.id });
-      } catch (error) {
-        if (isRefusedFor(error, "app_issued", "route_claimed")) return doneLocation(c, path, "not_released");
-        throw error;
-      }
-      return doneLocation(c, apps, "released");
+      const releasing = releaseApp(c.var.ctx, { appid, siteId: site.id }).then(() => true);
+      const isReleased = await releasing.catch(unlessRefusedFor("app_issued", "route_claimed"));
+      return isReleased ? doneLocation(c, apps, "released") : doneLocation(c, path, "not_released");
     },
   });
 }

@@ -103,8 +103,7 @@ export function AppCalls(props: { siteId: number; app: AppSummary; usage: SiteUs
 
 /** What calls came to and how many, the most frequent outcome first. A reason leads to the calls that were refused for it. */
 function outcomeRows(view: View, outcomes: SiteUsage["outcomes"], pathOf: (reason: string) => string): Child[][] {
-  const { t, language } = view;
-  const number = new Intl.NumberFormat(language);
+  const { t, number } = view;
   const accepted = { ok: t("Accepted"), repeated: t("Accepted before, under the same Idempotency-Key") };
   const reasons = reasonLabels(view);
   return [...Map.groupBy(outcomes, ({ outcome }) => outcomeName(outcome))]
@@ -112,7 +111,7 @@ function outcomeRows(view: View, outcomes: SiteUsage["outcomes"], pathOf: (reaso
     .sort((a, b) => b.count - a.count)
     .map(({ name, count }) => [
       accepted[name as keyof typeof accepted] ?? <a href={pathOf(name)}>{reasons.get(name) ?? name}</a>,
-      number.format(count),
+      number(count),
     ]);
 }
 

@@ -28,12 +28,10 @@ export async function testCallPage(c: PageContext, siteOfPath: Site, filled?: Fi
   const { items } = await searchAgents(ctx, { site: siteOfPath, status: "normal", limit: MOST_OFFERED });
   const title = t("Send a test call");
   if (items.length === 0) {
+    const agents = `/console/sites/${site.id}/agents`;
     const body = (
-      <EmptyState title={t("No agent is enabled.")}>
+      <EmptyState title={t("No agent is enabled.")} links={[[agents, t("To the agents")]]}>
         <span>{t("A session needs a responsible agent. Add or enable one first.")}</span>
-        <a class="button" href={`/console/sites/${site.id}/agents`}>
-          {t("To the agents")}
-        </a>
       </EmptyState>
     );
     return showPage(c, { title, site, body, filled });

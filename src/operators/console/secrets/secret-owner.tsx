@@ -71,11 +71,7 @@ export async function endingFacts(
       <strong>{t("Stops at once.")}</strong> {otherwise}
     </>
   );
-  return [
-    ...owner.facts,
-    [t("The old secret"), stops],
-    use !== undefined && [t("Last use of the old secret"), use],
-  ];
+  return [...owner.facts, [t("The old secret"), stops], use !== undefined && [t("Last use of the old secret"), use]];
 }
 
 /** The page after a refusal. @throws the error, when it is not one of these refusals */

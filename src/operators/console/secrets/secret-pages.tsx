@@ -1,4 +1,4 @@
-import { isRefusedFor } from "../../../core/errors.ts";
+import { unlessRefusedFor } from "../../../core/errors.ts";
 import type { AuditAction } from "../../services/audit.ts";
 import type { Site } from "../../services/sites.ts";
 import type { ConsoleCall, PageContext } from "../env.ts";
@@ -70,8 +70,8 @@ async function secretPage(c: PageContext, owner: ShownSecretOwner): Promise<Resp
   const { site, path, words, version } = owner;
   const ticket = c.req.query("ticket") ?? "";
   const end = session && (await ticketEnd(session, secretPurpose(path, version), ticket, now));
-  const secret = end === undefined ? undefined : await readShown(owner);
-  if (end === undefined || secret === undefined) return notShownPage(c, owner);
+  const secret = end && (await owner.read().catch(unlessRefusedFor("app_revoked", "version_other")));
+  if (!end || !secret) return notShownPage(c, owner);
   const [use, next] = await Promise.all([owner.previousUse?.(), owner.next?.()]);
   // An open page reloads when the ticket ends, so that the secret does not stay on the screen.
   c.header("refresh", String(end - now));
@@ -99,13 +99,6 @@ async function secretPage(c: PageContext, owner: ShownSecretOwner): Promise<Resp
   );
   return showPage(c, { site, title: c.req.query("new") ? words.made : t("The secret was rotated"), body });
 }
-
-/** The secret; undefined when it is not shown any more. */
-const readShown = ({ read }: ShownSecretOwner): Promise<string | undefined> =>
-  read().catch((error) => {
-    if (isRefusedFor(error, "app_revoked", "version_other")) return undefined;
-    throw error;
-  });
 
 function notShownPage(c: PageContext, { site, path }: ShownSecretOwner): Promise<Response> {
   const { t } = c.var.view;
