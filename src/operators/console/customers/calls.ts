@@ -1,10 +1,9 @@
 import type { ConsoleCall } from "../env.ts";
 import { form, page } from "../page-call.ts";
-import { customersPage } from "./customers-page.tsx";
+import { customersPage, postFind } from "./customers-page.tsx";
 import { postErase } from "./erase.tsx";
 import { erasurePage, postErasure } from "./erasure-page.tsx";
-import { postFind } from "./find-customer.ts";
-import { postExport } from "./hand-over.tsx";
+import { postExport } from "./export-customer.tsx";
 
 const CUSTOMERS = "/sites/:site_id/customers";
 

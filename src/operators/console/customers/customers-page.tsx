@@ -1,15 +1,24 @@
 import { isVisible } from "../../../core/fields.ts";
-import { type CustomerRow, customerOf, latestCustomers } from "../../services/read-customer.ts";
+import { type CustomerRow, customerOf, latestCustomers, readCustomer } from "../../services/read-customer.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import type { FilledForm } from "../forms/messages.ts";
+import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Action, Field, Form } from "../parts/form.tsx";
+import { Action, Field, Form, Hidden } from "../parts/form.tsx";
 import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { hasUnseen, showUnseen, Unseen, withoutUnseen } from "../parts/unseen.tsx";
-import type { View } from "../view.ts";
-import { customerPath, customersPath, isUnknown, sbsOf, statusOf, unknownCustomer } from "./customer-form.ts";
+import { useView } from "../view.ts";
+import {
+  customerPath,
+  customersPath,
+  isUnknown,
+  sbsOf,
+  sentCustomer,
+  statusOf,
+  unknownCustomer,
+} from "./customer-form.tsx";
 import { customerPage } from "./customer-page.tsx";
 
 /** A customer has up to 64 characters. Browsers count UTF-16 units, and a character has up to two of them. */
@@ -18,28 +27,58 @@ const MOST_UNITS = 128;
 const CUSTOMERS_PER_PAGE = 25;
 
 /** A sent form that is shown again. */
-export type FormShownAgain = FilledForm & { path: string };
+type FormShownAgain = FilledForm & { path: string };
 
 /** Shows the latest customers, with a form that finds any of them; or the customer of the session that the address names. */
 export async function customersPage(c: PageContext, site: Site, filledForm?: FormShownAgain): Promise<Response> {
-  const { ctx } = c.var;
-  if (filledForm !== undefined) return againPage(c, site, filledForm);
+  if (filledForm !== undefined) {
+    // With an error the field of the id is shown again, otherwise the customer's page.
+    if (Object.keys(filledForm.errors).length > 0) return listPage(c, site, { filledForm });
+    return orUnknown(c, site, filledForm, customerPage(c, site, sbsOf(filledForm.values), filledForm));
+  }
   const chatId = c.req.query("chat_id")?.trim() ?? "";
   if (chatId === "") return listPage(c, site, {});
-  const sbs = /^[1-9]\d{0,14}$/.test(chatId) ? await customerOf(ctx, { site, chatId: Number(chatId) }) : undefined;
+  const sbs = /^[1-9]\d{0,14}$/.test(chatId)
+    ? await customerOf(c.var.ctx, { site, chatId: Number(chatId) })
+    : undefined;
   return sbs === undefined ? listPage(c, site, { unknown: chatId }) : customerPage(c, site, sbs);
 }
 
-/** The page after a form. With an error the field of the id is shown again, otherwise the customer's page. */
-async function againPage(c: PageContext, site: Site, filledForm: FormShownAgain): Promise<Response> {
-  if (Object.keys(filledForm.errors).length > 0) return listPage(c, site, { filledForm });
-  try {
-    return await customerPage(c, site, sbsOf(filledForm.values), filledForm);
-  } catch (error) {
+/**
+ * Answers a form that names a customer. A wrong id is shown again at its field, and so is one that the site does not have.
+ *
+ * @param answer gets the customer's id, and the form to show again
+ */
+export async function withCustomer(
+  c: PageContext,
+  site: Site,
+  form: Record<string, string>,
+  answer: (sbs: string, filledForm: FormShownAgain) => Promise<Response>,
+): Promise<Response> {
+  const { values, entered } = sentCustomer(c.var.view, form);
+  const filledForm = { path: c.req.path, values, errors: {} };
+  if ("errors" in entered) return listPage(c, site, { filledForm: { ...filledForm, errors: entered.errors } });
+  return orUnknown(c, site, filledForm, answer(entered.input.sbs, filledForm));
+}
+
+/** The answer; or the list, when the site does not have the customer of the form. */
+const orUnknown = (c: PageContext, site: Site, filledForm: FormShownAgain, answer: Promise<Response>) =>
+  answer.catch((error: unknown) => {
     const errors = unknownCustomer(c.var.view, error);
     if (errors === undefined) throw error;
     return listPage(c, site, { filledForm: { ...filledForm, errors } });
-  }
+  });
+
+/**
+ * Redirects to the page of the customer whose id was typed. It only reads, so it needs no form token. A form that is sent again after
+ * a sign-in or a change of language finds the customer at once.
+ */
+export async function postFind(c: PageContext, site: Site): Promise<Response> {
+  c.set("onlyReads", true);
+  return withCustomer(c, site, await readForm(c), async (sbs) => {
+    const { last } = await readCustomer(c.var.ctx, { site, sbs });
+    return c.redirect(customerPath(site, last.id), 303);
+  });
 }
 
 /** @param props `unknown`: a chat_id that the site does not have */
@@ -68,7 +107,7 @@ async function listPage(
           {isUnseen && (
             <Unseen texts={[sbs]}>
               <Action action={`${path}/find`} label={t("Search without them")}>
-                <input type="hidden" name="sbs" value={withoutUnseen(sbs)} />
+                <Hidden values={{ sbs: withoutUnseen(sbs) }} />
               </Action>
             </Unseen>
           )}
@@ -76,7 +115,20 @@ async function listPage(
       )}
       <search class="filter finds">
         <Form action={`${path}/find`}>
-          <CustomerField view={view} sbs={sbs} error={error} />
+          {/* No input can hold a control character, so an id with one is shown as text. */}
+          {/\p{Cc}/u.test(sbs) ? (
+            <p id="sbs">{showUnseen(sbs)}</p>
+          ) : (
+            <Field
+              label={t("Customer id (sbs), to the letter")}
+              name="sbs"
+              value={sbs}
+              error={error}
+              required
+              maxlength={MOST_UNITS}
+              code
+            />
+          )}
           <button type="submit">{t("Find")}</button>
           {isUnknown(view, errors) && view.may(`${path}/erase`) && (
             <button type="submit" class="plain" formaction={`${path}/erase`}>
@@ -85,32 +137,15 @@ async function listPage(
           )}
         </Form>
       </search>
-      <LatestCustomers view={view} site={site} customers={customers} />
+      <LatestCustomers site={site} customers={customers} />
     </>
   );
   const page = { title: t("Customers"), site: { ...site, tab: "customers" as const }, back: path, body };
   return showPage(c, { ...page, filled: filledForm }, statusOf(view, errors));
 }
 
-/** The field of a customer's id. No input can hold a control character, so an id with one is shown as text and sent in a hidden field. */
-function CustomerField({ view, sbs, error }: { view: View; sbs: string; error: string | undefined }) {
-  const { t } = view;
-  if (/\p{Cc}/u.test(sbs)) return <p id="sbs">{showUnseen(sbs)}</p>;
-  return (
-    <Field
-      label={t("Customer id (sbs), to the letter")}
-      name="sbs"
-      value={sbs}
-      error={error}
-      required
-      maxlength={MOST_UNITS}
-      code
-    />
-  );
-}
-
-function LatestCustomers({ view, site, customers }: { view: View; site: Site; customers: CustomerRow[] }) {
-  const { t } = view;
+function LatestCustomers({ site, customers }: { site: Site; customers: CustomerRow[] }) {
+  const { t } = useView();
   if (customers.length === 0) {
     return (
       <EmptyState title={t("No customer yet")}>

@@ -2,53 +2,50 @@ import { eraseCustomer } from "../../services/erase-customer.ts";
 import { findCustomer, findErasure, MOST_CHAT_IDS } from "../../services/find-customer.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { type EnteredFields, formAction } from "../forms/form-action.ts";
+import { formAction } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
-import { FormErrors } from "../parts/form.tsx";
 import {
+  countText,
   customerPath,
   customersPath,
   customerValue,
+  ShownSbs,
   sentCustomer,
   statusOf,
   unknownCustomer,
-} from "./customer-form.ts";
+} from "./customer-form.tsx";
 import { customersPage } from "./customers-page.tsx";
-import { ShownSbs } from "./shown-sbs.tsx";
-import { WhatStays } from "./what-stays.tsx";
+import { WhatStays } from "./erasure-page.tsx";
 
 /** Answers the button that asks before the erasure, and the form that erases. That form has the field `asked` and a box to tick. */
 export async function postErase(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const form = await readForm(c);
   const wasConfirmationAsked = form.asked !== undefined;
-  const customer = sentCustomer(view, form);
-  const values = wasConfirmationAsked ? { ...customer.values, asked: "yes" } : customer.values;
+  const { values, entered } = sentCustomer(view, form);
   const { path } = c.req;
   // A draft leads to the question again, and its box need not be ticked yet.
-  const mustTick = wasConfirmationAsked && !(await isDraft(c, form));
-  const askOr = async (sbs: string, filledForm?: FilledForm): Promise<Response> => {
-    try {
-      return await askPage(c, site, sbs, filledForm);
-    } catch (error) {
+  const isUnticked = wasConfirmationAsked && form.sure === undefined && !(await isDraft(c, form));
+  const askOr = (sbs: string, filledForm?: FilledForm): Promise<Response> =>
+    question(c, site, sbs, filledForm).catch(async (error: unknown) => {
       const errors = unknownCustomer(view, error);
       if (errors === undefined) throw error;
       const erasure = await findErasure(ctx, { site, sbs });
       if (erasure !== undefined) return c.redirect(`${customersPath(site)}/erasures/${erasure}`, 303);
-      return customersPage(c, site, { path, values: customer.values, errors });
-    }
-  };
+      return customersPage(c, site, { path, values, errors });
+    });
   return formAction(c, form, {
-    values,
-    entered: mustTick ? requireTick(c, form, customer.entered) : customer.entered,
+    values: wasConfirmationAsked ? { ...values, asked: "yes" } : values,
+    entered:
+      isUnticked && "input" in entered ? { errors: { sure: view.t("Tick it: this cannot be undone.") } } : entered,
     page: (filledForm) =>
-      wasConfirmationAsked && filledForm.errors.sbs === undefined && "input" in customer.entered
-        ? askOr(customer.entered.input.sbs, filledForm)
-        : customersPage(c, site, { path, ...filledForm, values: customer.values }),
+      wasConfirmationAsked && filledForm.errors.sbs === undefined && "input" in entered
+        ? askOr(entered.input.sbs, filledForm)
+        : customersPage(c, site, { path, ...filledForm, values }),
     refused: (error) => unknownCustomer(view, error),
     ask: wasConfirmationAsked ? undefined : ({ sbs }) => askOr(sbs),
     list: customersPath(site),
@@ -56,85 +53,38 @@ export async function postErase(c: PageContext, site: Site): Promise<Response> {
   });
 }
 
-function requireTick<Input>(
-  c: PageContext,
-  form: Record<string, string>,
-  entered: EnteredFields<Input>,
-): EnteredFields<Input> {
-  if ("errors" in entered || form.sure !== undefined) return entered;
-  return { errors: { sure: c.var.view.t("Tick it: this cannot be undone.") } };
-}
-
 /** Asks before a customer is erased, and shows what is stored now. @throws ServiceError as `findCustomer` does */
-async function askPage(c: PageContext, site: Site, sbs: string, filledForm?: FilledForm): Promise<Response> {
+async function question(c: PageContext, site: Site, sbs: string, filledForm?: FilledForm): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
   const { name, chatIds } = await findCustomer(c.var.ctx, { site, sbs });
   const lastChatId = chatIds.at(-1);
-  const count = new Intl.NumberFormat(view.language).format(chatIds.length);
-  const errors = filledForm?.errors ?? {};
+  const path = `${customersPath(site)}/erase`;
   const hidden = { customer: customerValue(sbs), asked: "yes" };
   const body = (
     <>
-      <FormErrors filled={filledForm} fields={{ sure: t("Nobody can undo this") }} />
       <Ask
         text={t(
           "The sessions of this customer go, with messages, participants and metadata, and with what their events say. Others stay as they are.",
         )}
-        facts={
-          <>
-            <dt>{t("Customer")}</dt>
-            <dd>
-              <bdi>{name}</bdi>
-            </dd>
-            <dt>{t("Customer id (sbs)")}</dt>
-            <dd>
-              <ShownSbs sbs={sbs} />
-            </dd>
-            <dt>{t("Sessions")}</dt>
-            <dd>{chatIds.length === MOST_CHAT_IDS ? t("{0} or more", count) : count}</dd>
-            {chatIds.length > 0 && (
-              <>
-                <dt>chat_id</dt>
-                <dd>
-                  <ChatIds site={site} ids={chatIds} />
-                </dd>
-              </>
-            )}
-          </>
-        }
-        action={`${customersPath(site)}/erase`}
+        facts={[
+          [t("Customer"), <bdi>{name}</bdi>],
+          [t("Customer id (sbs)"), <ShownSbs sbs={sbs} />],
+          [t("Sessions"), countText(view, chatIds.length, MOST_CHAT_IDS)],
+          chatIds.length > 0 && ["chat_id", <ChatIds site={site} ids={chatIds} />],
+        ]}
+        action={path}
         hidden={hidden}
-        fields={
-          <div class="field">
-            <p class="tick">
-              <input
-                type="checkbox"
-                id="sure"
-                name="sure"
-                required
-                aria-invalid={errors.sure ? "true" : undefined}
-                aria-describedby={errors.sure && "sure-error"}
-              />
-              <label for="sure">{t("Nobody can undo this")}</label>
-            </p>
-            {errors.sure && (
-              <p class="error" id="sure-error">
-                {errors.sure}
-              </p>
-            )}
-          </div>
-        }
+        fields={{ sure: { label: t("Nobody can undo this"), type: "checkbox", required: true } }}
+        filled={filledForm}
         button={t("Erase now")}
-        keep={t("Cancel")}
         back={lastChatId === undefined ? customersPath(site) : customerPath(site, lastChatId)}
       />
-      <WhatStays view={view} />
+      <WhatStays />
     </>
   );
   const page = { title: t("Erase this customer's data?"), site: { ...site, tab: "customers" as const }, body };
-  const filled = { path: `${customersPath(site)}/erase`, values: hidden };
-  return showPage(c, { ...page, filled }, statusOf(view, errors));
+  return showPage(c, { ...page, filled: { path, values: hidden } }, statusOf(view, filledForm?.errors ?? {}));
 }
 
 /** The first sessions and the last one. They help the reader to see which customer this is. */

@@ -1,24 +1,24 @@
 import { receiptData, receiptSchema } from "../../http/customer-data.ts";
 import { show } from "../../http/show.ts";
 import { type CustomerErasure, continueErasure, readErasure } from "../../services/erase-customer.ts";
+import type { Recipient } from "../../services/erasure-recipients.ts";
 import { type Site, siteHasEvents } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Form } from "../parts/form.tsx";
-import { Copyable, NoticeBox } from "../parts/parts.tsx";
-import type { View } from "../view.ts";
-import { customersPath } from "./customer-form.ts";
-import { Recipients } from "./recipients.tsx";
-import { ShownSbs } from "./shown-sbs.tsx";
-import { WhatStays } from "./what-stays.tsx";
+import { Badge, Facts, NoticeBox, Time } from "../parts/parts.tsx";
+import { Table } from "../parts/table.tsx";
+import { useView } from "../view.ts";
+import { shownUrl } from "../webhooks/webhook-of.tsx";
+import { customersPath, ShownSbs } from "./customer-form.tsx";
 
 const erasureOf = (c: PageContext) => c.req.param("erasure_id") ?? "";
 
 /** Answers the button that goes on with an erasure. */
 export async function postErasure(c: PageContext, site: Site): Promise<Response> {
-  const path = `${customersPath(site)}/erasures/${erasureOf(c)}`;
+  const { path } = c.req;
   return buttonAction(c, await readForm(c), {
     draft: { path },
     list: path,
@@ -37,49 +37,50 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
     readErasure(ctx, { site, erasureId: erasureOf(c) }),
     siteHasEvents(ctx, { site }),
   ]);
-  const { id, sbs, erasedSoFar, remaining, recipients, timeTravelUntil, keysUntil, receipts } = erasure;
+  const { id, sbs, erasedSoFar, remaining, recipients, timeTravelUntil, keysUntil, receipts = [] } = erasure;
   const isDone = remaining === 0;
   const number = (count: number) => new Intl.NumberFormat(view.language).format(count);
-  const rows: Record<keyof typeof erasedSoFar, string> = {
-    sessions: t("Sessions"),
-    messages: t("Messages"),
-    participants: t("Participants"),
-    events: t("What events said"),
-    deliveries: t("Deliveries called off"),
-  };
   const body = (
     <>
-      <Progress view={view} path={`${customersPath(site)}/erasures/${id}`} erasure={erasure} />
-      {receipts !== undefined && receipts.length > 0 && <Receipts view={view} receipts={receipts} />}
+      <Progress path={c.req.path} erasure={erasure} />
+      {/* The receipts are for a deployment where no place for them survives a restore. */}
+      {receipts.length > 0 && (
+        <section class="card">
+          <h2>{t("Receipts to keep for 31 days")}</h2>
+          <p>
+            {t(
+              "This deployment has no KV, so a restore of its main database also undoes what it knows of this erasure. Without these receipts, such a restore brings the customer back for good. Keep them outside of the deployment, and paste them in after a restore.",
+            )}
+          </p>
+          <Facts
+            rows={[
+              [
+                t("Receipts"),
+                JSON.stringify(receipts.map((each) => show(receiptSchema, receiptData(each)))),
+                "receipts",
+              ],
+            ]}
+          />
+        </section>
+      )}
       <section class="card">
         <h2>{isDone ? t("Erased") : t("Erased so far")}</h2>
-        <dl class="facts">
-          {sbs !== null && (
-            <>
-              <dt>{t("Customer id (sbs)")}</dt>
-              <dd>
-                <ShownSbs sbs={sbs} />
-              </dd>
-            </>
-          )}
-          {Object.entries(rows).map(([what, label]) => (
-            <>
-              <dt>{label}</dt>
-              <dd>{number(erasedSoFar[what as keyof typeof rows])}</dd>
-            </>
-          ))}
-          {!isDone && (
-            <>
-              <dt>{t("Sessions left")}</dt>
-              <dd>{number(remaining)}</dd>
-            </>
-          )}
-          <Copyable id="erasure-id" label={t("Id of the erasure")} text={id} />
-        </dl>
+        <Facts
+          rows={[
+            sbs !== null && [t("Customer id (sbs)"), <ShownSbs sbs={sbs} />],
+            [t("Sessions"), number(erasedSoFar.sessions)],
+            [t("Messages"), number(erasedSoFar.messages)],
+            [t("Participants"), number(erasedSoFar.participants)],
+            [t("What events said"), number(erasedSoFar.events)],
+            [t("Deliveries called off"), number(erasedSoFar.deliveries)],
+            !isDone && [t("Sessions left"), number(remaining)],
+            [t("Id of the erasure"), id, "erasure-id"],
+          ]}
+        />
         <p class="hint">{t("The audit log has it under this id.")}</p>
       </section>
-      <Recipients view={view} site={site} recipients={recipients} hasEvents={hasEvents} />
-      <WhatStays view={view} until={isDone ? { timeTravel: timeTravelUntil, keys: keysUntil } : undefined} />
+      <Recipients site={site} recipients={recipients} hasEvents={hasEvents} />
+      <WhatStays until={isDone ? { timeTravel: timeTravelUntil, keys: keysUntil } : undefined} />
       <p>
         <a class="button plain" href={customersPath(site)}>
           {t("Another customer")}
@@ -92,8 +93,8 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
 }
 
 /** Whether the erasure is done, and the button that continues it. */
-function Progress({ view, path, erasure }: { view: View; path: string; erasure: CustomerErasure }) {
-  const { t } = view;
+function Progress({ path, erasure }: { path: string; erasure: CustomerErasure }) {
+  const { t, language } = useView();
   const { remaining, erasedSoFar, receipts } = erasure;
   if (remaining === 0) {
     return (
@@ -106,12 +107,10 @@ function Progress({ view, path, erasure }: { view: View; path: string; erasure: 
       </NoticeBox>
     );
   }
-  const isBegun = erasedSoFar.sessions > 0;
-  const remainingText = new Intl.NumberFormat(view.language).format(remaining);
-  const mustKeep = receipts !== undefined && !isBegun;
+  const mustKeep = receipts !== undefined && erasedSoFar.sessions === 0;
   const title = mustKeep
     ? t("Nothing is erased yet: keep the receipts below first")
-    : t("It is not done: sessions left: {0}", remainingText);
+    : t("It is not done: sessions left: {0}", new Intl.NumberFormat(language).format(remaining));
   return (
     <NoticeBox kind="note" title={title}>
       <p>{t("It goes in steps. Press again until nothing is left; this page can be opened again at any time.")}</p>
@@ -124,24 +123,87 @@ function Progress({ view, path, erasure }: { view: View; path: string; erasure: 
   );
 }
 
-/** The receipts to store by hand, for a deployment where no place for them survives a restore. */
-function Receipts({ view, receipts }: { view: View; receipts: NonNullable<CustomerErasure["receipts"]> }) {
-  const { t } = view;
+/** The webhooks of an erasure: which got the customer's data, and which get the event of the erasure. */
+function Recipients({ site, recipients, hasEvents }: { site: Site; recipients: Recipient[]; hasEvents: boolean }) {
+  const { t, language } = useView();
+  const number = new Intl.NumberFormat(language);
+  const notTold = recipients.filter(({ told }) => !told);
+  return (
+    <section class="part">
+      <h2>{t("Who has got the data")}</h2>
+      {notTold.length > 0 && (
+        <NoticeBox kind="bad" title={t("Not told: {0} of {1} receivers", notTold.length, recipients.length)}>
+          <p>
+            {t(
+              "Ask whoever runs them to erase this customer too. An event tells a receiver only while its webhook is enabled and takes session.erased.",
+            )}{" "}
+            {!hasEvents && t("The events of this site are off.")}
+          </p>
+        </NoticeBox>
+      )}
+      <Table
+        label={t("Who has got the data")}
+        head={["Webhook", t("Events that it got"), t("May have arrived"), t("Is told")]}
+        rows={recipients.map(({ id, url, delivered, attempted, told }) => [
+          url === null ? (
+            <span class="pair">
+              <code>{id}</code>
+              <small>{t("deleted")}</small>
+            </span>
+          ) : (
+            <a class="clip" href={`/console/sites/${site.id}/webhooks/${id}`}>
+              {shownUrl({ url })}
+            </a>
+          ),
+          number.format(delivered),
+          number.format(attempted),
+          told ? <Badge kind="good" label={t("Yes")} /> : <Badge kind="bad" label={t("No")} />,
+        ])}
+        empty={t("This site has no webhooks.")}
+      />
+      {recipients.length > 0 && (
+        <p class="hint">
+          {t("Deliveries are counted as far as they are kept: a receiver may have got earlier ones too.")}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/**
+ * What erasing a customer does not reach.
+ *
+ * @param props `until`: for a completed erasure, when Time Travel and the Idempotency-Keys no longer have the data
+ */
+export function WhatStays({ until }: { until?: { timeTravel: number; keys: number } | undefined }) {
+  const { t } = useView();
+  const stays: [text: string, until?: number | undefined][] = [
+    [t("D1's Time Travel: for 30 days it can bring back the database as it was."), until?.timeTravel],
+    [
+      t("Idempotency-Keys of the customer's calls, for up to 24 hours: the key, and a fingerprint of the call."),
+      until?.keys,
+    ],
+    [t("Free pages of the database file: the platform writes over them when it needs them.")],
+    [t("What receivers of webhooks have stored. Those that take session.erased are told which chat_ids are gone.")],
+    [t("The data of the systems that opened the sessions, files that were handed over, and copies of the database.")],
+    [t("The audit log: when and by whom somebody was erased. In place of the customer's id it has a hash.")],
+  ];
   return (
     <section class="card">
-      <h2>{t("Receipts to keep for 31 days")}</h2>
-      <p>
-        {t(
-          "This deployment has no KV, so a restore of its main database also undoes what it knows of this erasure. Without these receipts, such a restore brings the customer back for good. Keep them outside of the deployment, and paste them in after a restore.",
-        )}
-      </p>
-      <dl class="facts">
-        <Copyable
-          id="receipts"
-          label={t("Receipts")}
-          text={JSON.stringify(receipts.map((each) => show(receiptSchema, receiptData(each))))}
-        />
-      </dl>
+      <h2>{t("What erasing does not reach")}</h2>
+      <ul class="stays">
+        {stays.map(([text, end]) => (
+          <li>
+            {text}
+            {end !== undefined && (
+              <>
+                {" "}
+                {t("Until:")} <Time at={end} />
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }

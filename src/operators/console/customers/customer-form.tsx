@@ -2,15 +2,24 @@ import { isRefusedFor } from "../../../core/errors.ts";
 import { customerErasureSchema } from "../../services/customers.ts";
 import type { Site } from "../../services/sites.ts";
 import type { EnteredFields } from "../forms/form-action.ts";
+import { showUnseen } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 
-/** The customer in an address and in the fields of a form. */
+/** The customer in an address, in the fields of a form and among the facts of a page. */
 
 export const customersPath = ({ id }: Pick<Site, "id">): string => `/console/sites/${id}/customers`;
 
 /** The address of a customer's page. It names one of their sessions, because no address may hold the customer's id. */
 export const customerPath = (site: Pick<Site, "id">, chatId: number): string =>
   `${customersPath(site)}?chat_id=${chatId}`;
+
+export const ShownSbs = ({ sbs }: { sbs: string }) => <bdi class="long">{showUnseen(sbs)}</bdi>;
+
+/** A count that may have stopped at `most`. */
+export const countText = ({ t, language }: View, count: number, most: number): string => {
+  const text = new Intl.NumberFormat(language).format(count);
+  return count === most ? t("{0} or more", text) : text;
+};
 
 type Values = Record<string, string>;
 

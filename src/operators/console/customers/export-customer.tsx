@@ -7,11 +7,11 @@ import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
-import { Action } from "../parts/form.tsx";
+import { Action, Hidden } from "../parts/form.tsx";
+import { Facts } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
-import { customersPath, customerValue, sentCustomer, unknownCustomer } from "./customer-form.ts";
-import { customersPage } from "./customers-page.tsx";
-import { ShownSbs } from "./shown-sbs.tsx";
+import { countText, customersPath, customerValue, ShownSbs } from "./customer-form.tsx";
+import { customersPage, withCustomer } from "./customers-page.tsx";
 
 /** Workers Free allows 50 queries in an invocation, and a page of an export needs about eleven. */
 const PAGES_PER_FILE = 3;
@@ -26,28 +26,18 @@ const CHAT_ID = /^\d{1,16}$/;
  * files. The form may be sent any number of times: each file writes its audit rows.
  */
 export async function postExport(c: PageContext, site: Site): Promise<Response> {
-  const { ctx, view } = c.var;
   c.set("onlyReads", true);
   const form = await readForm(c);
-  const { values, entered } = sentCustomer(view, form);
-  const path = c.req.path;
-  if ("errors" in entered) return customersPage(c, site, { path, values, errors: entered.errors });
-  if (await isDraft(c, form)) return customersPage(c, site, { path, values, errors: {} });
-  const { sbs } = entered.input;
   const { after, from = "0", part = "1" } = form;
   const number = /^\d{1,9}$/.test(part) ? Number(part) : 1;
-  try {
-    if (after !== undefined) return await customerFile(c, site, { sbs, after }, number);
-    const customer = await findCustomer(ctx, { site, sbs, after: CHAT_ID.test(from) ? Number(from) : 0 });
-    const isWhole = from === "0" && customer.chatIds.length <= SESSIONS_PER_FILE;
-    return isWhole
-      ? await customerFile(c, site, { sbs, after: "0" })
-      : await partsPage(c, site, customer, { from, first: number });
-  } catch (error) {
-    const errors = unknownCustomer(view, error);
-    if (errors === undefined) throw error;
-    return customersPage(c, site, { path, values, errors });
-  }
+  return withCustomer(c, site, form, async (sbs, filledForm) => {
+    if (await isDraft(c, form)) return customersPage(c, site, filledForm);
+    if (after !== undefined) return customerFile(c, site, { sbs, after }, number);
+    const customer = await findCustomer(c.var.ctx, { site, sbs, after: CHAT_ID.test(from) ? Number(from) : 0 });
+    return from === "0" && customer.chatIds.length <= SESSIONS_PER_FILE
+      ? customerFile(c, site, { sbs, after: "0" })
+      : partsPage(c, site, customer, { from, first: number });
+  });
 }
 
 /** @param part the number of the file, when there are several */
@@ -68,14 +58,11 @@ async function customerFile(
   const sessions = pages.flatMap((page) => page.sessions);
   const events = pages.flatMap((page) => page.events).sort((a, b) => a.seq - b.seq);
   const name = `customer-data-of-site-${site.id}${part === undefined ? "" : `-part-${part}`}.json`;
-  return c.body(
-    `${JSON.stringify(show(exportSchema, exportData({ ...first, sessions, events, nextCursor: cursor })), null, 2)}\n`,
-    200,
-    {
-      "content-type": "application/json",
-      "content-disposition": `attachment; filename="${name}"`,
-    },
-  );
+  const data = show(exportSchema, exportData({ ...first, sessions, events, nextCursor: cursor }));
+  return c.body(`${JSON.stringify(data, null, 2)}\n`, 200, {
+    "content-type": "application/json",
+    "content-disposition": `attachment; filename="${name}"`,
+  });
 }
 
 /** @param place where the list of files begins, and the number of its first file */
@@ -87,8 +74,6 @@ function partsPage(
 ): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const count = new Intl.NumberFormat(view.language).format(chatIds.length);
-  const isCut = chatIds.length === MOST_CHAT_IDS;
   const parts = chatIds
     .flatMap((_, at) => (at % SESSIONS_PER_FILE === 0 ? [chatIds.slice(at, at + SESSIONS_PER_FILE)] : []))
     .map((ids, at) => ({
@@ -103,39 +88,28 @@ function partsPage(
         {t("A file holds {0} sessions, and this customer has more: take all of these files.", SESSIONS_PER_FILE)}
       </p>
       <section class="card">
-        <dl class="facts">
-          <dt>{t("Customer")}</dt>
-          <dd>
-            <bdi>{name}</bdi>
-          </dd>
-          <dt>{t("Customer id (sbs)")}</dt>
-          <dd>
-            <ShownSbs sbs={sbs} />
-          </dd>
-          <dt>{t("Sessions")}</dt>
-          <dd>{isCut ? t("{0} or more", count) : count}</dd>
-        </dl>
+        <Facts
+          rows={[
+            [t("Customer"), <bdi>{name}</bdi>],
+            [t("Customer id (sbs)"), <ShownSbs sbs={sbs} />],
+            [t("Sessions"), countText(view, chatIds.length, MOST_CHAT_IDS)],
+          ]}
+        />
       </section>
       <Table
         label={t("Files")}
-        head={[t("File"), t("Sessions"), "chat_id", t("Hand over")]}
-        rows={parts.map(({ number, ids, after }) => [
-          number,
-          ids.length,
-          `${ids[0]} – ${ids.at(-1)}`,
+        head={[t("File"), t("Sessions"), "chat_id"]}
+        rows={parts.map(({ number, ids }) => [number, ids.length, `${ids[0]} – ${ids.at(-1)}`])}
+        actions={parts.map(({ number, after }) => (
           <Action action={c.req.path} label={t("Download")} about={String(number)}>
-            <input type="hidden" name="customer" value={customer} />
-            <input type="hidden" name="after" value={after} />
-            <input type="hidden" name="part" value={String(number)} />
-          </Action>,
-        ])}
+            <Hidden values={{ customer, after, part: String(number) }} />
+          </Action>
+        ))}
         empty={t("No sessions here.")}
       />
-      {isCut && (
+      {chatIds.length === MOST_CHAT_IDS && (
         <Action action={c.req.path} label={t("Further files…")}>
-          <input type="hidden" name="customer" value={customer} />
-          <input type="hidden" name="from" value={String(chatIds.at(-1))} />
-          <input type="hidden" name="part" value={String(place.first + parts.length)} />
+          <Hidden values={{ customer, from: String(chatIds.at(-1)), part: String(place.first + parts.length) }} />
         </Action>
       )}
       <p>

@@ -1,3 +1,0 @@
-import { showUnseen } from "../parts/unseen.tsx";
-
-export const ShownSbs = ({ sbs }: { sbs: string }) => <bdi class="long">{showUnseen(sbs)}</bdi>;
