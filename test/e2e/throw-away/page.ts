@@ -30,7 +30,7 @@ export async function throwAwayPage(c: PageContext, site: Site): Promise<Respons
   {
     file: "src/operators/console/agents/calls.ts",
     red: "test/operators/console/agents/throw-away-page",
-    find: /(import \{ postAgents \}.*\n)(.*AGENTS_CALLS.*? = \[\n)/s,
+    find: /(import \{ agentsPage,.*\n)(.*AGENTS_CALLS.*? = \[\n)/s,
     replace: `$1import { throwAwayPage } from "./throw-away-page.tsx";
 $2  page("viewer", "/sites/:site_id/throw-away", throwAwayPage),
 `,
@@ -38,11 +38,15 @@ $2  page("viewer", "/sites/:site_id/throw-away", throwAwayPage),
   {
     file: "src/operators/console/agents/agents-page.tsx",
     red: "test/operators/console/agents/throw-away-page",
-    find: /\n {6}<MoreLink .*/,
-    replace: `$&
+    find: /const body = \(\n( {4}<List\n.*?\n {4}\/>)\n/s,
+    replace: `const body = (
+    <>
+$1
       <p>
         <a href={\`/console/sites/\${site.id}/throw-away\`}>{t("Agents out of work")}</a>
-      </p>`,
+      </p>
+    </>
+`,
   },
   {
     file: "src/assets/console/zh.json",

@@ -1,86 +1,122 @@
-import type { AgentList } from "../../services/agent-list.ts";
-import { searchAgents } from "../../services/agents.ts";
+import { isRefusedFor } from "../../../core/errors.ts";
+import { type AgentList, checkAgentList, importAgents, MOST_LISTED_AGENTS } from "../../services/agent-list.ts";
+import { AGENT_STATUSES, checkAgents, createAgents, newAgentSchema, searchAgents } from "../../services/agents.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import type { FilledForm } from "../forms/messages.ts";
+import { enteredFields, formAction } from "../forms/form-action.ts";
+import { doneLocation, type FilledForm } from "../forms/messages.ts";
+import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Filter, filteredPath } from "../parts/filter.tsx";
-import { Field, Fold } from "../parts/form.tsx";
+import { Fold } from "../parts/form.tsx";
+import { type FilterFields, List } from "../parts/list.tsx";
 import { EmptyState } from "../parts/parts.tsx";
-import { MoreLink } from "../parts/table.tsx";
-import { AddAgents } from "./add-agents.tsx";
-import { AgentTable } from "./agent-table.tsx";
+import { AddAgents, KEPT_LIST_LENGTH } from "./add-agents.tsx";
+import { AgentMenu, agentRows, rowId } from "./agent-table.tsx";
 
-const STATUSES = ["normal", "disabled"] as const;
-
-/** @param filledForm the form to show again, with the list that was pasted */
-export async function agentsPage(
-  c: PageContext,
-  site: Site,
-  filledForm?: { filled: FilledForm; list?: AgentList },
-): Promise<Response> {
-  const view = c.var.view;
+/** @param filled the form to show again. @param list the list that was pasted into it */
+export async function agentsPage(c: PageContext, site: Site, filled?: FilledForm, list?: AgentList): Promise<Response> {
+  const { ctx, view } = c.var;
   const { t } = view;
   const path = `/console/sites/${site.id}/agents`;
   const search = (c.req.query("q") ?? "").trim().slice(0, 100);
-  const status = STATUSES.find((each) => each === c.req.query("status"));
-  const query = { q: search, status };
-  const agents = await searchAgents(c.var.ctx, { site, search, status, cursor: c.req.query("cursor"), limit: 50 });
-  const statuses: [string, string][] = [
+  const status = AGENT_STATUSES.find((each) => each === c.req.query("status"));
+  const cursor = c.req.query("cursor");
+  const agents = await searchAgents(ctx, { site, search, status, cursor, limit: 50 });
+  const isFiltered = search !== "" || status !== undefined;
+  const hasNone = agents.items.length === 0 && !isFiltered && cursor === undefined;
+  const options: [string, string][] = [
+    ["", t("All")],
     ["normal", t("Normal")],
     ["disabled", t("Disabled")],
   ];
-  const on = [
-    { name: "q", label: t("Name or ID"), value: search },
-    { name: "status", label: t("Status"), value: statuses.find(([value]) => value === status)?.[1] ?? "" },
-  ];
-  const isFiltered = search !== "" || status !== undefined;
-  const hasNone = agents.items.length === 0 && !isFiltered && c.req.query("cursor") === undefined;
-  const body = (
-    <>
-      <div class="above">
-        <Fold action={path} label={t("Add agents")} open={filledForm !== undefined || hasNone}>
-          <AddAgents view={view} path={path} filled={filledForm?.filled} list={filledForm?.list} />
-        </Fold>
-        {!hasNone && (
-          <Filter
-            path={path}
-            parameters={query}
-            filtersInForce={on
-              .filter(({ value }) => value !== "")
-              .map(({ name, ...each }) => ({ ...each, without: filteredPath(path, query, name) }))}
-          >
-            <Field label={t("Name or ID")} name="q" value={search} type="search" maxlength={100} />
-            <Field label={t("Status")} name="status" value={status} options={[["", t("All")], ...statuses]} />
-          </Filter>
-        )}
-      </div>
-      <AgentTable
-        view={view}
-        siteId={site.id}
-        agents={agents.items}
-        actions
-        empty={<NoAgents view={view} path={path} isFiltered={isFiltered} hasMore={agents.nextCursor !== null} />}
-      />
-      <MoreLink path={path} query={query} cursor={agents.nextCursor} />
-    </>
-  );
-  const page = { title: t("Agents"), site: { ...site, tab: "agents" as const }, back: path, body };
-  return showPage(c, { ...page, filled: filledForm?.filled });
-}
-
-function NoAgents(props: { view: PageContext["var"]["view"]; path: string; isFiltered: boolean; hasMore: boolean }) {
-  const { view, path, isFiltered, hasMore } = props;
-  const { t } = view;
-  if (!isFiltered)
-    return <EmptyState title={t("No agents yet.")}>{t("Sessions need at least one. Add them above.")}</EmptyState>;
-  return (
+  const fields: FilterFields = {
+    q: { label: t("Name or ID"), value: search, type: "search", maxlength: 100 },
+    status: { label: t("Status"), value: status, options },
+  };
+  const empty = isFiltered ? (
     <EmptyState title={t("No agent fits this search.")}>
-      {hasMore ? (
-        <span>{t("A search looks at 10,000 agents for one page: the next page goes on.")}</span>
-      ) : (
+      {agents.nextCursor === null ? (
         <a href={path}>{t("Show all agents")}</a>
+      ) : (
+        <span>{t("A search looks at 10,000 agents for one page: the next page goes on.")}</span>
       )}
     </EmptyState>
+  ) : (
+    <EmptyState title={t("No agents yet.")}>{t("Sessions need at least one. Add them above.")}</EmptyState>
   );
+  const body = (
+    <List
+      path={path}
+      add={
+        <Fold action={path} label={t("Add agents")} open={filled !== undefined || hasNone}>
+          <AddAgents path={path} filled={filled} list={list} />
+        </Fold>
+      }
+      filter={hasNone ? undefined : { fields }}
+      {...agentRows(view, agents.items)}
+      actions={agents.items.map((agent) => <AgentMenu siteId={site.id} agent={agent} />)}
+      empty={empty}
+      cursor={agents.nextCursor}
+    />
+  );
+  return showPage(c, { title: t("Agents"), site: { ...site, tab: "agents" }, filled, body });
+}
+
+/** Answers the two forms that add agents: one agent by its fields, or many agents by a list. */
+export async function postAgents(c: PageContext, site: Site): Promise<Response> {
+  const form = await readForm(c);
+  return form.lines === undefined ? addOne(c, site, form) : addMany(c, site, form);
+}
+
+function addOne(c: PageContext, site: Site, form: Record<string, string>): Promise<Response> {
+  const { ctx, view } = c.var;
+  const { id = "", name = "" } = form;
+  const values = { id, name: name.trim() };
+  return formAction(c, form, {
+    values,
+    entered: enteredFields(view, newAgentSchema.safeParse({ ...values, id: /^\s*\d+\s*$/.test(id) ? Number(id) : id })),
+    page: (filled) => agentsPage(c, site, filled),
+    look: (agent) => checkAgents(ctx, { site, agents: [agent] }),
+    refused: (error) =>
+      isRefusedFor(error, "agent_taken") ? { id: view.t("The site has an agent of this id.") } : undefined,
+    list: c.req.path,
+    work: async (agent) => {
+      await createAgents(ctx, { site, agents: [agent] });
+      return doneLocation(c, c.req.path, "agent", rowId(agent.id));
+    },
+  });
+}
+
+function addMany(c: PageContext, site: Site, form: Record<string, string>): Promise<Response> {
+  const { ctx, view } = c.var;
+  const { t } = view;
+  const { lines = "", right = "" } = form;
+  const input = { site, list: lines, right };
+  return formAction(c, form, {
+    values: { lines: lines.slice(0, KEPT_LIST_LENGTH), ...(right !== "" && { right }) },
+    entered: { input },
+    page: async ({ values, errors }) => {
+      const list = await checkAgentList(ctx, input);
+      const { agents, bad } = list;
+      if (bad.length === 0) return agentsPage(c, site, { values, errors });
+      // The lines beyond the limit were not read, so the form shows the list as it was sent.
+      if (bad.some(({ problem }) => problem === "too_many")) {
+        const tooMany = { lines: t("A list holds {0} agents at most.", MOST_LISTED_AGENTS) };
+        return agentsPage(c, site, { values, errors: tooMany });
+      }
+      const linesOf = (entries: { text: string }[]) => entries.map(({ text }) => text).join("\r\n");
+      const sorted = { lines: linesOf(bad).slice(0, KEPT_LIST_LENGTH), right: linesOf(agents) };
+      const lineErrors = { lines: t("Lines that cannot be used: {0}.", bad.length) };
+      return agentsPage(c, site, { values: sorted, errors: lineErrors }, list);
+    },
+    refused: (error) =>
+      isRefusedFor(error, "agent_list_invalid", "agent_taken") ? { lines: t("Enter at least one line.") } : undefined,
+    list: c.req.path,
+    work: async (list) => {
+      const count = await importAgents(ctx, list);
+      return count === 1
+        ? doneLocation(c, c.req.path, "agent")
+        : doneLocation(c, c.req.path, "agents", undefined, count);
+    },
+  });
 }

@@ -1,8 +1,7 @@
 import type { ConsoleCall } from "../env.ts";
 import { form, page } from "../page-call.ts";
 import { agentPage, postAgent } from "./agent-page.tsx";
-import { agentsPage } from "./agents-page.tsx";
-import { postAgents } from "./post-agents.ts";
+import { agentsPage, postAgents } from "./agents-page.tsx";
 
 export const AGENTS_CALLS: ConsoleCall[] = [
   page("viewer", "/sites/:site_id/agents", agentsPage),

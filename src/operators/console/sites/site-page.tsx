@@ -124,7 +124,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
         t("Agents"),
         "/agents",
         manage("/agents", t("Manage agents"), t("All agents")),
-        shown(agents, ({ items }) => <AgentTable view={view} siteId={site.id} agents={items} />),
+        shown(agents, ({ items }) => <AgentTable siteId={site.id} agents={items} />),
       )}
     </>
   );
