@@ -25,7 +25,7 @@ describe.each(SCRIPT_MODES)("customers, %s", (_, javaScriptEnabled) => {
     await page.goto(`${site}/sessions/${chatIds[1]}`);
     await page.getByRole("link", { name: "Mei Tanaka" }).click();
     const downloading = page.waitForEvent("download");
-    await press(page, "Hand over as a file");
+    await press(page, "Export as a file");
     const download = await downloading;
     expect(download.suggestedFilename()).toMatch(/^customer-data-of-site-\d+\.json$/);
     const file = JSON.parse(await readFile(await download.path(), "utf8"));

@@ -78,6 +78,15 @@ export const POSTED_PAGES: readonly PostedPage[] = [
     until: FAULT,
   }),
   {
+    name: "customers-found",
+    async open(page, { sites }) {
+      await page.goto(`${sites.busy}/customers`);
+      await page.locator("input[name=sbs]").fill("a");
+      await page.locator("main form:has(input[name=sbs]) button").first().click();
+      await page.waitForURL(/\?text=/);
+    },
+  },
+  {
     name: "customer-erase",
     async open(page, world) {
       await page.goto(`${world.sites.busy}/customers?chat_id=${OF_NOTE.metadata}`);

@@ -15,7 +15,12 @@ import {
   redeliverEvents,
 } from "../../../src/operators/services/events.ts";
 import { listHomes, reconcileHome } from "../../../src/operators/services/homes.ts";
-import { customerOf, latestCustomers, readCustomer } from "../../../src/operators/services/read-customer.ts";
+import {
+  customerOf,
+  findCustomers,
+  latestCustomers,
+  readCustomer,
+} from "../../../src/operators/services/read-customer.ts";
 import { resealSecrets } from "../../../src/operators/services/reseal-secrets.ts";
 import type { ServiceContext } from "../../../src/operators/services/service-context.ts";
 import { readTimeline } from "../../../src/operators/services/session-timeline.ts";
@@ -254,6 +259,7 @@ describe("the query plans of operators' calls", () => {
         await latestCustomers(ctx, { site: at, limit: 20 });
         await readCustomer(ctx, { site: at, sbs: "customer_001" });
         await customerOf(ctx, { site: at, chatId: 1 });
+        for (const after of [undefined, "a"]) await findCustomers(ctx, { site: at, text: "Cust", after, limit: 20 });
       },
     ],
     ["read a session", async (ctx, world) => readSession(ctx, { site: await site(ctx, world), chatId: 1 })],

@@ -100,7 +100,7 @@ export async function customerPage(
               <Hidden values={{ customer: customerValue(sbs) }} />
               <div class="buttons">
                 <button type="submit" class="plain">
-                  {t("Hand over as a file")}
+                  {t("Export as a file")}
                 </button>
                 <button type="submit" class="danger" formaction={`${path}/erase`}>
                   {t("Erase this customer…")}

@@ -1,5 +1,6 @@
 import { isVisible } from "../../../core/fields.ts";
-import { type CustomerRow, customerOf, latestCustomers, readCustomer } from "../../services/read-customer.ts";
+import { CUSTOMERS_READ, customerOf, findCustomers, latestCustomers } from "../../services/read-customer.ts";
+import { customerUnknown } from "../../services/refusals.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import type { FilledForm } from "../forms/messages.ts";
@@ -7,12 +8,13 @@ import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Field, Form, Hidden } from "../parts/form.tsx";
 import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
-import { Table } from "../parts/table.tsx";
+import { MoreLink, Table } from "../parts/table.tsx";
 import { hasUnseen, showUnseen, Unseen, withoutUnseen } from "../parts/unseen.tsx";
-import { useView } from "../view.ts";
+import { openText, sealText } from "../search/sealed-text.ts";
 import {
   customerPath,
   customersPath,
+  customerValue,
   isUnknown,
   sbsOf,
   sentCustomer,
@@ -70,16 +72,30 @@ const orUnknown = (c: PageContext, site: Site, filledForm: FormShownAgain, answe
   });
 
 /**
- * Redirects to the page of the customer whose id was typed. It only reads, so it needs no form token. A form that is sent again after
- * a sign-in or a change of language finds the customer at once.
+ * Redirects to the customer whose id was typed, or to those whose name begins with it. It only reads, so it needs no form token. A form
+ * that is sent again after a sign-in or a change of language finds the customer at once.
  */
 export async function postFind(c: PageContext, site: Site): Promise<Response> {
+  const { ctx } = c.var;
   c.set("onlyReads", true);
-  return withCustomer(c, site, await readForm(c), async (sbs) => {
-    const { last } = await readCustomer(c.var.ctx, { site, sbs });
-    return c.redirect(customerPath(site, last.id), 303);
+  return withCustomer(c, site, await readForm(c), async (text) => {
+    const { items, next, exact } = await findCustomers(ctx, { site, text, limit: CUSTOMERS_PER_PAGE });
+    if (exact !== undefined && items.every(({ externalId }) => externalId === text))
+      return c.redirect(customerPath(site, exact.chatId), 303);
+    if (exact === undefined && items.length === 0 && next === null) throw customerUnknown();
+    return c.redirect(`${customersPath(site)}?text=${await sealed(c, text)}`, 303);
   });
 }
+
+/** A text of a customer as an address may hold it. */
+const sealed = async ({ var: { ctx, view } }: PageContext, text: string): Promise<string> =>
+  view.session === undefined ? "" : sealText(ctx.runtime, view.session, text);
+
+/** The text of a parameter of the address; undefined when it has none that this console session has sealed. */
+const opened = async ({ req, var: { view } }: PageContext, name: "text" | "cursor"): Promise<string | undefined> => {
+  const value = req.query(name);
+  return value && view.session && openText(view.session, value);
+};
 
 /** @param props `unknown`: a chat_id that the site does not have */
 async function listPage(
@@ -92,17 +108,34 @@ async function listPage(
   const { t } = view;
   const path = customersPath(site);
   const { values = {}, errors = {} } = filledForm ?? {};
-  const customers = await latestCustomers(ctx, { site, limit: CUSTOMERS_PER_PAGE });
   const sbs = sbsOf(values);
   const isUnseen = isUnknown(view, errors) && hasUnseen(sbs);
   const error = isUnseen ? t("This site has no customer with exactly this id.") : errors.sbs;
+  const [text, after] = await Promise.all([opened(c, "text"), opened(c, "cursor")]);
+  const isLost = (c.req.query("text") && text === undefined) || (c.req.query("cursor") && after === undefined);
+  const isSearch = filledForm === undefined && text !== undefined && !isLost;
+  const { items, next, lookedTo, exact } = isSearch
+    ? await findCustomers(ctx, { site, text, after, limit: CUSTOMERS_PER_PAGE })
+    : { items: await latestCustomers(ctx, { site, limit: CUSTOMERS_PER_PAGE }), next: null, lookedTo: null };
+  const listTitle = isSearch ? t("Customers whose name begins so") : t("Latest customers");
+  const mostRead = new Intl.NumberFormat(view.language).format(CUSTOMERS_READ);
+  const noCustomers = (
+    <EmptyState title={t("No customer yet")}>
+      <p>
+        {t("A customer is stored with their first session:")}{" "}
+        <a href={`/console/sites/${site.id}/sessions`}>{t("how to open one")}</a>
+      </p>
+    </EmptyState>
+  );
+  const label = t("Beginning of the name, or the exact customer id (sbs)");
   const body = (
     <>
       {unknown !== undefined && <NoticeBox kind="bad" title={t("This site has no session {0}", unknown)} />}
+      {isLost && <NoticeBox kind="note" title={t("Type it once more: your session is another one by now.")} />}
       {filledForm !== undefined && (
         <NoticeBox kind="bad" title={t("No customer was found, and nothing was changed.")}>
           <p>
-            <a href="#sbs">{t("Customer id (sbs)")}</a>: {error}
+            <a href="#sbs">{label}</a>: {error}
           </p>
           {isUnseen && (
             <Unseen texts={[sbs]}>
@@ -115,19 +148,14 @@ async function listPage(
       )}
       <search class="filter finds">
         <Form action={`${path}/find`}>
-          {/* No input can hold a control character, so an id with one is shown as text. */}
+          {/* No input can hold a control character, so an id with one is shown as text and sent unseen. */}
           {/\p{Cc}/u.test(sbs) ? (
-            <p id="sbs">{showUnseen(sbs)}</p>
+            <p id="sbs">
+              {showUnseen(sbs)}
+              <Hidden values={{ customer: customerValue(sbs) }} />
+            </p>
           ) : (
-            <Field
-              label={t("Customer id (sbs), to the letter")}
-              name="sbs"
-              value={sbs}
-              error={error}
-              required
-              maxlength={MOST_UNITS}
-              code
-            />
+            <Field label={label} name="sbs" value={sbs || text} error={error} required maxlength={MOST_UNITS} />
           )}
           <button type="submit">{t("Find")}</button>
           {isUnknown(view, errors) && view.may(`${path}/erase`) && (
@@ -137,53 +165,47 @@ async function listPage(
           )}
         </Form>
       </search>
-      <LatestCustomers site={site} customers={customers} />
+      <section class="part">
+        <h2>{listTitle}</h2>
+        {exact && (
+          <p>
+            {t("Exactly this id:")}{" "}
+            <a href={customerPath(site, exact.chatId)}>
+              <bdi>{isVisible(exact.name) ? exact.name : showUnseen(text ?? "")}</bdi>
+            </a>
+          </p>
+        )}
+        <Table
+          label={listTitle}
+          head={[
+            t("Name"),
+            t("Customer id (sbs)"),
+            { label: t("Latest session"), phone: "hide" },
+            { label: t("Opened"), phone: "top" },
+          ]}
+          rows={items.map(({ chatId, name, externalId, agentTitle, autoTitle, createdAt }) => [
+            <a class="clip" href={customerPath(site, chatId)}>
+              <bdi>{isVisible(name) ? name : showUnseen(externalId)}</bdi>
+            </a>,
+            <bdi class="clip">{showUnseen(externalId)}</bdi>,
+            <a class="clip" href={`/console/sites/${site.id}/sessions/${chatId}`}>
+              <bdi>{[agentTitle ?? autoTitle].find(isVisible) ?? `(${chatId})`}</bdi>
+            </a>,
+            <Ago at={createdAt} />,
+          ])}
+          empty={isSearch ? t("Nobody's name begins so, as far as was looked.") : noCustomers}
+        />
+        {lookedTo !== null && (
+          <p class="hint">
+            {t("{0} customers were looked through, in the order of their ids, up to this one:", mostRead)}{" "}
+            <bdi>{showUnseen(lookedTo)}</bdi>
+          </p>
+        )}
+        <MoreLink path={path} query={{ text: c.req.query("text") }} cursor={next && (await sealed(c, next))} />
+        {isSearch && <a href={path}>{t("Latest customers")}</a>}
+      </section>
     </>
   );
   const page = { title: t("Customers"), site: { ...site, tab: "customers" as const }, back: path, body };
   return showPage(c, { ...page, filled: filledForm }, statusOf(view, errors));
-}
-
-function LatestCustomers({ site, customers }: { site: Site; customers: CustomerRow[] }) {
-  const { t } = useView();
-  if (customers.length === 0) {
-    return (
-      <EmptyState title={t("No customer yet")}>
-        <p>
-          {t("A customer is stored with their first session:")}{" "}
-          <a href={`/console/sites/${site.id}/sessions`}>{t("how to open one")}</a>
-        </p>
-      </EmptyState>
-    );
-  }
-  return (
-    <section class="part">
-      <h2>{t("Latest customers")}</h2>
-      <Table
-        label={t("Latest customers")}
-        head={[
-          t("Name"),
-          t("Customer id (sbs)"),
-          { label: t("Latest session"), phone: "hide" },
-          { label: t("Opened"), phone: "top" },
-        ]}
-        rows={customers.map((customer) => [
-          <a class="clip" href={customerPath(site, customer.chatId)}>
-            <bdi>{isVisible(customer.name) ? customer.name : showUnseen(customer.externalId)}</bdi>
-          </a>,
-          <bdi class="clip">{showUnseen(customer.externalId)}</bdi>,
-          <a class="clip" href={`/console/sites/${site.id}/sessions/${customer.chatId}`}>
-            <bdi>{titleOf(customer)}</bdi>
-          </a>,
-          <Ago at={customer.createdAt} />,
-        ])}
-        empty=""
-      />
-    </section>
-  );
-}
-
-function titleOf({ agentTitle, autoTitle, chatId }: CustomerRow): string {
-  const title = agentTitle ?? autoTitle;
-  return isVisible(title) ? title : `(${chatId})`;
 }

@@ -8,11 +8,11 @@ import { buttonAction } from "../forms/form-action.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Form } from "../parts/form.tsx";
-import { Badge, Facts, NoticeBox, Time } from "../parts/parts.tsx";
+import { Badge, Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { useView } from "../view.ts";
 import { shownUrl } from "../webhooks/webhook-of.tsx";
-import { customersPath, ShownSbs } from "./customer-form.tsx";
+import { ShownSbs } from "./customer-form.tsx";
 
 const erasureOf = (c: PageContext) => c.req.param("erasure_id") ?? "";
 
@@ -71,7 +71,7 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
             [t("Sessions"), number(erasedSoFar.sessions)],
             [t("Messages"), number(erasedSoFar.messages)],
             [t("Participants"), number(erasedSoFar.participants)],
-            [t("What events said"), number(erasedSoFar.events)],
+            [t("Contents of events"), number(erasedSoFar.events)],
             [t("Deliveries called off"), number(erasedSoFar.deliveries)],
             !isDone && [t("Sessions left"), number(remaining)],
             [t("Id of the erasure"), id, "erasure-id"],
@@ -81,11 +81,6 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
       </section>
       <Recipients site={site} recipients={recipients} hasEvents={hasEvents} />
       <WhatStays until={isDone ? { timeTravel: timeTravelUntil, keys: keysUntil } : undefined} />
-      <p>
-        <a class="button plain" href={customersPath(site)}>
-          {t("Another customer")}
-        </a>
-      </p>
     </>
   );
   const title = isDone ? t("A customer's data was erased") : t("Erasing a customer's data");
@@ -96,7 +91,7 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
 function Progress({ path, erasure }: { path: string; erasure: CustomerErasure }) {
   const { t, language } = useView();
   const { remaining, erasedSoFar, receipts } = erasure;
-  if (remaining === 0) {
+  if (remaining === 0)
     return (
       <NoticeBox kind="good" title={t("It is done")}>
         <p>
@@ -106,7 +101,6 @@ function Progress({ path, erasure }: { path: string; erasure: CustomerErasure })
         </p>
       </NoticeBox>
     );
-  }
   const mustKeep = receipts !== undefined && erasedSoFar.sessions === 0;
   const title = mustKeep
     ? t("Nothing is erased yet: keep the receipts below first")
@@ -114,6 +108,7 @@ function Progress({ path, erasure }: { path: string; erasure: CustomerErasure })
   return (
     <NoticeBox kind="note" title={title}>
       <p>{t("It goes in steps. Press again until nothing is left; this page can be opened again at any time.")}</p>
+      <LookAgain />
       <Form action={path}>
         <button type="submit" class="danger">
           {mustKeep ? t("I have kept them: erase now") : t("Go on erasing")}

@@ -10,7 +10,7 @@ import { showPage } from "../layout.tsx";
 import { Action, Hidden } from "../parts/form.tsx";
 import { Facts } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
-import { countText, customersPath, customerValue, ShownSbs } from "./customer-form.tsx";
+import { countText, customerValue, ShownSbs } from "./customer-form.tsx";
 import { customersPage, withCustomer } from "./customers-page.tsx";
 
 /** Workers Free allows 50 queries in an invocation, and a page of an export needs about eleven. */
@@ -112,11 +112,6 @@ function partsPage(
           <Hidden values={{ customer, from: String(chatIds.at(-1)), part: String(place.first + parts.length) }} />
         </Action>
       )}
-      <p>
-        <a class="button plain" href={customersPath(site)}>
-          {t("Another customer")}
-        </a>
-      </p>
     </>
   );
   const filled = { path: c.req.path, values: { customer } };

@@ -71,8 +71,9 @@ export function Table(props: {
   );
 }
 
-/** The address holds at most this many cursors of previous pages. */
+/** The address holds at most this many cursors of previous pages, and this many characters of them. */
 const MOST_STEPS_BACK = 50;
+const TRAIL_LENGTH = 2_000;
 
 /** Links to the next and the previous page. A cursor only leads forward, so the address holds the cursors of earlier pages. */
 export function MoreLink(props: {
@@ -89,11 +90,9 @@ export function MoreLink(props: {
   // Dots separate the cursors, which contain none. The first page has no cursor, so an empty text stands for it.
   const trail = shownQuery.get("trail")?.split(".") ?? [];
   const href = (to: string | undefined, steps: string[]) => {
-    const parameters = {
-      ...query,
-      cursor: to,
-      trail: to && steps.length > 0 ? steps.slice(-MOST_STEPS_BACK).join(".") : undefined,
-    };
+    const longest = Math.max(1, ...steps.map(({ length }) => length));
+    const stepsBack = steps.slice(-Math.min(MOST_STEPS_BACK, Math.ceil(TRAIL_LENGTH / longest)));
+    const parameters = { ...query, cursor: to, trail: to && steps.length > 0 ? stepsBack.join(".") : undefined };
     const set = Object.entries(parameters).filter(
       ([name, value]) => value || (name === "trail" && value !== undefined),
     );

@@ -12,7 +12,7 @@ export async function start(home = "apac", bindings: ReplacedBindings = {}) {
 }
 
 /** The label of the field that finds a customer. */
-export const SBS = "Customer id (sbs), to the letter";
+export const SBS = "Beginning of the name, or the exact customer id (sbs)";
 
 /** The customer's page, found from the list of customers, or the list with an error. */
 export const findCustomerPage = async (visitor: ConsoleVisitor, path: string, sbs: string): Promise<ConsolePage> =>
@@ -46,6 +46,40 @@ export async function manySessions({ home, siteId, appid }: World, sbs: string, 
       .bind(siteId, count, NOW),
   ]);
   return Array.from({ length: count }, (_, at) => at + 1);
+}
+
+/** Stores customers with a session each: `id-000001` with the name `Name 000001`, and so on. @param first of their numbers */
+export async function manyCustomers({ home, siteId, appid }: World, first: number, count: number): Promise<void> {
+  const db = databaseOf(home);
+  const numbers = `WITH RECURSIVE n(i) AS (SELECT ${first} UNION ALL SELECT i + 1 FROM n WHERE i < ${first + count - 1})`;
+  await db.batch([
+    db
+      .prepare(
+        `${numbers} INSERT INTO customers (site_id, external_id, name, ip, created_at, updated_at)
+         SELECT ?1, format('id-%06d', i), format('Name %06d', i), '127.0.0.1', ?2, ?2 FROM n`,
+      )
+      .bind(siteId, NOW),
+    db
+      .prepare(
+        `${numbers} INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
+         SELECT i, ?1, ?2, 'ticket', format('id-%06d', i), 1, 'waiting', '', ?3 FROM n`,
+      )
+      .bind(siteId, appid, NOW),
+  ]);
+}
+
+/** A visitor that records every address that was requested or redirected to. */
+export function watchVisitor(world: World): { visitor: ConsoleVisitor; addresses: string[] } {
+  const addresses: string[] = [];
+  const visitor = new ConsoleVisitor({
+    fetch: async (request: Request) => {
+      addresses.push(request.url);
+      const answer = await world.fetch(request);
+      addresses.push(answer.headers.get("location") ?? "");
+      return answer;
+    },
+  });
+  return { visitor, addresses };
 }
 
 /** The rows of the audit log about customers: action, subject and details. */

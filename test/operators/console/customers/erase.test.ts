@@ -43,7 +43,7 @@ describe("erasing a customer", () => {
     const donePage = await visitor.press(unticked, "Erase now", SURE);
     expect([donePage.status, donePage.heading]).toEqual([200, "A customer's data was erased"]);
     expect(donePage.notices).toEqual(["It is done", "Not told: 1 of 2 receivers"]);
-    const terms = ["Sessions", "Messages", "Participants", "What events said", "Deliveries called off"];
+    const terms = ["Sessions", "Messages", "Participants", "Contents of events", "Deliveries called off"];
     expect(terms.map((term) => donePage.fact(term))).toEqual(["2", "2", "2", "2", "3"]);
     expect(donePage.rows).toEqual(
       expect.arrayContaining([
@@ -142,7 +142,7 @@ describe("a form that erases", () => {
   it("the console says at the field that a customer is unknown, and finds the erasure of an erased customer", async () => {
     const { world, visitor, path } = await start();
     const unknown = await findCustomerPage(visitor, path, "mei");
-    expect([unknown.status, unknown.link("Customer id (sbs)"), unknown.value(SBS)]).toEqual([404, "#sbs", "mei"]);
+    expect([unknown.status, unknown.link(SBS), unknown.value(SBS)]).toEqual([404, "#sbs", "mei"]);
     const never = await visitor.press(unknown, "Look for an erasure");
     expect([never.status, never.value(SBS)]).toEqual([404, "mei"]);
     await world.chatId({ sbs: "mei" });
@@ -154,8 +154,8 @@ describe("a form that erases", () => {
     // The customer's page that was opened before the erasure.
     expect((await visitor.press(page, "Erase this customer…")).path).toBe(donePage.path);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
-    const handedOver = await visitor.press(page, "Hand over as a file");
-    expect([handedOver.status, handedOver.error("Customer id (sbs)")]).toEqual([
+    const handedOver = await visitor.press(page, "Export as a file");
+    expect([handedOver.status, handedOver.error(SBS)]).toEqual([
       404,
       "This site has no such customer. If there was one who was erased, nothing is left of them here.",
     ]);

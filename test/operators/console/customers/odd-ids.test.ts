@@ -1,10 +1,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { ConsolePage } from "../../../support/console-page.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { tablesOf } from "../../../support/read-store.ts";
-import type { World } from "../../../support/world.ts";
-import { auditRows, findCustomerPage, manySessions, SBS, start } from "./customers-world.ts";
+import { auditRows, findCustomerPage, manySessions, SBS, start, watchVisitor } from "./customers-world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -26,20 +24,6 @@ const ODD = [
   "line\r\nend",
   "tab\t\u0000zero",
 ];
-
-/** A visitor that records every address that was requested or redirected to. */
-function watchVisitor(world: World): { visitor: ConsoleVisitor; addresses: string[] } {
-  const addresses: string[] = [];
-  const visitor = new ConsoleVisitor({
-    fetch: async (request: Request) => {
-      addresses.push(request.url);
-      const answer = await world.fetch(request);
-      addresses.push(answer.headers.get("location") ?? "");
-      return answer;
-    },
-  });
-  return { visitor, addresses };
-}
 
 /** Whether a one-line field can hold this id. */
 const canBeTyped = (sbs: string) => !/\p{Cc}/u.test(sbs);
@@ -63,7 +47,7 @@ describe("a customer with an odd id", () => {
       const typedPage = await visitor.press(await visitor.open(path), "Find", { [SBS]: sbs });
       expect(customerIn(typedPage)).toBe(customerIn(page));
     }
-    const file = JSON.parse(await (await visitor.submit(page, "Hand over as a file")).text());
+    const file = JSON.parse(await (await visitor.submit(page, "Export as a file")).text());
     expect([file.customer.sbs, file.sessions.length]).toEqual([sbs, 1]);
     const askPage = await visitor.press(page, ask);
     expect([askPage.status, askPage.heading]).toEqual([200, "Erase this customer's data?"]);
@@ -99,7 +83,7 @@ describe("the id of a customer", () => {
     await visitor.signIn();
     const page = await findCustomerPage(visitor, path, sbs);
     await visitor.open(page.link("Next page"));
-    const parts = await visitor.press(page, "Hand over as a file");
+    const parts = await visitor.press(page, "Export as a file");
     const answer = await visitor.submit(parts, "Download 1");
     expect([...answer.headers].join()).not.toContain(sbs);
     await visitor.press(parts, "中文");

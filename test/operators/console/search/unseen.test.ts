@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hasUnseen, showUnseen, withoutUnseen } from "../../../../src/operators/console/parts/unseen.tsx";
 import { start } from "../../../support/console-visitor.ts";
-import { findCustomerPage } from "../customers/customers-world.ts";
+import { findCustomerPage, SBS } from "../customers/customers-world.ts";
 import { linksTo, newSession, searched } from "./search-world.ts";
 
 const WITHOUT = "Search without them";
@@ -59,7 +59,7 @@ describe("a search with invisible characters", () => {
     for (const each of [page, erasure]) {
       expect([each.status, each.text.includes(GONE)]).toEqual([404, false]);
       expect(each.text).toContain("It has characters that nobody sees: [U+202A]mei[U+202C]␣");
-      expect(each.value("Customer id (sbs), to the letter")).toBe("\u202amei\u202c ");
+      expect(each.value(SBS)).toBe("\u202amei\u202c ");
       expect((await visitor.press(each, WITHOUT)).path).toBe(`${path}?chat_id=${chatId}`);
     }
     const gonePage = await visitor.press(await findCustomerPage(visitor, path, "nobody\u200b"), WITHOUT);

@@ -13,7 +13,7 @@ interface File {
   next_cursor: string | null;
 }
 
-const HAND_OVER = "Hand over as a file";
+const HAND_OVER = "Export as a file";
 const fileOf = async (answer: Response): Promise<File> => JSON.parse(await answer.text());
 
 describe("handing a customer's data over", () => {
@@ -109,7 +109,7 @@ describe("handing a customer's data over", () => {
     for (const action of ["find", "export"]) {
       const page = await ConsolePage.read(await visitor.post(`${path}/${action}`, { form, sbs }), path);
       expect([page.status, page.notices]).toEqual([status, ["No customer was found, and nothing was changed."]]);
-      expect(page.error("Customer id (sbs)")).toContain(text);
+      expect(page.error(SBS)).toContain(text);
       expect(page.value(SBS)).toBe(sbs);
     }
     expect(await world.operated()).toEqual(before);
@@ -119,7 +119,7 @@ describe("handing a customer's data over", () => {
     const { world, visitor, path } = await start();
     const unknownPage = await findCustomerPage(visitor, path, "late");
     const chinese = await visitor.press(unknownPage, "中文");
-    expect([chinese.status, chinese.heading, chinese.value("客户编号（sbs），须完全一致")]).toEqual([
+    expect([chinese.status, chinese.heading, chinese.value("名称开头，或完整的客户编号（sbs）")]).toEqual([
       404,
       "客户",
       "late",
