@@ -86,6 +86,7 @@ const STATES: readonly KnownPage[] = [
   ofSite("agents-filtered", "/agents", "/agents?q=a&status=disabled"),
   ofSite("agents-none", "/agents", "/agents?q=nobody"),
   ofSite("agent", "/agents/:id", "/agents/10402"),
+  ofSite("agent-filtered", "/agents/:id", "/agents/10402?part=participant&status=waiting"),
 
   page("webhooks-empty", "/sites/:site_id/webhooks", ({ sites }) => `${sites.empty}/webhooks`),
   ofWebhook("webhook", "", "healthy"),

@@ -10,6 +10,7 @@ import {
   selectTakenAgents,
   updateAgent,
 } from "../store/home/agents.ts";
+import { AUDIT_ACTIONS, listAuditLog } from "./audit.ts";
 import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
 import { agentTaken, agentUnknown, siteUnknown } from "./refusals.ts";
 import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
@@ -57,6 +58,12 @@ export async function findAgent(ctx: ServiceContext, { site, id }: { site: Site;
   if (agent?.id !== id) throw agentUnknown();
   return agent;
 }
+
+const AGENT_ACTIONS = AUDIT_ACTIONS.filter((action) => action.startsWith("agent."));
+
+/** What the audit log says of an agent, the newest first, as {@link listAuditLog} does. */
+export const readAgentHistory = (ctx: ServiceContext, { site, id, limit }: { site: Site; id: number; limit: number }) =>
+  listAuditLog(ctx, { siteId: site.id, subject: String(id), actions: AGENT_ACTIONS, limit });
 
 /** A page of a site's agents, by id. @throws ServiceError `invalid_input` for a malformed cursor */
 export async function listAgents(ctx: ServiceContext, input: PageInput & { site: Site }): Promise<Page<Agent>> {

@@ -3,6 +3,7 @@ import { text } from "../../core/fields.ts";
 import { SESSION_STATUSES } from "../../core/store/schema.ts";
 import type { Site } from "../store/directory/sites.ts";
 import {
+  type AgentPart,
   type SessionRow,
   type SessionStatus,
   type StoredSession,
@@ -18,7 +19,7 @@ import { homeOf, type ServiceContext } from "./service-context.ts";
 export { SESSION_PROPERTIES } from "../../core/operations/describe-session.ts";
 export { SESSION_FIELDS, SESSION_STATUSES, type SessionField } from "../../core/store/schema.ts";
 export type { SessionRow, SessionStatus, StoredSession } from "../store/home/sessions.ts";
-export { COUNT_LIMIT } from "../store/home/sessions.ts";
+export { AGENT_PARTS, type AgentPart, COUNT_LIMIT } from "../store/home/sessions.ts";
 
 /** Query of the list of sessions. */
 export const sessionQuerySchema = z.extend(pageQuerySchema, {
@@ -53,6 +54,8 @@ interface FindSessions extends ListSessions {
   appid?: string | undefined;
   /** An agent who is responsible or takes part. */
   agentId?: number | undefined;
+  /** Only sessions on which the agent is so. */
+  agentPart?: AgentPart | undefined;
   /** Unix seconds, of its opening; both included. */
   since?: number | undefined;
   until?: number | undefined;
@@ -69,10 +72,10 @@ export async function findSessions(
   ctx: ServiceContext,
   input: FindSessions,
 ): Promise<Page<SessionRow> & { lookedTo: number | null }> {
-  const { site, sbs: customerExternalId, status, appid, agentId, since, until, limit } = input;
+  const { site, sbs: customerExternalId, status, appid, agentId, agentPart, since, until, limit } = input;
   const before = beforeId(input);
   const db = homeOf(ctx, site);
-  const filter = { status, customerExternalId, appid, agentId, since, until };
+  const filter = { status, customerExternalId, appid, agentId, agentPart, since, until };
   const isLook = appid !== undefined || agentId !== undefined || (status && customerExternalId !== undefined);
   const from = isLook ? await selectLookEnd(db, site.id, filter, before, LOOKED_THROUGH) : undefined;
   const rows = await selectSessions(db, site.id, { ...filter, from }, before, limit + 1);

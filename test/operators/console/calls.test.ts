@@ -292,7 +292,6 @@ describe("the calls of the console", () => {
     ]);
     // Pages of secrets, and pages of forms.
     const forOperators = [
-      "GET /sites/:site_id/agents/:id",
       `GET ${APP}/end-overlap`,
       `GET ${APP}/release`,
       `GET ${APP}/revoke`,

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { listAgents } from "../../../src/operators/services/agents.ts";
+import { listAgents, readAgentHistory } from "../../../src/operators/services/agents.ts";
 import { rotateSecret } from "../../../src/operators/services/app-secrets.ts";
 import { issueApp, listApps, revokeApp } from "../../../src/operators/services/apps.ts";
 import { listAuditLog } from "../../../src/operators/services/audit.ts";
@@ -24,7 +24,13 @@ import {
 import { resealSecrets } from "../../../src/operators/services/reseal-secrets.ts";
 import type { ServiceContext } from "../../../src/operators/services/service-context.ts";
 import { readTimeline } from "../../../src/operators/services/session-timeline.ts";
-import { countSessions, findSessions, listSessions, readSession } from "../../../src/operators/services/sessions.ts";
+import {
+  AGENT_PARTS,
+  countSessions,
+  findSessions,
+  listSessions,
+  readSession,
+} from "../../../src/operators/services/sessions.ts";
 import { changeSite, createSite, findSite, listSites } from "../../../src/operators/services/sites.ts";
 import { rotateWebhookSecret } from "../../../src/operators/services/webhook-secrets.ts";
 import { addWebhook, changeWebhook, deleteWebhook, listWebhooks } from "../../../src/operators/services/webhooks.ts";
@@ -239,7 +245,8 @@ describe("the query plans of operators' calls", () => {
       async (ctx, world) => {
         const filter = { appid: world.appid, agentId: 2, since: NOW - 60, until: NOW + 60 };
         const at = await site(ctx, world);
-        for (const more of [{}, { status: "waiting" as const }, { sbs: "customer_001" }])
+        const parts = AGENT_PARTS.map((agentPart) => ({ agentPart }));
+        for (const more of [{}, { status: "waiting" as const }, { sbs: "customer_001" }, ...parts])
           await findSessions(ctx, { site: at, ...filter, ...more, ...page });
       },
     ],
@@ -272,6 +279,10 @@ describe("the query plans of operators' calls", () => {
         const filter = { who: "root", action: "agent.added" as const, subject: "1", since: NOW, until: NOW };
         return listAuditLog(ctx, { ...filter, ...page });
       },
+    ],
+    [
+      "read an agent's history",
+      async (ctx, world) => readAgentHistory(ctx, { site: await site(ctx, world), id: 1, limit: 20 }),
     ],
     ["rotate a secret", (ctx, { appid }) => rotateSecret(ctx, { appid, overlapSeconds: 60 })],
     ["revoke an app", (ctx, { appid }) => revokeApp(ctx, { appid })],

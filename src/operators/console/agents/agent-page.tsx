@@ -1,67 +1,205 @@
 import { pathId } from "../../http/path-id.ts";
-import { agentChangeSchema, changeAgent, findAgent } from "../../services/agents.ts";
+import { agentChangeSchema, changeAgent, findAgent, readAgentHistory } from "../../services/agents.ts";
 import { agentUnknown } from "../../services/refusals.ts";
+import { AGENT_PARTS, findSessions, LOOKED_THROUGH, SESSION_STATUSES } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
+import { actionText } from "../audit/action-text.ts";
+import { detailText } from "../audit/detail-text.ts";
 import { consolePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Field, Form, FormErrors } from "../parts/form.tsx";
-import { rowId } from "./agent-table.tsx";
+import { Action, Form, FormErrors, FormFields, Hidden } from "../parts/form.tsx";
+import { type FilterFields, ListFilter, queryOf } from "../parts/list.tsx";
+import { Ago, Facts, Time } from "../parts/parts.tsx";
+import { Setting } from "../parts/setting.tsx";
+import { MoreLink, Table } from "../parts/table.tsx";
+import { SessionTable, statusText } from "../sessions/session-table.tsx";
+import { useView } from "../view.ts";
+import { AgentStatus, agentPath, nameOf, rowId } from "./agent-table.tsx";
 
-/** Answers the form that renames an agent, and the menus of the list that disable or enable an agent. */
+const SESSIONS_PER_LIST = 10;
+const HISTORY_LENGTH = 20;
+
+/** Counting the sessions where an agent is responsible stops here. */
+const MOST_COUNTED = 100;
+
+/** Answers the forms that rename, disable or enable an agent: those of the agent's page, and the menus of the list. */
 export async function postAgent(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { name, status } = form;
   const id = pathId(c, "id", agentUnknown);
-  const list = consolePath(form.back, `/console/sites/${site.id}/agents`);
-  const row = { path: list, id: rowId(id) };
+  const back = consolePath(form.back, `/console/sites/${site.id}/agents`);
+  const row = back === agentPath(site.id, id) ? undefined : rowId(id);
   return formAction(c, form, {
-    values: { name: name ?? "", back: list },
+    values: { name: name ?? "", back },
     entered: enteredFields(c.var.view, agentChangeSchema.safeParse({ name, status })),
     page: (filledForm) => agentPage(c, site, filledForm),
-    draft: name === undefined ? row : undefined,
-    list,
+    draft: name === undefined ? { path: back, id: row } : undefined,
+    list: back,
     work: async (change) => {
       await changeAgent(c.var.ctx, { site, id, change });
-      return doneLocation(c, list, change.status ?? "renamed", row.id);
+      return doneLocation(c, back, change.status ?? "renamed", row);
     },
   });
 }
 
+/** Shows an agent: the sessions where they are responsible, those where they take part, and what the audit log says of them. */
 export async function agentPage(c: PageContext, site: Site, filledForm?: FilledForm): Promise<Response> {
-  const view = c.var.view;
+  const { ctx, view } = c.var;
   const { t } = view;
   const id = pathId(c, "id", agentUnknown);
-  const agent = await findAgent(c.var.ctx, { site, id });
-  const path = `/console/sites/${site.id}/agents/${id}`;
-  const list = consolePath(filledForm?.values.back ?? c.req.query("back"), `/console/sites/${site.id}/agents`);
-  const body = (
-    <>
-      <FormErrors filled={filledForm} fields={{ name: t("Name") }} />
-      <section class="card">
-        <Form action={path}>
-          <input type="hidden" name="back" value={list} />
-          <Field
-            label={t("Name")}
-            name="name"
-            value={filledForm?.values.name ?? agent.name}
-            error={filledForm?.errors.name ?? filledForm?.errors.status ?? filledForm?.errors[""]}
-            required
-            maxlength={100}
-          />
-          <div class="buttons">
-            <button type="submit">{t("Rename")}</button>
-            <a class="button plain" href={list}>
+  const agent = await findAgent(ctx, { site, id });
+  const path = agentPath(site.id, id);
+  const status = SESSION_STATUSES.find((each) => each === c.req.query("status"));
+  const onlyPart = AGENT_PARTS.find((each) => each === c.req.query("part"));
+  const canChange = view.may(path);
+  const isNormal = agent.status === "normal";
+  const cursor = onlyPart && c.req.query("cursor");
+  const [history, responsible, ...lists] = await Promise.all([
+    readAgentHistory(ctx, { site, id, limit: HISTORY_LENGTH }),
+    canChange && isNormal
+      ? findSessions(ctx, { site, agentId: id, agentPart: "responsible", limit: MOST_COUNTED })
+      : undefined,
+    ...AGENT_PARTS.filter((part) => onlyPart === undefined || part === onlyPart).map(async (part) => ({
+      part,
+      ...(await findSessions(ctx, { site, agentId: id, agentPart: part, status, cursor, limit: SESSIONS_PER_LIST })),
+    })),
+  ]);
+  const titles = {
+    responsible: t("Sessions where they are responsible"),
+    participant: t("Sessions where they take part"),
+  };
+  const fields: FilterFields = {
+    part: {
+      label: t("Sessions"),
+      value: onlyPart,
+      options: [["", t("All")], ...AGENT_PARTS.map((part): [string, string] => [part, titles[part]])],
+    },
+    status: {
+      label: t("Status"),
+      value: status,
+      options: [["", t("All")], ...SESSION_STATUSES.map((each): [string, string] => [each, statusText(view, each)])],
+    },
+  };
+  // Every other entry about an agent gives them a status.
+  const since = history.items.find(({ action }) => action !== "agent.renamed")?.at;
+  const back = consolePath(filledForm?.values.back ?? c.req.query("back"), path);
+  const nameField = { name: { label: t("Name"), value: agent.name, required: true, maxlength: 100 } };
+  const rename = (
+    <Setting title={t("Rename")}>
+      <Form action={path}>
+        <Hidden values={{ back }} />
+        <FormFields fields={nameField} filled={filledForm} />
+        <div class="buttons">
+          <button type="submit">{t("Rename")}</button>
+          {back !== path && (
+            <a class="button plain" href={back}>
               {t("Cancel")}
             </a>
-          </div>
-        </Form>
-      </section>
+          )}
+        </div>
+      </Form>
+    </Setting>
+  );
+  const countText = responsible && `${responsible.items.length}${responsible.nextCursor === null ? "" : "+"}`;
+  const whatItLeaves = isNormal ? (
+    <>
+      {t(
+        "A call that opens a session with a disabled agent is refused, and a call that adds them leaves them out. The sessions that they are on stay as they are.",
+      )}{" "}
+      <a href={`${path}?part=responsible`}>{t("Sessions where they are responsible: {0}", countText)}</a>
+    </>
+  ) : (
+    t("No session gets this agent any more. Once they are enabled, calls may name them again.")
+  );
+  const change = (
+    <Setting title={isNormal ? t("Disable") : t("Enable")} text={whatItLeaves}>
+      <Action action={path} label={isNormal ? t("Disable") : t("Enable")}>
+        <Hidden values={{ status: isNormal ? "disabled" : "normal", back: path }} />
+      </Action>
+    </Setting>
+  );
+  const number = new Intl.NumberFormat(view.language).format(LOOKED_THROUGH);
+  const body = (
+    <>
+      <FormErrors filled={filledForm} fields={nameField} />
+      <div class="talk">
+        <div class="part">
+          <ListFilter path={path} fields={fields} />
+          {lists.map(({ part, items, nextCursor, lookedTo }) => (
+            <section class="part">
+              <h2>{titles[part]}</h2>
+              <SessionTable view={view} siteId={site.id} sessions={items} />
+              {lookedTo !== null && (
+                <p class="hint">
+                  {t(
+                    "{0} sessions were looked through, back to session {1}. The next page looks further back.",
+                    number,
+                    lookedTo,
+                  )}
+                </p>
+              )}
+              <MoreLink path={path} query={{ ...queryOf(fields), part }} cursor={nextCursor} />
+            </section>
+          ))}
+        </div>
+        <aside class="card" aria-label={t("Details")}>
+          <Facts
+            rows={[
+              ["ID", String(id), "agent-id"],
+              [t("Status"), <AgentStatus agent={agent} />],
+              since !== undefined && [t("Status since"), <Time at={since} />],
+            ]}
+          />
+        </aside>
+        {canChange && <section class="card settings">{isNormal ? [rename, change] : [change, rename]}</section>}
+        <History site={site} id={id} history={history} />
+      </div>
     </>
   );
-  const page = { title: t("Rename agent {0}", id), site: { ...site, tab: "agents" as const }, back: path, body };
-  return showPage(c, { ...page, filled: filledForm });
+  return showPage(c, {
+    title: t("Agent {0}", id),
+    heading: <bdi>{nameOf(agent)}</bdi>,
+    site: { ...site, tab: "agents" },
+    back: path,
+    filled: filledForm,
+    body,
+  });
+}
+
+/** What the audit log says of an agent. */
+function History(props: { site: Site; id: number; history: Awaited<ReturnType<typeof readAgentHistory>> }) {
+  const { site, id, history } = props;
+  const view = useView();
+  const { t } = view;
+  const { items, homesDown, searchedTo } = history;
+  return (
+    <section class="part">
+      <h2>{t("History")}</h2>
+      <Table
+        id={undefined}
+        label={t("History")}
+        head={[t("What"), t("Who"), { label: t("When"), phone: "top" }]}
+        rows={items.map((entry) => [
+          <span class="pair">
+            <span>{actionText(view, entry.action)}</span>
+            <small class="clip">
+              <bdi>{detailText(view, entry)}</bdi>
+            </small>
+          </span>,
+          <bdi>{entry.who?.name ?? "–"}</bdi>,
+          <Ago at={entry.at} />,
+        ])}
+        empty={t("The audit log has nothing about this agent.")}
+      />
+      {homesDown.length > 0 && <p class="hint">{t("Homes that do not answer: {0}", homesDown.join(", "))}</p>}
+      {searchedTo !== null && <p class="hint">{t("Searched back to {0}.", view.time(searchedTo))}</p>}
+      <p>
+        <a href={`/console/sites/${site.id}/audit?subject=${id}`}>{t("All of it in the audit log")}</a>
+      </p>
+    </section>
+  );
 }

@@ -8,40 +8,50 @@ import { RowMenu } from "../parts/row-menu.tsx";
 import { Table } from "../parts/table.tsx";
 import { useView, type View } from "../view.ts";
 
+export const agentPath = (siteId: number, id: number): string => `/console/sites/${siteId}/agents/${id}`;
+
 /** The id of an agent's row. After a change the page scrolls to it and marks it. */
 export const rowId = (id: number) => `agent-${id}`;
 
 /** The columns and rows of agents, as a list takes them. */
-export const agentRows = ({ t }: View, agents: Agent[]) => ({
+export const agentRows = ({ t }: View, siteId: number, agents: Agent[]) => ({
   label: t("Agents"),
   head: [t("Name"), "ID", { label: t("Status"), phone: "top" as const }],
   ids: agents.map(({ id }) => rowId(id)),
   rows: agents.map((agent) => [
-    <bdi>{nameOf(agent)}</bdi>,
+    <a class="clip" href={agentPath(siteId, agent.id)}>
+      <bdi>{nameOf(agent)}</bdi>
+    </a>,
     <code>{agent.id}</code>,
-    agent.status === "normal" ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />,
+    <AgentStatus agent={agent} />,
   ]),
 });
 
-export const AgentTable = ({ agents, empty }: { siteId: number; agents: Agent[]; empty?: Child }) => {
+export function AgentTable({ siteId, agents, empty }: { siteId: number; agents: Agent[]; empty?: Child }) {
   const view = useView();
-  return <Table {...agentRows(view, agents)} empty={empty ?? view.t("No agents yet. Sessions need at least one.")} />;
-};
+  const noAgents = view.t("No agents yet. Sessions need at least one.");
+  return <Table {...agentRows(view, siteId, agents)} empty={empty ?? noAgents} />;
+}
 
-const nameOf = ({ id, name }: Agent): string => (isVisible(name) ? name : `(${id})`);
+export function AgentStatus({ agent: { status } }: { agent: Agent }) {
+  const { t } = useView();
+  return status === "normal" ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />;
+}
+
+/** An agent's name, or the id of one whose name nobody sees. */
+export const nameOf = ({ id, name }: Agent): string => (isVisible(name) ? name : `(${id})`);
 
 /** What can be done to an agent of the list. */
 export function AgentMenu({ siteId, agent }: { siteId: number; agent: Agent }) {
   const { t, may, here: address } = useView();
-  const site = `/console/sites/${siteId}`;
-  const path = `${site}/agents/${agent.id}`;
+  const path = agentPath(siteId, agent.id);
   const name = nameOf(agent);
   const isNormal = agent.status === "normal";
   // After a change, the menu leads back to this page of the list.
   const here = withParameter(address, "done");
   return (
     <RowMenu label={t("Actions for {0}", name)}>
-      <a href={`${site}/sessions?agent=${agent.id}`}>
+      <a href={`/console/sites/${siteId}/sessions?agent=${agent.id}`}>
         {t("Sessions of this agent")}
         <span class="unseen"> {name}</span>
       </a>

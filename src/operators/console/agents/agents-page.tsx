@@ -53,7 +53,7 @@ export async function agentsPage(c: PageContext, site: Site, filled?: FilledForm
         </Fold>
       }
       filter={hasNone ? undefined : { fields }}
-      {...agentRows(view, agents.items)}
+      {...agentRows(view, site.id, agents.items)}
       actions={agents.items.map((agent) => <AgentMenu siteId={site.id} agent={agent} />)}
       empty={empty}
       cursor={agents.nextCursor}

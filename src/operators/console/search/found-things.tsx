@@ -68,8 +68,6 @@ function foundKinds(view: View, result: SearchResult): Found[] {
     nameLink(`${siteId}/webhooks/${id}`, shownUrl({ url }), id);
   // The column of the site is there when the hits are of several sites.
   const siteColumn: Columns<{ siteId: number }> = sites.size > 1 ? [[t("Site"), ({ siteId }) => siteLink(siteId)]] : [];
-  const agentPath = (siteId: number, id: number) =>
-    `${siteId}/agents${view.may(`/console/sites/${siteId}/agents/${id}`, "GET") ? "/" : "?q="}${id}`;
   const top = (label: string): Column => ({ label, phone: "top" });
   const status = (isOn: boolean, on: string, off: string) => (
     <Badge kind={isOn ? "good" : "off"} label={isOn ? on : off} />
@@ -135,7 +133,7 @@ function foundKinds(view: View, result: SearchResult): Found[] {
       t("Agents"),
       result.agents,
       [
-        [t("Name"), ({ siteId, id, name }) => nameLink(agentPath(siteId, id), name, id)],
+        [t("Name"), ({ siteId, id, name }) => nameLink(`${siteId}/agents/${id}`, name, id)],
         ["ID", ({ id }) => id],
         ...siteColumn,
         [top(t("Status")), (agent) => status(agent.status === "normal", t("Normal"), t("Disabled"))],

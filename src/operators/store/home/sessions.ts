@@ -13,6 +13,10 @@ import {
 
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
+/** How an agent is on a session. A responsible agent counts as no participant. */
+export const AGENT_PARTS = ["responsible", "participant"] as const;
+export type AgentPart = (typeof AGENT_PARTS)[number];
+
 /** Condition for the customer of a session. */
 const isCustomer = and(eq(customers.siteId, sessions.siteId), eq(customers.externalId, sessions.customerExternalId));
 
@@ -32,6 +36,8 @@ export interface SessionFilter {
   appid?: string | undefined;
   /** An agent who is responsible or takes part. */
   agentId?: number | undefined;
+  /** Only sessions on which the agent is so. */
+  agentPart?: AgentPart | undefined;
   /** Opened at this time or later, in Unix seconds. */
   since?: number | undefined;
   /** Opened at this time or earlier, in Unix seconds. */
@@ -50,17 +56,20 @@ function isBetween(siteId: number, { since, until, from }: SessionFilter, before
   return and(low === undefined ? undefined : gte(sessions.id, low), lt(sessions.id, high));
 }
 
-/** Condition for an agent who is responsible or takes part. */
-const isAgent = (agentId: number) =>
-  or(
-    eq(sessions.responsibleAgentId, agentId),
-    sql`EXISTS (SELECT 1 FROM ${participants} WHERE ${participants.siteId} = ${sessions.siteId}
-      AND ${participants.sessionId} = ${sessions.id} AND ${participants.agentId} = ${agentId})`,
-  );
+/** Condition for an agent who is responsible or takes part, or only for one of these. */
+function isAgent(agentId: number, part: AgentPart | undefined) {
+  const isResponsible = eq(sessions.responsibleAgentId, agentId);
+  const takesPart = sql`EXISTS (SELECT 1 FROM ${participants} WHERE ${participants.siteId} = ${sessions.siteId}
+    AND ${participants.sessionId} = ${sessions.id} AND ${participants.agentId} = ${agentId})`;
+  if (part === "responsible") return isResponsible;
+  return part === "participant"
+    ? and(sql`${sessions.responsibleAgentId} IS NOT ${agentId}`, takesPart)
+    : or(isResponsible, takesPart);
+}
 
 /** A site's sessions with an id below `before`, newest first. */
 export function selectSessions(db: D1Database, siteId: number, filter: SessionFilter, before: number, limit: number) {
-  const { status, customerExternalId, appid, agentId } = filter;
+  const { status, customerExternalId, appid, agentId, agentPart } = filter;
   return drizzle(db)
     .select({
       id: sessions.id,
@@ -84,7 +93,7 @@ export function selectSessions(db: D1Database, siteId: number, filter: SessionFi
         status && eq(sessions.status, status),
         customerExternalId === undefined ? undefined : eq(sessions.customerExternalId, customerExternalId),
         appid === undefined ? undefined : eq(sessions.appid, appid),
-        agentId === undefined ? undefined : isAgent(agentId),
+        agentId === undefined ? undefined : isAgent(agentId, agentPart),
         isBetween(siteId, filter, before),
       ),
     )

@@ -21,12 +21,12 @@ describe("what a reader finds", () => {
     expect((await foundBy("viewer"))[0]).toEqual([`${site}/sessions/11`]);
   });
 
-  it("a viewer who finds an agent is led to the list with this agent, because only operators may rename", async () => {
+  it("a viewer who finds an agent is led to the agent's page, as an operator is", async () => {
     const world = await World.create();
     const site = `/console/sites/${world.siteId}`;
     const hrefs = async (role: "viewer" | "operator") =>
       linksTo(await searched(await visitorWithRole(world, role), "Agent 2", world.siteId), `${site}/agents`);
-    expect([await hrefs("viewer"), await hrefs("operator")]).toEqual([[`${site}/agents?q=2`], [`${site}/agents/2`]]);
+    expect([await hrefs("viewer"), await hrefs("operator")]).toEqual([[`${site}/agents/2`], [`${site}/agents/2`]]);
   });
 
   it("an operator of one site finds only things of that site in the search, whatever site is named", async () => {
