@@ -81,7 +81,7 @@ export const POSTED_PAGES: readonly PostedPage[] = [
     name: "customers-found",
     async open(page, { sites }) {
       await page.goto(`${sites.busy}/customers`);
-      await page.locator("input[name=sbs]").fill("a");
+      await page.locator("input[name=sbs]").fill("mei");
       await page.locator("main form:has(input[name=sbs]) button").first().click();
       await page.waitForURL(/\?text=/);
     },

@@ -126,38 +126,36 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
   const body = (
     <>
       <FormErrors filled={filledForm} fields={nameField} />
-      <div class="talk">
-        <div class="part">
-          <ListFilter path={path} fields={fields} />
-          {lists.map(({ part, items, nextCursor, lookedTo }) => (
-            <section class="part">
-              <h2>{titles[part]}</h2>
-              <SessionTable view={view} siteId={site.id} sessions={items} />
-              {lookedTo !== null && (
-                <p class="hint">
-                  {t(
-                    "{0} sessions were looked through, back to session {1}. The next page looks further back.",
-                    number,
-                    lookedTo,
-                  )}
-                </p>
-              )}
-              <MoreLink path={path} query={{ ...queryOf(fields), part }} cursor={nextCursor} />
-            </section>
-          ))}
-        </div>
-        <aside class="card" aria-label={t("Details")}>
-          <Facts
-            rows={[
-              ["ID", String(id), "agent-id"],
-              [t("Status"), <AgentStatus agent={agent} />],
-              since !== undefined && [t("Status since"), <Time at={since} />],
-            ]}
-          />
-        </aside>
-        {canChange && <section class="card settings">{isNormal ? [rename, change] : [change, rename]}</section>}
-        <History site={site} id={id} history={history} />
+      <section class="card">
+        <Facts
+          rows={[
+            ["ID", String(id), "agent-id"],
+            [t("Status"), <AgentStatus agent={agent} />],
+            since !== undefined && [t("Status since"), <Time at={since} />],
+          ]}
+        />
+      </section>
+      <div class="above">
+        <ListFilter path={path} fields={fields} />
       </div>
+      {lists.map(({ part, items, nextCursor, lookedTo }) => (
+        <section class="part">
+          <h2>{titles[part]}</h2>
+          <SessionTable view={view} siteId={site.id} sessions={items} />
+          {lookedTo !== null && (
+            <p class="hint">
+              {t(
+                "{0} sessions were looked through, back to session {1}. The next page looks further back.",
+                number,
+                lookedTo,
+              )}
+            </p>
+          )}
+          <MoreLink path={path} query={{ ...queryOf(fields), part }} cursor={nextCursor} />
+        </section>
+      ))}
+      {canChange && <section class="card settings">{isNormal ? [rename, change] : [change, rename]}</section>}
+      <History site={site} id={id} history={history} />
     </>
   );
   return showPage(c, {
@@ -182,14 +180,10 @@ function History(props: { site: Site; id: number; history: Awaited<ReturnType<ty
       <Table
         id={undefined}
         label={t("History")}
-        head={[t("What"), t("Who"), { label: t("When"), phone: "top" }]}
+        head={[t("What"), t("Details"), t("Who"), { label: t("When"), phone: "top" }]}
         rows={items.map((entry) => [
-          <span class="pair">
-            <span>{actionText(view, entry.action)}</span>
-            <small class="clip">
-              <bdi>{detailText(view, entry)}</bdi>
-            </small>
-          </span>,
+          actionText(view, entry.action),
+          <bdi class="clip">{detailText(view, entry)}</bdi>,
           <bdi>{entry.who?.name ?? "–"}</bdi>,
           <Ago at={entry.at} />,
         ])}

@@ -127,7 +127,7 @@ async function listPage(
       </p>
     </EmptyState>
   );
-  const label = t("Beginning of the name, or the exact customer id (sbs)");
+  const label = t("Name begins with, or exact customer id");
   const body = (
     <>
       {unknown !== undefined && <NoticeBox kind="bad" title={t("This site has no session {0}", unknown)} />}

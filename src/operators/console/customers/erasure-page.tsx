@@ -180,7 +180,7 @@ export function WhatStays({ until }: { until?: { timeTravel: number; keys: numbe
     ],
     [t("Free pages of the database file: the platform writes over them when it needs them.")],
     [t("What receivers of webhooks have stored. Those that take session.erased are told which chat_ids are gone.")],
-    [t("The data of the systems that opened the sessions, files that were handed over, and copies of the database.")],
+    [t("The data of the systems that opened the sessions, exported files, and copies of the database.")],
     [t("The audit log: when and by whom somebody was erased. In place of the customer's id it has a hash.")],
   ];
   return (

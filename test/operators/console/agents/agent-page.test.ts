@@ -93,9 +93,11 @@ describe("the page of an agent", () => {
     await world.admin("PATCH", `${at}/${id}`, { name: "Ana Costa" });
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name: "Renamed site" });
     const page = await visitor.open(`${site}/agents/${id}`);
-    const texts = page.rows.map(([text]) => text);
-    expect(texts.slice(0, 2)).toEqual(["Agent renamed Ana → Ana Costa", "Agent disabled Ana · Normal → Disabled"]);
-    expect(texts.every((text) => text?.startsWith("Agent "))).toBe(true);
+    expect(page.rows.slice(0, 2)).toEqual([
+      ["Agent renamed", "Ana → Ana Costa", "ADMIN_TOKEN", "now"],
+      ["Agent disabled", "Ana · Normal → Disabled", "ADMIN_TOKEN", "1 min ago"],
+    ]);
+    expect(page.rows.every(([what]) => what?.startsWith("Agent "))).toBe(true);
     expect([page.fact("Status"), page.fact("Status since")]).toEqual(["Disabled", "15 Jan 2027, 08:01"]);
     const log = await visitor.open(page.link("All of it in the audit log"));
     expect(log.path).toBe(`${site}/audit?subject=${id}`);

@@ -12,7 +12,7 @@ export async function start(home = "apac", bindings: ReplacedBindings = {}) {
 }
 
 /** The label of the field that finds a customer. */
-export const SBS = "Beginning of the name, or the exact customer id (sbs)";
+export const SBS = "Name begins with, or exact customer id";
 
 /** The customer's page, found from the list of customers, or the list with an error. */
 export const findCustomerPage = async (visitor: ConsoleVisitor, path: string, sbs: string): Promise<ConsolePage> =>

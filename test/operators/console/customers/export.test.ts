@@ -119,11 +119,7 @@ describe("handing a customer's data over", () => {
     const { world, visitor, path } = await start();
     const unknownPage = await findCustomerPage(visitor, path, "late");
     const chinese = await visitor.press(unknownPage, "中文");
-    expect([chinese.status, chinese.heading, chinese.value("名称开头，或完整的客户编号（sbs）")]).toEqual([
-      404,
-      "客户",
-      "late",
-    ]);
+    expect([chinese.status, chinese.heading, chinese.value("名称开头或完整的客户编号")]).toEqual([404, "客户", "late"]);
     await world.chatId({ sbs: "late" });
     const page = await visitor.press(chinese, "查找");
     expect(await auditRows(world)).toEqual([]);
