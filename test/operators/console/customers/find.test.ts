@@ -72,6 +72,29 @@ describe("the search for customers", () => {
     expect(idsOn(await visitor.open(third.link("First page")))).toEqual(idsOn(first));
   });
 
+  it("the addresses of pages of customers stay short however long the ids are, and still lead back", async () => {
+    const { world, visitor, path } = await start();
+    await manyCustomers(world, 1, 200);
+    const { home, siteId } = world;
+    const longer = (column: string) => `${column} = printf('%.*c', 58, '𝄞') || substr(${column}, -6)`;
+    await databaseOf(home).batch([
+      databaseOf(home).prepare("PRAGMA defer_foreign_keys = on"),
+      databaseOf(home)
+        .prepare(`UPDATE customers SET ${longer("external_id")} WHERE site_id = ?`)
+        .bind(siteId),
+      databaseOf(home)
+        .prepare(`UPDATE sessions SET ${longer("customer_external_id")} WHERE site_id = ?`)
+        .bind(siteId),
+    ]);
+    const pages = [await findCustomerPage(visitor, path, "Name")];
+    while (pages.at(-1)?.html.includes('rel="next"'))
+      pages.push(await visitor.open(pages.at(-1)?.link("Next page") ?? ""));
+    expect(pages).toHaveLength(8);
+    expect(Math.max(...pages.flatMap(({ links }) => links).map(({ length }) => length))).toBeLessThan(4_000);
+    const back = await visitor.open(pages[7]?.link("Previous page") ?? "");
+    expect(back.rows).toEqual(pages[6]?.rows);
+  });
+
   it("the search for customers looks at 10,000 of them for a page, says how far it looked, and goes on", async () => {
     const { world, visitor, path } = await start();
     await manyCustomers(world, 1, 10_000);
