@@ -3,8 +3,7 @@ import { agentChangeSchema, changeAgent, findAgent, readAgentHistory } from "../
 import { agentUnknown } from "../../services/refusals.ts";
 import { AGENT_PARTS, findSessions, LOOKED_THROUGH, SESSION_STATUSES } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
-import { actionText } from "../audit/action-text.ts";
-import { detailText } from "../audit/detail-text.ts";
+import { actionTexts, detailText } from "../audit/audit-texts.ts";
 import { consolePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
@@ -16,7 +15,7 @@ import { type FilterFields, ListFilter, queryOf } from "../parts/list.tsx";
 import { Ago, Facts, Time } from "../parts/parts.tsx";
 import { Setting } from "../parts/setting.tsx";
 import { MoreLink, Table } from "../parts/table.tsx";
-import { SessionTable, statusText } from "../sessions/session-table.tsx";
+import { sessionColumns, statusText } from "../sessions/session-table.tsx";
 import { useView } from "../view.ts";
 import { AgentStatus, agentPath, nameOf, rowId } from "./agent-table.tsx";
 
@@ -76,12 +75,12 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
     part: {
       label: t("Sessions"),
       value: onlyPart,
-      options: [["", t("All")], ...AGENT_PARTS.map((part): [string, string] => [part, titles[part]])],
+      options: AGENT_PARTS.map((part) => [part, titles[part]]),
     },
     status: {
       label: t("Status"),
       value: status,
-      options: [["", t("All")], ...SESSION_STATUSES.map((each): [string, string] => [each, statusText(view, each)])],
+      options: SESSION_STATUSES.map((each) => [each, statusText(view, each)]),
     },
   };
   // Every other entry about an agent gives them a status.
@@ -138,10 +137,15 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
       <div class="above">
         <ListFilter path={path} fields={fields} />
       </div>
-      {lists.map(({ part, items, nextCursor, lookedTo }) => (
+      {lists.map(({ part, items, nextCursor, lookedTo }, at) => (
         <section class="part">
           <h2>{titles[part]}</h2>
-          <SessionTable view={view} siteId={site.id} sessions={items} />
+          <Table
+            id={at === 0 ? "list" : undefined}
+            label={titles[part]}
+            {...sessionColumns(view, { siteId: site.id, sessions: items })}
+            empty={t("No sessions here.")}
+          />
           {lookedTo !== null && (
             <p class="hint">
               {t(
@@ -182,7 +186,7 @@ function History(props: { site: Site; id: number; history: Awaited<ReturnType<ty
         label={t("History")}
         head={[t("What"), t("Details"), t("Who"), { label: t("When"), phone: "top" }]}
         rows={items.map((entry) => [
-          actionText(view, entry.action),
+          actionTexts(view)[entry.action],
           <bdi class="clip">{detailText(view, entry)}</bdi>,
           <bdi>{entry.who?.name ?? "–"}</bdi>,
           <Ago at={entry.at} />,

@@ -25,7 +25,6 @@ export async function agentsPage(c: PageContext, site: Site, filled?: FilledForm
   const isFiltered = search !== "" || status !== undefined;
   const hasNone = agents.items.length === 0 && !isFiltered && cursor === undefined;
   const options: [string, string][] = [
-    ["", t("All")],
     ["normal", t("Normal")],
     ["disabled", t("Disabled")],
   ];
