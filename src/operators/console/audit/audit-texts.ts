@@ -49,7 +49,7 @@ export const actionTexts = ({ t }: View): Record<AuditAction, string> => ({
   "operator.refused": t("Sign-in refused"),
   "root.read": t("Read with the ADMIN_TOKEN"),
   "secrets.resealed": t("Secrets re-sealed"),
-  "customer.exported": t("Customer's data handed over"),
+  "customer.exported": t("Customer's data exported"),
   "customer.erasure_begun": t("Erasing a customer's data begun"),
   "customer.erased": t("Customer's data erased"),
   "home.restored": t("Home restored"),

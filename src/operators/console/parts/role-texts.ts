@@ -17,7 +17,7 @@ export function roleText({ t }: Translator, role: Role): string {
 
 /** What only an owner may do, each with its rows in the audit log. A test compares these rows with those of the owners' calls. */
 export const ownerActs = ({ t }: Translator): [text: string, ...actions: AuditAction[]][] => [
-  [t("hand over a customer's data"), "customer.exported"],
+  [t("export a customer's data"), "customer.exported"],
   [t("erase a customer's data"), "customer.erasure_begun", "customer.erased"],
   [t("say how long sessions are kept"), "site.retention_set"],
   [t("set the next chat_id"), "site.first_chat_id_set"],

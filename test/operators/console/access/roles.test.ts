@@ -125,7 +125,7 @@ describe("the pages of each role", () => {
       pages.flatMap(({ path, forms }) => [path, ...forms.map((form) => form.path)].map(patternOf)),
     );
     const missedPaths = CONSOLE_CALLS.filter(({ path }) => !offeredPaths.has(path)).map(({ path }) => path);
-    // Forms lead to the pages of new secrets, test calls and erasures. A button of the hand-over form erases.
+    // Forms lead to the pages of new secrets, test calls and erasures. A button of the form that exports erases.
     const customers = ["/sites/:site_id/customers/erase", "/sites/:site_id/customers/erasures/:erasure_id"];
     const testResult = "/sites/:site_id/apps/:appid/test/result";
     const formPages = [

@@ -154,8 +154,8 @@ describe("a form that erases", () => {
     // The customer's page that was opened before the erasure.
     expect((await visitor.press(page, "Erase this customer…")).path).toBe(donePage.path);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
-    const handedOver = await visitor.press(page, "Export as a file");
-    expect([handedOver.status, handedOver.error(SBS)]).toEqual([
+    const exported = await visitor.press(page, "Export as a file");
+    expect([exported.status, exported.error(SBS)]).toEqual([
       404,
       "This site has no such customer. If there was one who was erased, nothing is left of them here.",
     ]);

@@ -13,17 +13,17 @@ interface File {
   next_cursor: string | null;
 }
 
-const HAND_OVER = "Export as a file";
+const EXPORT = "Export as a file";
 const fileOf = async (answer: Response): Promise<File> => JSON.parse(await answer.text());
 
-describe("handing a customer's data over", () => {
-  it("a customer's data is handed over as one file, with the same audit rows as an export by the API", async () => {
+describe("exporting a customer's data", () => {
+  it("a customer's data is exported as one file, with the same audit rows as an export by the API", async () => {
     const { world, visitor, path } = await start();
     await newWebhook(world);
     const customer = { sbs: "mei", sbs_mc: "Mei 😀", content: "Where is it?", metadata: { order: "7" } };
     const chatIds = [await world.chatId(customer), await world.chatId(customer)];
     await world.chatId({ sbs: "other" });
-    const answer = await visitor.submit(await findCustomerPage(visitor, path, "mei"), HAND_OVER);
+    const answer = await visitor.submit(await findCustomerPage(visitor, path, "mei"), EXPORT);
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("application/json");
     expect(answer.headers.get("content-disposition")).toBe(
@@ -39,11 +39,11 @@ describe("handing a customer's data over", () => {
     ]);
   });
 
-  it("the button that hands a customer's data over may be pressed again, and reads the data again", async () => {
+  it("the button that exports a customer's data may be pressed again, and reads the data again", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
     const page = await findCustomerPage(visitor, path, "mei");
-    const press = async () => fileOf(await visitor.submit(page, HAND_OVER));
+    const press = async () => fileOf(await visitor.submit(page, EXPORT));
     expect((await press()).sessions).toHaveLength(1);
     await world.chatId({ sbs: "mei" });
     expect((await press()).sessions).toHaveLength(2);
@@ -52,7 +52,7 @@ describe("handing a customer's data over", () => {
   it("the data of a customer with 150 sessions is one file", async () => {
     const { world, visitor, path } = await start();
     const chatIds = await manySessions(world, "many", 150);
-    const answer = await visitor.submit(await findCustomerPage(visitor, path, "many"), HAND_OVER);
+    const answer = await visitor.submit(await findCustomerPage(visitor, path, "many"), EXPORT);
     const file = await fileOf(answer);
     expect(file.sessions.map((session) => session.chat_id)).toEqual(chatIds);
     expect(file.next_cursor).toBe(null);
@@ -62,7 +62,7 @@ describe("handing a customer's data over", () => {
   it("the data of a customer with more than 150 sessions is several files with each session once", async () => {
     const { world, visitor, path } = await start();
     const chatIds = await manySessions(world, "many", 331);
-    const page = await visitor.press(await findCustomerPage(visitor, path, "many"), HAND_OVER);
+    const page = await visitor.press(await findCustomerPage(visitor, path, "many"), EXPORT);
     expect([page.status, await auditRows(world)]).toEqual([200, []]);
     expect(page.rows.map((row) => row.slice(0, 3))).toEqual([
       ["1", "150", "1 – 150"],
@@ -89,7 +89,7 @@ describe("handing a customer's data over", () => {
     await manySessions(world, "most", 10_002);
     const customer = await findCustomerPage(visitor, path, "most");
     expect(customer.fact("Sessions")).toBe("10,000 or more");
-    const page = await visitor.press(customer, HAND_OVER);
+    const page = await visitor.press(customer, EXPORT);
     expect(page.text).toContain("Sessions 10,000 or more");
     expect(page.rows.at(-1)?.slice(0, 3)).toEqual(["67", "100", "9901 – 10000"]);
     const furtherPage = await visitor.press(page, "Further files…");
@@ -101,7 +101,7 @@ describe("handing a customer's data over", () => {
   it.each([
     ["nobody", 404, "This site has no such customer."],
     ["", 400, "Must have 1 to 64 characters"],
-  ])("handing over a customer's data says at the field what is wrong with %j", async (sbs, status, text) => {
+  ])("exporting a customer's data says at the field what is wrong with %j", async (sbs, status, text) => {
     const { world, visitor, path } = await start();
     const before = await world.operated();
     const form = (await visitor.open(path)).value("form");
@@ -115,7 +115,7 @@ describe("handing a customer's data over", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it("handing over a customer's data keeps the typed id when the language changes, and hands nothing over", async () => {
+  it("exporting a customer's data keeps the typed id when the language changes, and exports nothing", async () => {
     const { world, visitor, path } = await start();
     const unknownPage = await findCustomerPage(visitor, path, "late");
     const chinese = await visitor.press(unknownPage, "中文");
@@ -126,37 +126,37 @@ describe("handing a customer's data over", () => {
     expect((await fileOf(await visitor.submit(page, "导出为文件"))).customer.sbs).toBe("late");
   });
 
-  it("handing over a customer's data waits for a second press after a new sign-in", async () => {
+  it("exporting a customer's data waits for a second press after a new sign-in", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei\nx", sbs_mc: "Mei" });
     const page = await visitor.open((await visitor.open(path)).link("Mei"));
     visitor.cookies.clear();
-    const signInPage = await visitor.press(page, HAND_OVER);
+    const signInPage = await visitor.press(page, EXPORT);
     const back = await visitor.press(signInPage, "Sign in", { "Admin token": ADMIN_TOKEN });
     expect([back.heading, back.notices, await auditRows(world)]).toEqual([
       "Mei",
       ["Nothing was changed yet: look the form over and send it."],
       [],
     ]);
-    expect((await fileOf(await visitor.submit(back, HAND_OVER))).customer.sbs).toBe("mei\nx");
+    expect((await fileOf(await visitor.submit(back, EXPORT))).customer.sbs).toBe("mei\nx");
   });
 
-  it("the data of another site's customer cannot be handed over", async () => {
+  it("the data of another site's customer cannot be exported", async () => {
     const { world } = await start();
     await world.chatId({ sbs: "theirs" });
     const { visitor, path } = await start();
     const page = await findCustomerPage(visitor, path, "theirs");
-    expect([page.status, page.has(HAND_OVER)]).toEqual([404, false]);
+    expect([page.status, page.has(EXPORT)]).toEqual([404, false]);
     const answer = await visitor.post(`${path}/export`, { form: page.value("form"), sbs: "theirs" });
     expect(answer.status).toBe(404);
   });
 
-  it("handing over a customer's data is 503 when the home does not answer, and may be tried again", async () => {
+  it("exporting a customer's data is 503 when the home does not answer, and may be tried again", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
     const page = await findCustomerPage(visitor, path, "mei");
     const silent = world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
-    const answer = await visitor.through(silent).press(page, HAND_OVER);
+    const answer = await visitor.through(silent).press(page, EXPORT);
     expect([answer.status, answer.heading]).toEqual([503, "The home apac or the directory does not answer"]);
     expect(answer.text).toContain("Try again in a moment.");
     expect(answer.text).not.toContain("look before you repeat it");

@@ -35,7 +35,7 @@ describe("a customer with an odd id", () => {
     await started.world.chatId({ sbs: "other" });
   });
 
-  it.each(ODD)("the customer id %j is found, handed over and erased like any other", async (sbs) => {
+  it.each(ODD)("the customer id %j is found, exported and erased like any other", async (sbs) => {
     const { world, visitor, path } = started;
     const chatId = await world.chatId({ sbs });
     const page = await visitor.open(`${path}?chat_id=${chatId}`);
