@@ -13,7 +13,7 @@ import { showPage } from "../layout.tsx";
 import { Action, Form, FormErrors, FormFields, Hidden } from "../parts/form.tsx";
 import { type FilterFields, ListFilter, queryOf } from "../parts/list.tsx";
 import { Ago, Facts, Time } from "../parts/parts.tsx";
-import { Setting } from "../parts/setting.tsx";
+import { type Setting, Settings } from "../parts/settings.tsx";
 import { MoreLink, Table } from "../parts/table.tsx";
 import { sessionColumns, statusText } from "../sessions/session-table.tsx";
 import { useView } from "../view.ts";
@@ -87,8 +87,9 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
   const since = history.items.find(({ action }) => action !== "agent.renamed")?.at;
   const back = consolePath(filledForm?.values.back ?? c.req.query("back"), path);
   const nameField = { name: { label: t("Name"), value: agent.name, required: true, maxlength: 100 } };
-  const rename = (
-    <Setting title={t("Rename")}>
+  const rename: Setting = {
+    title: t("Rename"),
+    change: (
       <Form action={path}>
         <Hidden values={{ back }} />
         <FormFields fields={nameField} filled={filledForm} />
@@ -101,8 +102,8 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
           )}
         </div>
       </Form>
-    </Setting>
-  );
+    ),
+  };
   const countText = responsible && `${responsible.items.length}${responsible.nextCursor === null ? "" : "+"}`;
   const whatItLeaves = isNormal ? (
     <>
@@ -114,13 +115,15 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
   ) : (
     t("No session gets this agent any more. Once they are enabled, calls may name them again.")
   );
-  const change = (
-    <Setting title={isNormal ? t("Disable") : t("Enable")} text={whatItLeaves}>
+  const change: Setting = {
+    title: isNormal ? t("Disable") : t("Enable"),
+    text: whatItLeaves,
+    change: (
       <Action action={path} label={isNormal ? t("Disable") : t("Enable")}>
         <Hidden values={{ status: isNormal ? "disabled" : "normal", back: path }} />
       </Action>
-    </Setting>
-  );
+    ),
+  };
   const number = new Intl.NumberFormat(view.language).format(LOOKED_THROUGH);
   const body = (
     <>
@@ -158,7 +161,7 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
           <MoreLink path={path} query={{ ...queryOf(fields), part }} cursor={nextCursor} />
         </section>
       ))}
-      {canChange && <section class="card settings">{isNormal ? [rename, change] : [change, rename]}</section>}
+      {canChange && <Settings rows={isNormal ? [rename, change] : [change, rename]} />}
       <History site={site} id={id} history={history} />
     </>
   );

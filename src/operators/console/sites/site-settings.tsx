@@ -1,4 +1,3 @@
-import type { Child } from "hono/jsx";
 import { CLOSED_RETRY_SECONDS } from "../../../core/config.ts";
 import {
   changeSite,
@@ -20,6 +19,7 @@ import { daysKeptText } from "../parts/days-kept-text.ts";
 import { AskLink, type Fields, FieldsForm, Form, FormErrors, FormFields } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
 import { Badge, type FactRows, Facts, Time } from "../parts/parts.tsx";
+import { type Setting, Settings } from "../parts/settings.tsx";
 import { useView, type View } from "../view.ts";
 import { sitePath } from "./site-paths.ts";
 
@@ -122,7 +122,7 @@ export async function settingsPage(c: PageContext, site: Site, filled?: FilledFo
   const path = sitePath(site, "/settings");
   const { events: hasEvents, ...retention } = await readRetention(ctx, { site });
   const body = view.may(path) ? (
-    <Settings site={site} hasEvents={hasEvents} retention={retention} filled={filled} />
+    <SettingForms site={site} hasEvents={hasEvents} retention={retention} filled={filled} />
   ) : (
     <section class="card">
       <Facts rows={settingFacts(view, site, hasEvents, retention)} />
@@ -150,7 +150,7 @@ const settingFacts = (view: View, site: Site, hasEvents: boolean, retention: Ret
   ];
 };
 
-function Settings(props: { site: Site; hasEvents: boolean; retention: Retention; filled: FilledForm | undefined }) {
+function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retention; filled: FilledForm | undefined }) {
   const { site, hasEvents, retention, filled } = props;
   const view = useView();
   const { t } = view;
@@ -188,7 +188,7 @@ function Settings(props: { site: Site; hasEvents: boolean; retention: Retention;
     </p>
   );
   const isClosed = site.status !== "open";
-  const settings: (SettingRow | false)[] = [
+  const settings: (Setting | false)[] = [
     {
       title: t("Site"),
       change: <FieldsForm action={path("/settings")} fields={name} filled={filled} button={t("Rename")} plain />,
@@ -253,28 +253,10 @@ function Settings(props: { site: Site; hasEvents: boolean; retention: Retention;
   return (
     <>
       <FormErrors filled={filled} fields={{ ...name, ...days, ...chatId }} />
-      <div class="card settings">{settings.map((row) => row && <Setting row={row} />)}</div>
+      <Settings rows={settings} />
     </>
   );
 }
-
-/** A setting: what it is on one side, and what changes it on the other. */
-interface SettingRow {
-  title: string;
-  text?: string;
-  id?: string;
-  change: Child;
-}
-
-const Setting = ({ row: { title, text, id, change } }: { row: SettingRow }) => (
-  <section id={id}>
-    <div>
-      <h2>{title}</h2>
-      {text && <p class="hint">{text}</p>}
-    </div>
-    <div class="change">{change}</div>
-  </section>
-);
 
 /** How far the deletion of old sessions is: how many that are old enough are still stored, and the time of the oldest. */
 export function RetentionProgress({ retention: { days, oldestAt, older } }: { retention: Retention }) {
