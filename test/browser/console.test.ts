@@ -277,7 +277,7 @@ describe("safety in a browser", () => {
     const signInAt = async (host: string) => {
       const page = await open({ url: `http://${host}:${port}` });
       await page.goto("/console/sign-in");
-      await page.getByLabel("Admin token").fill(worker.adminToken);
+      await page.getByLabel("Token", { exact: true }).fill(worker.adminToken);
       await press(page, "Sign in");
       return page;
     };
@@ -290,10 +290,10 @@ describe("safety in a browser", () => {
   it("a wrong token is refused, and the sign-in page stays", async ({ worker, open }) => {
     const page = await open(worker);
     await page.goto("/console/audit");
-    await page.getByLabel("Admin token").fill("not-the-token");
+    await page.getByLabel("Token", { exact: true }).fill("not-the-token");
     await press(page, "Sign in");
-    expect(await page.locator(".error").innerText()).toBe("This is not the admin token.");
-    await page.getByLabel("Admin token").fill(worker.adminToken);
+    expect(await page.locator(".error").innerText()).toBe("This token opens nothing here.");
+    await page.getByLabel("Token", { exact: true }).fill(worker.adminToken);
     await press(page, "Sign in");
     expect(await heading(page)).toBe("Audit log");
   });
@@ -368,7 +368,7 @@ describe.each(SCRIPT_MODES)("input and secrets, %s", (_, javaScriptEnabled) => {
     await page.context().addCookies(cookies);
     await press(page, "Add all");
     expect(await heading(page)).toBe("Sign in to the console");
-    await page.getByLabel("Admin token").fill(worker.adminToken);
+    await page.getByLabel("Token", { exact: true }).fill(worker.adminToken);
     await press(page, "Sign in");
     expect(await page.getByLabel("One agent a line: id, name").inputValue()).toBe("20, Ana\n21, Ben");
     const agents = () => worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/agents`);

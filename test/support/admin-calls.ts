@@ -6,6 +6,8 @@ import { adminSchemas } from "../../src/tools/openapi/admin-paths.ts";
 import { documentedExample } from "./documented-example.ts";
 import { databaseOf } from "./homes.ts";
 import type { ReplacedBindings } from "./isolate.ts";
+import { newConsoleSession } from "./new-console-session.ts";
+import { newPerson } from "./new-person.ts";
 import { newRefusal } from "./new-refusal.ts";
 import { newToken } from "./new-token.ts";
 import { newWebhook } from "./new-webhook.ts";
@@ -25,12 +27,17 @@ const requestId = ({ siteId }: World) => `01a3185c-5000-7000-8000-${String(siteI
  */
 const tokenId = ({ siteId }: World) => `tok_f${String(siteId).padStart(31, "0")}`;
 
-/** Stores what the samples below need: a webhook, one session with its event, a refused call, and a token. */
+/** The id of the person that {@link prepared} stores. */
+const personId = ({ siteId }: World) => `per_f${String(siteId).padStart(31, "0")}`;
+
+/** Stores what the samples below need: a webhook, one session with its event, a refused call, a token, and a person with a session. */
 export async function prepared(world: World): Promise<World> {
   await newWebhook(world, { id: webhookId(world) });
   await world.chatId();
   await newRefusal(world, { requestId: requestId(world) });
   await newToken({ id: tokenId(world) });
+  await newPerson({ id: personId(world) });
+  await newConsoleSession({ whoKind: "person", whoId: personId(world), whoName: "Mei" });
   return world;
 }
 
@@ -107,6 +114,7 @@ const OWN_SAMPLES: Partial<Record<AdminCallId, [Sample, ...Sample[]]>> = {
       },
     },
   ],
+  addPerson: [{ body: { name: "Mei", role: "operator" } }],
   createToken: [{ body: { name: "Nightly export", role: "operator" } }],
   addWebhook: [
     {
@@ -156,6 +164,7 @@ export function pathOf(
     name: "main",
     request_id: requestId(world),
     token_id: tokenId(world),
+    person_id: personId(world),
     ...parameters,
   };
   return `/admin${path.replaceAll(/:(\w+)/g, (_, name: string) => {
@@ -167,6 +176,7 @@ export function pathOf(
 const LAST: AdminCallId[] = [
   "eraseCustomer",
   "deleteToken",
+  "endPerson",
   "deleteWebhook",
   "addWebhook",
   "revokeApp",

@@ -38,7 +38,7 @@ export class ConsoleVisitor {
 
   /** Fills in the sign-in form of the sign-in page, or of any page that shows it. */
   async signIn(token = ADMIN_TOKEN, page?: ConsolePage, headers: Record<string, string> = {}): Promise<Response> {
-    return this.submit(page ?? (await this.open("/console/sign-in")), "Sign in", { "Admin token": token }, headers);
+    return this.submit(page ?? (await this.open("/console/sign-in")), "Sign in", { Token: token }, headers);
   }
 
   get(path: string, headers: Record<string, string> = {}): Promise<Response> {

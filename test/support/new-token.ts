@@ -15,7 +15,7 @@ import type { World } from "./world.ts";
  * @returns the token and its id
  */
 export async function newToken(change: Partial<TokenRow> = {}): Promise<{ token: string; id: string }> {
-  const token = newTokenText(systemRuntime);
+  const token = newTokenText(systemRuntime, "program");
   const hash = await sha256(token);
   const row: TokenRow = {
     id: tokenIdOf(hash),

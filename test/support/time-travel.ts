@@ -21,6 +21,7 @@ const TABLES = [
   "jobs",
   "settlings",
   "admin_tokens",
+  "people",
   "console_sessions",
   "refusals",
   "erasures",

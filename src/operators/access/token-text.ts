@@ -1,27 +1,33 @@
 import type { Runtime } from "../../core/runtime.ts";
 
-const PREFIX = "ast_";
+/** What the tokens that owners make are for, each kind with its prefix. */
+export const TOKEN_PREFIXES = { program: "ast_", person: "asp_" } as const;
+
+/** `program`: it opens the admin API. `person`: somebody signs in to the console with it. */
+export type TokenKind = keyof typeof TOKEN_PREFIXES;
+
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** How many base62 digits 32 bytes take, and how many a CRC32 takes. */
 const [RANDOM_DIGITS, CHECK_DIGITS] = [43, 6];
 
-const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_DIGITS + CHECK_DIGITS}}$`);
+const FORM = new RegExp(`^.{4}[0-9A-Za-z]{${RANDOM_DIGITS + CHECK_DIGITS}}$`);
 
 /**
- * A new token for a program: `ast_`, 32 random bytes in base62 (43 digits), and the CRC32 of all characters before it in base62 (6
+ * A new token: the prefix of its kind, 32 random bytes in base62 (43 digits), and the CRC32 of all characters before it in base62 (6
  * digits). Scanners find leaked tokens by this form.
  */
-export function newTokenText(runtime: Runtime): string {
-  const text = PREFIX + base62(BigInt(`0x${runtime.bytes(32).toHex()}`), RANDOM_DIGITS);
+export function newTokenText(runtime: Runtime, kind: TokenKind): string {
+  const text = TOKEN_PREFIXES[kind] + base62(BigInt(`0x${runtime.bytes(32).toHex()}`), RANDOM_DIGITS);
   return text + checkOf(text);
 }
 
-/** Whether a text has the form of a token. A `slip` begins like a token, but a character is wrong, missing or added. */
-export function readTokenText(text: string): "token" | "slip" | "other" {
-  if (!text.startsWith(PREFIX)) return "other";
+/** The kind of a token's text; undefined for another text. In a `slip` a character is wrong, missing or added. */
+export function readTokenText(text: string): { kind: TokenKind; isSlip: boolean } | undefined {
+  const kind = text.startsWith(TOKEN_PREFIXES.program) ? "program" : "person";
+  if (!text.startsWith(TOKEN_PREFIXES[kind])) return undefined;
   const [head, check] = [text.slice(0, -CHECK_DIGITS), text.slice(-CHECK_DIGITS)];
-  return FORM.test(text) && check === checkOf(head) ? "token" : "slip";
+  return { kind, isSlip: !(FORM.test(text) && check === checkOf(head)) };
 }
 
 const checkOf = (text: string) => base62(BigInt(crc32(new TextEncoder().encode(text))), CHECK_DIGITS);

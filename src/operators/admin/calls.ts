@@ -20,6 +20,9 @@ import settleRestoredHome, { documentation as settleRestoredHomeDocumentation } 
 import findRefusal, { documentation as findRefusalDocumentation } from "./journal/find-refusal.ts";
 import listRefusals, { documentation as listRefusalsDocumentation } from "./journal/list-refusals.ts";
 import readCall, { documentation as readCallDocumentation } from "./journal/read-call.ts";
+import addPerson, { documentation as addPersonDocumentation } from "./people/add-person.ts";
+import endPerson, { documentation as endPersonDocumentation } from "./people/end-person.ts";
+import listPeople, { documentation as listPeopleDocumentation } from "./people/list-people.ts";
 import resealSecrets, { documentation as resealSecretsDocumentation } from "./secrets/reseal-secrets.ts";
 import listSessions, { documentation as listSessionsDocumentation } from "./sessions/list-sessions.ts";
 import readSession, { documentation as readSessionDocumentation } from "./sessions/read-session.ts";
@@ -77,6 +80,9 @@ export const ADMIN_CALLS = [
   createToken,
   listTokens,
   deleteToken,
+  addPerson,
+  listPeople,
+  endPerson,
   listEvents,
   addWebhook,
   listWebhooks,
@@ -125,6 +131,9 @@ export const ADMIN_DOCUMENTATION: Readonly<Record<AdminCallId, () => CallDocumen
   createToken: createTokenDocumentation,
   listTokens: listTokensDocumentation,
   deleteToken: deleteTokenDocumentation,
+  addPerson: addPersonDocumentation,
+  listPeople: listPeopleDocumentation,
+  endPerson: endPersonDocumentation,
   listEvents: listEventsDocumentation,
   addWebhook: addWebhookDocumentation,
   listWebhooks: listWebhooksDocumentation,

@@ -8,6 +8,7 @@ import { visitWithAssertion } from "../services/access-sessions.ts";
 import { checkConsoleSession } from "../services/console-sessions.ts";
 import type { OperatorMemory } from "../services/operator-memory.ts";
 import { noteRootRead } from "../services/sign-in-log.ts";
+import { beginCall, countCall } from "../services/token-limits.ts";
 import { browserOf } from "./browser.ts";
 import { CONSOLE_CALLS } from "./calls.ts";
 import { languageCookie, readCookie, SESSION_COOKIE } from "./cookies.ts";
@@ -84,8 +85,12 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
     const { homes, closedHomes } = c.var.ctx.config;
     Object.assign(c.var.view, { hasHomes: homes.size > 1, closedHomes, isBound: (home: string) => homes.has(home) });
     await recogniseOperator(c);
-    c.var.view.may = mayOf(c.var.view.session?.identity.role);
-    return next();
+    c.var.view.may = mayOf(c.var.view.session?.identity);
+    try {
+      return await next();
+    } finally {
+      memory.calls.end(c.var.trace.requestId);
+    }
   });
   routes.use(async (c, next) => {
     if (!isOwn(c.req.raw)) throw new ServiceError("forbidden", { reason: "form_from_elsewhere" });
@@ -94,7 +99,12 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
   mount(routes, CONSOLE_CALLS, async (c) => {
     const { view, ctx } = c.var;
     if (view.session === undefined) return askToSignIn(c);
-    if (view.session.identity.who.kind === "root" && isRead(c.req.raw)) noteRootRead(ctx);
+    const { kind, id } = view.session.identity.who;
+    const reads = isRead(c.req.raw);
+    if (kind === "person") {
+      await beginCall(ctx, { kind, id }, reads);
+      await countCall(ctx, { kind, id }, reads);
+    } else if (reads) noteRootRead(ctx);
     return undefined;
   });
   refuseOtherPaths(routes);

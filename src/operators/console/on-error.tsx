@@ -81,6 +81,10 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
         session && roleText(view, session.identity.role),
       ) + (c.req.method === "GET" ? "" : ` ${t("Nothing was changed.")}`),
     ],
+    person_of_one_site: [
+      t("This is not part of your site"),
+      t("It is about the whole deployment, and you see one site. Nothing was changed."),
+    ],
     home_closed: [
       t("A home is closed, so this cannot be done now"),
       t("The home of this site, or main, is closed. Nothing was changed: try again when it is open."),
@@ -129,6 +133,10 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
       t("Only the console's own pages may send forms here. Nothing was changed."),
     ],
     404: [t("There is no such page"), t("Nothing here goes by that address.")],
+    429: [
+      t("That was too much at once"),
+      t("Wait {0} seconds, and then try again. Nothing was changed.", context.retryAfter),
+    ],
     413: [t("That is too long"), t("Nothing was changed.")],
     503: [
       home === undefined ? t("The database does not answer") : t("The home {0} or the directory does not answer", home),
@@ -169,7 +177,7 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
           <a href="/console/access">{t("Your access")}</a>
         </p>
       )}
-      {home !== undefined && (
+      {home !== undefined && view.may("/console/homes", "GET") && (
         <p>
           <a href="/console/homes">{t("See under Homes which of them it is")}</a>
         </p>

@@ -9,7 +9,7 @@ type Handler<Path extends string> = Path extends `${string}:site_id${string}`
   : (c: PageContext) => HandlerResult;
 
 /** A path with a site is about this site, and any other about the whole deployment, unless `scope` says more. */
-type More = Pick<Declaration, "endedToo"> & { scope?: "sites" };
+type More = Pick<Declaration, "endedToo"> & { scope?: "sites" | "own" };
 
 /** Declares a page: a `get` that changes nothing. @param path below `/console` */
 export const page = <Path extends string>(

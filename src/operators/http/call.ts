@@ -4,7 +4,7 @@ import type { Routes } from "../../core/http/new-hono.ts";
 import { isAtLeast, type Role } from "../access/role.ts";
 import { appUnknown, roleTooLow, siteUnknown } from "../services/refusals.ts";
 import { hasEnded, type Site } from "../services/sites.ts";
-import type { AuditAction } from "../store/audit.ts";
+import type { AuditAction, Who } from "../store/audit.ts";
 import { identityOf, type OperatorContext, siteOf } from "./context.ts";
 
 export type HandlerResult = Response | Promise<Response>;
@@ -22,9 +22,9 @@ export type Declaration = AuditedMethod & {
   role: Role | "anyone";
   /**
    * What it is about: the site that the path names; the site of the app that the path names (services look it up); all sites that
-   * the operator sees; or the whole deployment, which no token of one site may touch.
+   * the operator sees; what is the operator's own; or the whole deployment, which nobody of one site may touch.
    */
-  scope: "site" | "app" | "sites" | "deployment";
+  scope: "site" | "app" | "sites" | "own" | "deployment";
   /** Whether it is also about sites that are being deleted, or are deleted. To every other call they are unknown. */
   endedToo?: true;
 };
@@ -62,7 +62,7 @@ export function call<C extends OperatorContext>(
 function scopesOf(path: string): Declaration["scope"][] {
   const parts = path.split("/");
   if (parts.includes(":site_id")) return ["site"];
-  return parts.includes(":appid") ? ["app"] : ["deployment", "sites"];
+  return parts.includes(":appid") ? ["app"] : ["deployment", "sites", "own"];
 }
 
 /** Finds out who calls, and sets `ctx.identity`. An answer that it returns replaces the call's: it asks a visitor to sign in. */
@@ -116,10 +116,11 @@ function refuseRepeated(url: string): void {
 /**
  * Lets a known operator into a call. @returns the site of the path, when the scope is a site
  *
- * @throws ServiceError `not_found` for what belongs to another site; `forbidden`, reason `token_of_one_site` or `role_too_low`
+ * @throws ServiceError `not_found` for what belongs to another site; `forbidden`, reason `token_of_one_site`,
+ * `person_of_one_site` or `role_too_low`
  */
 async function admit(c: OperatorContext, { role, scope, endedToo }: Declaration): Promise<Site | undefined> {
-  const { onlySite, role: ownRole } = identityOf(c);
+  const { onlySite, role: ownRole, who } = identityOf(c);
   const isTooLow = role !== "anyone" && !isAtLeast(ownRole, role);
   if (isTooLow && onlySite === undefined) throw roleTooLow(role, ownRole);
   const site = scope === "site" ? await siteOf(c) : undefined;
@@ -127,7 +128,7 @@ async function admit(c: OperatorContext, { role, scope, endedToo }: Declaration)
   if (onlySite !== undefined) {
     if (site !== undefined && site.id !== onlySite) throw siteUnknown();
     if (scope === "app" && siteOfApp(c) !== onlySite) throw appUnknown();
-    if (scope === "deployment") throw siteTokenRefused();
+    if (scope === "deployment") throw onlySiteRefused(who.kind);
   }
   if (isTooLow) throw roleTooLow(role, ownRole);
   if (site !== undefined) c.set("site", site);
@@ -141,8 +142,8 @@ function siteOfApp({ var: { foundByDirectory } }: OperatorContext): number | nul
   return foundByDirectory.siteOfApp;
 }
 
-const siteTokenRefused = () =>
+const onlySiteRefused = (kind: Who["kind"]) =>
   new ServiceError("forbidden", {
-    reason: "token_of_one_site",
-    detail: "This call is about the whole deployment, and the token is of one site.",
+    reason: kind === "person" ? "person_of_one_site" : "token_of_one_site",
+    detail: `This call is about the whole deployment, and ${kind === "person" ? "you see one site" : "the token is of one site"}.`,
   });

@@ -5,9 +5,11 @@ import {
   insertConsoleSession,
   selectConsoleSession,
 } from "../store/directory/console-sessions.ts";
+import { insertPersonSession, selectSessionAndEmail } from "../store/directory/visits.ts";
 import { type ConsoleSession, consoleKey, newSession, sessionOf } from "./console-sessions.ts";
 import { sha256 } from "./digests.ts";
 import type { Identity } from "./identity.ts";
+import { higherAccess, notePersonUse, type Person } from "./people.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 import { noteRefused } from "./sign-in-log.ts";
 
@@ -21,8 +23,8 @@ export type AccessVisit =
 
 /**
  * The console session of an assertion of Cloudflare Access. The first request with the assertion opens the session, and both end at the
- * same time. The role is read from the lists each time. A session that was ended stays ended for this assertion: the person has to sign in
- * at Access again. Undefined when nobody can sign in by Access, or the deployment has no usable ADMIN_TOKEN.
+ * same time. The role is read from the settings and from the person's row each time. A session that was ended stays ended for this
+ * assertion: the person has to sign in at Access again. Undefined when nobody can sign in by Access, or the deployment has no usable ADMIN_TOKEN.
  *
  * @param given `browser` is the person's, in a few words
  */
@@ -38,31 +40,42 @@ export async function visitWithAssertion(
     return { refused: verified.reason };
   }
   const { email, expiresAt } = verified.person;
-  const role = roleOfEmail(config.access.roles, email);
-  if (role === undefined) {
+  // The signature is left out: the same bytes can be written with other letters, and with these an ended session would open again.
+  const id = await sha256(assertion.slice(0, assertion.lastIndexOf(".")));
+  const { session, person } = await selectSessionAndEmail(runtime, config.directory, { id, email }, ctx.now);
+  const roleOfSettings = roleOfEmail(config.access.roles, email);
+  const identity = higherAccess(email, roleOfSettings, person);
+  if (identity === undefined) {
     noteRefused(ctx, "access_no_role", email);
     return { refused: "access_no_role", email };
   }
-  const identity: Identity = { who: { kind: "person", id: email, name: email }, role, onlySite: undefined };
-  // The signature is left out: the same bytes can be written with other letters, and with these an ended session would open again.
-  const id = await sha256(assertion.slice(0, assertion.lastIndexOf(".")));
-  const row =
-    (await selectConsoleSession(runtime, config.directory, id, ctx.now)) ??
-    (await openSession(ctx, newSession(ctx, id, identity, expiresAt, browser), identity));
+  const newRow = newSession(ctx, id, identity, expiresAt, browser);
+  const row = session ?? (await openSession(ctx, newRow, identity, roleOfSettings === undefined ? person : undefined));
+  if (row === undefined) return { refused: "access_no_role", email };
   if (row.endedAt !== null) {
     noteRefused(ctx, "access_session_ended", email);
     return { refused: "access_session_ended", email };
   }
+  if (person !== undefined) notePersonUse(ctx, person);
   return { session: await sessionOf(ctx, row, await consoleKey(config.adminToken), identity) };
 }
 
+/**
+ * Opens a session, and reads it again: another request may have opened it and ended it meanwhile.
+ *
+ * @param person without whose row the visitor has no role
+ * @returns undefined when that row has just ended
+ */
 async function openSession(
   ctx: ServiceContext,
   row: ConsoleSessionRow,
   identity: Identity,
-): Promise<ConsoleSessionRow> {
+  person: Person | undefined,
+): Promise<ConsoleSessionRow | undefined> {
   const { runtime, config, now } = ctx;
-  await insertConsoleSession(runtime, config.directory, row, authorOf({ ...ctx, identity }));
-  // The row is read again: another request may have opened the session and ended it meanwhile.
-  return (await selectConsoleSession(runtime, config.directory, row.id, now)) ?? row;
+  const author = authorOf({ ...ctx, identity });
+  if (person === undefined) await insertConsoleSession(runtime, config.directory, row, author);
+  else await insertPersonSession(runtime, config.directory, row, person, author);
+  const stored = await selectConsoleSession(runtime, config.directory, row.id, now);
+  return stored ?? (person === undefined ? row : undefined);
 }

@@ -26,11 +26,15 @@ export async function isAdminToken(
   return token !== undefined && adminToken !== undefined && (await isSame(token, adminToken));
 }
 
-/** Why a token opens nothing, and the words for it. A deleted token is refused like a token that never existed. */
+/** Why a token opens nothing, and the words for it. An ended token is refused like a token that never existed. */
 const DETAILS = {
   admin_token_wrong: undefined,
   token_slip: "The token has a slip: its last six characters do not fit the others. Copy it again, whole.",
   token_expired: "The token has expired.",
+  person_token_ended: undefined,
+  person_token: "This is a person's token: it signs in at the console, and opens no call of the admin API.",
+  person_token_slip:
+    "This is a person's token, and a character of it is wrong or missing. It would open no call of the admin API either: it signs in at the console.",
 } as const;
 
 /**
@@ -56,6 +60,28 @@ export async function refuseToken(
   }
   const detail = `No token opens this deployment: its ADMIN_TOKEN ${adminTokenFault}.`;
   throw new ServiceError("unauthorized", { reason: "admin_token_unusable", detail });
+}
+
+/**
+ * Lets a client over its limit wait for a turn with an unknown token: otherwise one client could keep the directory busy.
+ *
+ * @param cached returns what another request has found meanwhile
+ * @returns what `cached` returned; undefined when the token may be looked up now
+ * @throws ServiceError `too_many_requests`
+ */
+export async function waitForTurn<T>(
+  ctx: ServiceContext,
+  { client }: GivenToken,
+  id: string,
+  cached: () => T | undefined,
+): Promise<T | undefined> {
+  if (!ctx.memory.limits.isExceeded(failureKey("operator", client))) return undefined;
+  try {
+    return await ctx.memory.turns.wait(id, cached);
+  } catch (error) {
+    noteRefused(ctx, "client_limit");
+    throw error;
+  }
 }
 
 const tooManyFailures = (): ServiceError =>

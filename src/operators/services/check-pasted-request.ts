@@ -17,7 +17,7 @@ import { selectLastChange } from "../store/audit.ts";
 import { selectFirstApps } from "../store/home/apps.ts";
 import { selectHomeSite } from "../store/home/sites.ts";
 import { askHomes } from "./ask-homes.ts";
-import { keyringOf, type ServiceContext } from "./service-context.ts";
+import { keyringOf, type ServiceContext, seesSite } from "./service-context.ts";
 import { findSimilarApps, type SimilarApp } from "./similar-apps.ts";
 
 export { OPERATIONS } from "../../core/operations/index.ts";
@@ -152,7 +152,8 @@ async function findAppAndSite(
 ): Promise<{ app: AppRecord | null; siteName: string; stopped?: CheckedRequest["stopped"] } | undefined> {
   const { runtime, config } = ctx;
   const route = await selectRoute(runtime, config.directory, appid);
-  if (route === undefined) return undefined;
+  // To an operator of one site, an appid of another site is like one that no site has.
+  if (route === undefined || !seesSite(ctx, route.siteId)) return undefined;
   const { home, siteId } = route;
   const ask = (db: D1Database) => Promise.all([findApp(runtime, config, appid), selectHomeSite(db, siteId)]);
   const { answers } = await askHomes(

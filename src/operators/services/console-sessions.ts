@@ -1,3 +1,4 @@
+import { readTokenText } from "../access/token-text.ts";
 import type { Who } from "../store/audit.ts";
 import {
   type ConsoleSessionRow,
@@ -9,17 +10,21 @@ import {
   updateSessionEnded,
   updateSessionUsed,
 } from "../store/directory/console-sessions.ts";
-import { checkAdminToken, type GivenToken } from "./admin-token.ts";
+import { selectPersonById } from "../store/directory/people.ts";
+import { insertPersonSession, selectSessionAndPerson } from "../store/directory/visits.ts";
+import { checkAdminToken, type GivenToken, refuseToken, waitForTurn } from "./admin-token.ts";
 import { isMac, macOf, randomText, sha256 } from "./digests.ts";
+import { hasExpired } from "./grants.ts";
 import { type Identity, ROOT } from "./identity.ts";
+import { identityOfPerson, notePersonUse, personIdOf } from "./people.ts";
 import { consoleSessionUnknown } from "./refusals.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 import { writeLater } from "./sign-in-log.ts";
 
 /**
- * A sign-in to the console with the admin token: a cookie holds a random value and its MAC, and D1 holds a row. The MAC's key is
- * derived from ADMIN_TOKEN, so a new token ends every such session. Signing out ends the row: then every copy of the cookie is
- * refused. A sign-in by Cloudflare Access has a row too, and no cookie of ours: access-sessions.ts.
+ * A sign-in to the console with the admin token or with a person's token: a cookie holds a random value and its MAC, and D1 holds a row.
+ * The MAC's key is derived from ADMIN_TOKEN, so a new token ends every such session. Signing out ends the row: then every copy of the
+ * cookie is refused. A sign-in by Cloudflare Access has a row too, and no cookie of ours: access-sessions.ts.
  */
 export interface ConsoleSession {
   /** The id of its row in D1. */
@@ -35,6 +40,12 @@ export interface ConsoleSession {
 /** How long a sign-in is valid: 12 hours. */
 export const SIGNED_IN_SECONDS = 43_200;
 
+/**
+ * The purposes of a cookie's MAC. A person's cookie has one of its own: the release before this one knows only cookies of the root, and
+ * would take every row for one of the root's.
+ */
+const COOKIE_OF = { root: "cookie", person: "cookie of a person" } as const;
+
 const HASH_LABEL = "agent-session console v2";
 const encoder = new TextEncoder();
 
@@ -46,22 +57,52 @@ export async function consoleKey(adminToken: string): Promise<CryptoKey> {
   return crypto.subtle.deriveKey(derivation, token, purpose, false, ["sign", "verify"]);
 }
 
+/** A token for the sign-in page. `browser` is the operator's, in a few words. */
+type SignInToken = GivenToken & { token: string; browser: string | null };
+
 /**
- * Opens a console session for an operator who gives the admin token.
+ * Opens a console session for an operator who gives the admin token, or a person's token.
  *
- * @param givenToken `browser` is the operator's, in a few words
  * @returns the value of the cookie
- * @throws ServiceError as `checkAdminToken` does
+ * @throws ServiceError as `refuseToken` does
  */
-export async function openConsoleSession(
-  ctx: ServiceContext,
-  givenToken: GivenToken & { token: string; browser: string | null },
-): Promise<string> {
-  await checkAdminToken(ctx, givenToken);
+export async function openConsoleSession(ctx: ServiceContext, givenToken: SignInToken): Promise<string> {
+  const form = readTokenText(givenToken.token);
+  const whose = form?.kind === "person" && !form.isSlip ? "person" : "root";
   const value = randomText(ctx.runtime);
-  const row = newSession(ctx, await sha256(value), ROOT, ctx.now + SIGNED_IN_SECONDS, givenToken.browser);
+  const id = await sha256(value);
+  await (whose === "person" ? openPersonSession(ctx, givenToken, id) : openRootSession(ctx, givenToken, id));
+  return `${value}.${await macOf(await consoleKey(ctx.config.adminToken ?? ""), [COOKIE_OF[whose], value])}`;
+}
+
+async function openRootSession(ctx: ServiceContext, givenToken: SignInToken, id: string): Promise<void> {
+  await checkAdminToken(ctx, givenToken);
+  const row = newSession(ctx, id, ROOT, ctx.now + SIGNED_IN_SECONDS, givenToken.browser);
   await insertConsoleSession(ctx.runtime, ctx.config.directory, row, authorOf({ ...ctx, identity: ROOT }));
-  return `${value}.${await macOf(await consoleKey(givenToken.token), ["cookie", value])}`;
+}
+
+async function openPersonSession(ctx: ServiceContext, givenToken: SignInToken, id: string): Promise<void> {
+  const { runtime, config, now } = ctx;
+  const person = await personWithToken(ctx, givenToken);
+  const identity = identityOfPerson(person);
+  const endsAt = Math.min(now + SIGNED_IN_SECONDS, person.expiresAt ?? Number.POSITIVE_INFINITY);
+  const row = newSession(ctx, id, identity, endsAt, givenToken.browser);
+  await insertPersonSession(runtime, config.directory, row, person, authorOf({ ...ctx, identity }));
+  // Their access may have ended since it was read. Then nothing was inserted.
+  if ((await selectConsoleSession(runtime, config.directory, id, now)) === undefined)
+    await refuseToken(ctx, givenToken, "person_token_ended");
+}
+
+/** The person whose token it is. @throws ServiceError as `refuseToken` and `waitForTurn` do */
+async function personWithToken(ctx: ServiceContext, givenToken: SignInToken) {
+  const { runtime, config, now } = ctx;
+  if (config.adminToken === undefined) return refuseToken(ctx, givenToken, "admin_token_wrong");
+  const hash = await sha256(givenToken.token);
+  const id = personIdOf(hash);
+  await waitForTurn(ctx, givenToken, id, () => undefined);
+  const person = await selectPersonById(runtime, config.directory, id, hash);
+  if (person === undefined) return refuseToken(ctx, givenToken, "person_token_ended");
+  return hasExpired(person, now) ? refuseToken(ctx, givenToken, "token_expired") : person;
 }
 
 /** The row of a session that begins now. @param expiresAt Unix seconds */
@@ -85,7 +126,8 @@ export const newSession = (
 });
 
 /**
- * The session of a cookie; undefined when nobody is signed in. Each request reads D1, so that signing out works everywhere at once.
+ * The session of a cookie; undefined when nobody is signed in. Each request reads D1, so that signing out works everywhere at once, and so
+ * that a person's access ends, and has the role, as their row says now.
  *
  * @param input `cookie` as `openConsoleSession` returned it
  */
@@ -98,10 +140,15 @@ export async function checkConsoleSession(
   if (config.adminToken === undefined || value === undefined || mac === undefined) return undefined;
   const key = await consoleKey(config.adminToken);
   // The MAC is checked first: otherwise every forged cookie would cost a read of D1.
-  if (!(await isMac(key, ["cookie", value], mac))) return undefined;
-  const row = await selectConsoleSession(runtime, config.directory, await sha256(value), now);
-  if (row === undefined || row.endedAt !== null) return undefined;
-  return sessionOf(ctx, row, key, ROOT);
+  const isRoot = await isMac(key, [COOKIE_OF.root, value], mac);
+  if (!isRoot && !(await isMac(key, [COOKIE_OF.person, value], mac))) return undefined;
+  const found = await selectSessionAndPerson(runtime, config.directory, await sha256(value), now);
+  if (found === undefined || found.session.endedAt !== null) return undefined;
+  const { session, person } = found;
+  if (isRoot) return sessionOf(ctx, session, key, ROOT);
+  if (person === null) return undefined;
+  notePersonUse(ctx, person);
+  return sessionOf(ctx, session, key, identityOfPerson(person));
 }
 
 /** How exactly the last use of a session is stored, in seconds: a write for each page would be too many. */

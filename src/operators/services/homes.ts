@@ -25,6 +25,7 @@ import {
 import { askHomes } from "./ask-homes.ts";
 import { deleteAgain, type KeptDeletion, keepDeletionsOf, keptDeletionsSchema } from "./delete-again.ts";
 import { eraseAgain, type KeptReceipt, keptReceiptsSchema, type RepeatedErasures } from "./erase-again.ts";
+import { listUsablePeople, type Person } from "./people.ts";
 import { homeUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
@@ -112,6 +113,8 @@ export interface ReconciledHome {
   homesDown: string[];
   /** For a restored directory: the tokens that it has now. Tokens that were deleted after the restored time are back. */
   tokens: Token[];
+  /** For a restored directory: the people who may come in now. Whose access was ended after the restored time is back. */
+  people: Person[];
 }
 
 /** The deadline of copies from other homes, from the start of the call. It is below WHOLE_LIMIT_MS, so the answer can name late homes. */
@@ -178,6 +181,7 @@ export async function reconcileHome(
     return copying;
   };
   const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
+  const people = home === MAIN_HOME ? await listUsablePeople(ctx) : [];
   const { silentHomes } = await askHomes(ctx, copyAndGoOn, homesNotCopied, answerBy);
   const {
     ended,
@@ -199,6 +203,7 @@ export async function reconcileHome(
     sitesDeletedAgain,
     homesDown: silentHomes,
     tokens,
+    people,
   };
 }
 

@@ -1,5 +1,4 @@
 import { ServiceError } from "../../core/errors.ts";
-import { failureKey } from "../../core/signed/rate-limit.ts";
 import { TRY_LIMIT_MS, withRetries } from "../../core/store/run-batch.ts";
 import { readTokenText } from "../access/token-text.ts";
 import {
@@ -9,11 +8,12 @@ import {
   type TokenRow,
   updateTokenUsed,
 } from "../store/directory/admin-tokens.ts";
-import { type GivenToken, isAdminToken, refuseToken } from "./admin-token.ts";
+import { type GivenToken, isAdminToken, refuseToken, waitForTurn } from "./admin-token.ts";
 import { sha256 } from "./digests.ts";
+import { hasExpired } from "./grants.ts";
 import { type Identity, ROOT } from "./identity.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { hourOf, noteRefused, writeLater } from "./sign-in-log.ts";
+import { hourOf, writeLater } from "./sign-in-log.ts";
 import { beginCall, countCall } from "./token-limits.ts";
 import { tokenIdOf } from "./tokens.ts";
 
@@ -42,28 +42,24 @@ export async function identifyBearer(
   if (await isAdminToken(ctx, givenToken.token)) return { identity: ROOT };
   const { token = "" } = givenToken;
   const form = readTokenText(token);
-  if (form !== "token" || config.adminTokenFault !== undefined) {
-    return refuseToken(ctx, givenToken, form === "slip" ? "token_slip" : "admin_token_wrong");
+  if (form?.kind === "person") {
+    return refuseToken(ctx, givenToken, form.isSlip ? "person_token_slip" : "person_token");
+  }
+  if (form === undefined || form.isSlip || config.adminTokenFault !== undefined) {
+    return refuseToken(ctx, givenToken, form?.isSlip ? "token_slip" : "admin_token_wrong");
   }
   const hash = await sha256(token);
   const id = tokenIdOf(hash);
-  await beginCall(ctx, id, isRead);
-  let knownIdentity = memory.identityOf(hash);
-  // A client over its limit waits for a turn with an unknown token: otherwise one client could keep the directory busy.
-  if (knownIdentity === undefined && memory.limits.isExceeded(failureKey("operator", givenToken.client))) {
-    try {
-      knownIdentity = await memory.turns.wait(id, () => memory.identityOf(hash));
-    } catch (error) {
-      noteRefused(ctx, "client_limit");
-      throw error;
-    }
-  }
+  const caller = { kind: "token", id } as const;
+  await beginCall(ctx, caller, isRead);
+  const knownIdentity =
+    memory.identityOf(hash) ?? (await waitForTurn(ctx, givenToken, id, () => memory.identityOf(hash)));
   let foundByDirectory: TokenFound | undefined;
   try {
     foundByDirectory = await readToken(ctx, hash, about, knownIdentity !== undefined);
   } catch (error) {
     if (knownIdentity === undefined || !(error instanceof ServiceError) || error.code !== "unavailable") throw error;
-    await countCall(ctx, id, isRead);
+    await countCall(ctx, caller, isRead);
     return { identity: knownIdentity };
   }
   if (foundByDirectory === undefined || hasExpired(foundByDirectory.token, now)) {
@@ -73,7 +69,7 @@ export async function identifyBearer(
   const { token: row, ...rest } = foundByDirectory;
   const identity = identityOf(row);
   memory.rememberToken(hash, identity, row.expiresAt);
-  await countCall(ctx, id, isRead);
+  await countCall(ctx, caller, isRead);
   noteTokenUse(ctx, row);
   return { identity, foundByDirectory: rest };
 }
@@ -89,8 +85,6 @@ function readToken(
   const answerBy = isKnown ? runtime.elapsed() + TRY_LIMIT_MS : ctx.answerBy;
   return withRetries(runtime, () => selectToken(config.directory, { id: tokenIdOf(hash), hash }, about), answerBy);
 }
-
-const hasExpired = ({ expiresAt }: TokenRow, now: number): boolean => expiresAt !== null && expiresAt <= now;
 
 const identityOf = ({ id, name, role, siteId }: TokenRow): Identity => ({
   who: { kind: "token", id, name },

@@ -15,3 +15,6 @@ export const ROOT: Identity = {
   role: "owner",
   onlySite: undefined,
 };
+
+/** Whether a person comes by Cloudflare Access, under an e-mail address. Others sign in with a token of their own. */
+export const isByAccess = ({ kind, id }: Who): boolean => kind === "person" && id.includes("@");

@@ -59,9 +59,13 @@ const appidCursorSchema = z.string().check(z.regex(APPID, CURSOR_RULE));
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 const tokenCursorSchema = z.string().check(z.regex(/^tok_[0-9a-f]{32}$/, CURSOR_RULE));
+const personCursorSchema = z.string().check(z.regex(/^per_[0-9a-f]{32}$/, CURSOR_RULE));
 
 /** The id of the token that a list starts after. @throws ServiceError `invalid_input` */
 export const afterToken = ({ cursor }: PageInput): string => readCursor(tokenCursorSchema, cursor, "");
+
+/** The id of the person that a list starts after. @throws ServiceError `invalid_input` */
+export const afterPerson = ({ cursor }: PageInput): string => readCursor(personCursorSchema, cursor, "");
 
 /** The id that a list in ascending order starts after. @throws ServiceError `invalid_input` */
 export const afterId = ({ cursor }: PageInput): number => readCursor(idCursorSchema, cursor, 0);

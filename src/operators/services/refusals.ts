@@ -17,6 +17,16 @@ export const siteUnknown = () =>
 export const tokenUnknown = () =>
   new ServiceError("not_found", { reason: "token_unknown", detail: "There is no such token." });
 
+export const personUnknown = () =>
+  new ServiceError("not_found", { reason: "person_unknown", detail: "There is no such person." });
+
+/** @param id of the row that the e-mail address has */
+export const personTaken = (id: string) =>
+  new ServiceError("conflict", {
+    reason: "person_taken",
+    detail: `email: this address has access already, as ${id}. End that first.`,
+  });
+
 export const consoleSessionUnknown = () =>
   new ServiceError("not_found", { reason: "console_session_unknown", detail: "There is no such console session." });
 

@@ -4,7 +4,7 @@ import { UnsealError } from "../../core/credentials/sealed-secret.ts";
 import { isRefusedFor } from "../../core/errors.ts";
 import { selectSimilarRoutes } from "../store/directory/app-routes.ts";
 import { type AppidDifference, believableSlips, compareAppids, foldedAppid } from "./compare-appids.ts";
-import { keyringOf, type ServiceContext } from "./service-context.ts";
+import { keyringOf, type ServiceContext, seesSite } from "./service-context.ts";
 
 export type { AppidPart } from "./compare-appids.ts";
 
@@ -20,7 +20,7 @@ export interface SimilarApp extends AppidDifference {
 const MOST_SHOWN = 3;
 
 /**
- * Finds the apps that an unknown appid may mean: their appids differ by blanks, letter case or look-alikes, or by up to two slips. An app
+ * Finds the apps, of the sites that the operator sees, that an unknown appid may mean: their appids differ by blanks, letter case or look-alikes, or by up to two slips. An app
  * whose secret makes the signature comes first.
  *
  * @param guess the appid that the operator expected. Its app is found only when its secret makes the signature
@@ -35,9 +35,11 @@ export async function findSimilarApps(
   const slips = believableSlips(folded);
   const { directory } = ctx.config;
   const routes = folded === "" ? [] : await selectSimilarRoutes(directory, folded, slips);
+  const isSeen = ({ siteId }: { siteId: number }) => seesSite(ctx, siteId);
   const guessed = guess === "" ? [] : await selectSimilarRoutes(directory, foldedAppid(guess), 0);
-  const guessedRoutes = guessed.filter((route) => route.appid === guess);
+  const guessedRoutes = guessed.filter((route) => route.appid === guess && isSeen(route));
   const nearest = routes
+    .filter(isSeen)
     .map((route) => ({ ...route, ...compareAppids(appid, route.appid) }))
     .filter((route) => route.slips <= slips)
     .sort((a, b) => a.slips - b.slips || countDifferences(a) - countDifferences(b))

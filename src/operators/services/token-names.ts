@@ -38,16 +38,16 @@ const OWN_NAMES = [ROOT.who.id, ROOT.who.name, WORKER];
 const OWN_NAMES_AS_SEEN = new Set(OWN_NAMES.map(seenAs));
 
 const ADDRESS = /[^@]@[^@]/;
-const TOKEN_ID = /^tok[0-9a-f]{32}$/;
+const OPERATOR_ID = /^(tok|per)[0-9a-f]{32}$/;
 
-export const TOKEN_NAME_RULE = `must not look like ${OWN_NAMES.join(", ")}, an e-mail address or the id of a token`;
+export const TOKEN_NAME_RULE = `must not look like ${OWN_NAMES.join(", ")}, an e-mail address, or the id of a token or a person`;
 
-/** Whether a reader of the audit log could take a token of this name for somebody else. */
+/** Whether a reader of the audit log could take a token or a person of this name for somebody else. */
 export function looksLikeAnother(name: string): boolean {
   const visible = name.normalize("NFKC").replace(/[\p{DI}\p{Z}]/gu, "");
   return (
     OWN_NAMES_AS_SEEN.has(seenAs(name)) ||
     ADDRESS.test(visible) ||
-    TOKEN_ID.test(visible.toLowerCase().replace("_", ""))
+    OPERATOR_ID.test(visible.toLowerCase().replace("_", ""))
   );
 }

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import { invalidInput, isRefusedFor } from "../../core/errors.ts";
-import { displayName, positiveId } from "../../core/fields.ts";
+import { displayName } from "../../core/fields.ts";
 import { ROLES, type Role } from "../access/role.ts";
 import { newTokenText } from "../access/token-text.ts";
 import {
@@ -12,16 +11,15 @@ import {
   updateTokenDeleted,
 } from "../store/directory/admin-tokens.ts";
 import { sha256 } from "./digests.ts";
+import { fitsOneSite, type Grant, grantFields, newGrant } from "./grants.ts";
 import { afterToken, type Page, type PageInput, pageOf } from "./page.ts";
 import { tokenUnknown } from "./refusals.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
-import { findSite, hasEnded } from "./sites.ts";
 import { looksLikeAnother, TOKEN_NAME_RULE } from "./token-names.ts";
 
 /** A token as lists show it. Times are Unix seconds. */
 export type Token = Omit<TokenRow, "hash" | "deletedAt">;
 
-const DAYS_RULE = "must be an integer from 1 to 3650";
 const ROLE_RULE = `must be ${ROLES.join(" or ")}`;
 
 /** Body of POST /admin/tokens. */
@@ -29,21 +27,13 @@ export const newTokenSchema = z
   .strictObject({
     name: displayName.check(z.refine((name) => !looksLikeAnother(name), TOKEN_NAME_RULE)),
     role: z.enum(ROLES, ROLE_RULE),
-    site_id: z.optional(positiveId),
-    expires_in_days: z.optional(z.int(DAYS_RULE).check(z.minimum(1, DAYS_RULE), z.maximum(3_650, DAYS_RULE))),
+    ...grantFields,
   })
-  .check(
-    z.refine(({ role, site_id }) => site_id === undefined || role === "viewer" || role === "operator", {
-      error: "must be viewer or operator for a token of one site",
-      path: ["role"],
-    }),
-  );
+  .check(fitsOneSite("a token"));
 
-interface NewToken {
+interface NewToken extends Grant {
   name: string;
   role: Role;
-  siteId?: number | undefined;
-  expiresInDays?: number | undefined;
 }
 
 /** The id of a token: half of its hash, which does not reveal the token. @param hash in hex */
@@ -56,19 +46,12 @@ export const tokenIdOf = (hash: string): string => `tok_${hash.slice(0, 32)}`;
  * @throws ServiceError `invalid_input` for an unknown site
  */
 export async function createToken(ctx: ServiceContext, input: NewToken): Promise<Token & { token: string }> {
-  const { runtime, config, now } = ctx;
-  const { name, role, siteId = null, expiresInDays } = input;
-  if (siteId !== null) {
-    const site = await findSite(ctx, { siteId }).catch((error: unknown) => {
-      if (!isRefusedFor(error, "site_unknown")) throw error;
-    });
-    if (site === undefined || hasEnded(site))
-      throw invalidInput([{ field: "site_id", message: "must be a site's id" }]);
-  }
-  const token = newTokenText(runtime);
+  const { runtime, config } = ctx;
+  const { name, role } = input;
+  const grant = await newGrant(ctx, input);
+  const token = newTokenText(runtime, "program");
   const hash = await sha256(token);
-  const expiresAt = expiresInDays === undefined ? null : now + expiresInDays * 86_400;
-  const row = { id: tokenIdOf(hash), name, role, siteId, createdAt: now, expiresAt, lastUsedAt: null };
+  const row = { id: tokenIdOf(hash), name, role, ...grant };
   await insertToken(runtime, config.directory, { ...row, hash, deletedAt: null }, authorOf(ctx));
   return { ...row, token };
 }

@@ -15,7 +15,7 @@ export type AuditAction = AuditEntry["action"];
 /** An operator as the audit log names them. */
 export interface Who {
   kind: NonNullable<AuditEntry["whoKind"]>;
-  /** `root`, the token's id, or the person's e-mail address. */
+  /** `root`, the id of the token or of the person with a token, or the e-mail address of the person. */
   id: string;
   name: string;
 }

@@ -1,12 +1,16 @@
-import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { ROLES } from "../access/role.ts";
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { PERSON_ROLES, ROLES } from "../access/role.ts";
 
 /**
- * The tables of operators: their sessions, forms and tokens, which are in the directory, and the audit log, the jobs and the
+ * The tables of operators: people, their sessions and forms, and tokens, which are in the directory, and the audit log, the jobs and the
  * reconciliations, which every database has. schema.ts has the rules for all tables.
  */
 
-/** The kinds of operators: the ADMIN_TOKEN, a token of the table below, or a person whose e-mail address Cloudflare Access confirms. */
+/**
+ * The kinds of operators: the ADMIN_TOKEN, a token for programs, or a person: somebody with a token of their own, or whose e-mail address
+ * Cloudflare Access confirms.
+ */
 export const WHO_KINDS = ["root", "token", "person"] as const;
 
 /** The sessions of the console. Signing out ends the row, so that a copied cookie becomes useless too. */
@@ -50,6 +54,33 @@ export const adminTokens = sqliteTable("admin_tokens", {
   /** The row stays for a day after this, so that a late try of the call that made it does not bring it back. */
   deletedAt: integer("deleted_at"),
 });
+
+/** The people whom owners let into the console. The vars CONSOLE_OWNERS, CONSOLE_OPERATORS and CONSOLE_VIEWERS name others. */
+export const people = sqliteTable(
+  "people",
+  {
+    /** `per_` and the first half of the hash, as {@link adminTokens} has it; random for an e-mail address. */
+    id: text().primaryKey(),
+    /** Who comes by Cloudflare Access: the address in the form that `plainEmail` gives. Null for somebody with a token. */
+    email: text(),
+    /** Who signs in with a token of their own. Null for an e-mail address. */
+    name: text(),
+    /** SHA-256, in hex, of the person's token. */
+    hash: text(),
+    role: text({ enum: PERSON_ROLES }).notNull(),
+    /** The one site that they see; null for all sites. */
+    siteId: integer("site_id"),
+    createdAt: integer("created_at").notNull(),
+    /** Null when it never ends. */
+    expiresAt: integer("expires_at"),
+    /** The hour of their last visit; null before the first. */
+    lastUsedAt: integer("last_used_at"),
+    /** The row stays for a day after this, so that a late try of the call that made it does not bring it back. */
+    deletedAt: integer("deleted_at"),
+  },
+  // An e-mail address has one row, so that ending the row leaves no other one that lets the person in.
+  (t) => [uniqueIndex("people_by_email").on(t.email).where(sql`deleted_at IS NULL`)],
+);
 
 /** The submitted forms of the console. A form that is submitted again changes nothing, and leads to the result of the first submit. */
 export const consoleForms = sqliteTable("console_forms", {
@@ -106,6 +137,8 @@ export const AUDIT_ACTIONS = [
   "customer.erased",
   "token.created",
   "token.deleted",
+  "person.added",
+  "person.ended",
   "operator.signed_in",
   "operator.signed_out",
   "operator.session_ended",
@@ -142,7 +175,7 @@ export const auditLog = sqliteTable(
     requestId: text("request_id"),
     /** Who made the call; null for changes by the Worker itself, for a refused sign-in, and in rows from before this was stored. */
     whoKind: text("who_kind", { enum: WHO_KINDS }),
-    /** `root`, the token's id, or the person's e-mail address. */
+    /** `root`, the id of the token or of the person with a token, or the e-mail address of the person. */
     whoId: text("who_id"),
     whoName: text("who_name"),
     /** The network of the client: /24 of IPv4, /48 of IPv6. */

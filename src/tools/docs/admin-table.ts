@@ -8,6 +8,7 @@ const SCOPE_TEXTS: Record<AdminCall["scope"], string> = {
   site: "its site",
   app: "its site",
   sites: "its site's part",
+  own: "its own",
   deployment: "–",
 };
 

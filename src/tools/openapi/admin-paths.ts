@@ -36,6 +36,11 @@ const PATH_PARAMETERS: Record<string, { description: string; schema: JsonSchema;
     schema: { type: "string", pattern: "^tok_[0-9a-f]{32}$" },
     example: "tok_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42",
   },
+  person_id: {
+    description: "The person's id.",
+    schema: { type: "string", pattern: "^per_[0-9a-f]{32}$" },
+    example: "per_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42",
+  },
   name: {
     description: "The home's name, as `GET /admin/homes` gives it.",
     schema: { type: "string", pattern: HOME_NAME.source },
@@ -47,6 +52,7 @@ const SCOPE_TEXTS: Record<AdminCall["scope"], string> = {
   site: "A token of one site may make it for its site.",
   app: "A token of one site may make it for the apps of its site.",
   sites: "A token of one site gets what is of its site.",
+  own: "A token of one site gets what is its own.",
   deployment: "A token of one site may not.",
 };
 

@@ -30,6 +30,7 @@ const WITHOUT_ROWID = [
   "messages",
   "nonces",
   "participants",
+  "people",
   "refusals",
   "sessions",
   "settlings",

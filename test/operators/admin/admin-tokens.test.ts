@@ -108,8 +108,9 @@ describe("POST /admin/tokens", () => {
   /** Each name looks like a name that the audit log uses for others. ␣ stands for a blank. */
   const NAMES_OF_OTHERS = `root Root ＲＯＯＴ r␣o␣o␣t ro\u200bot root: «root» rооt r00t ṙööt ⓡⓞⓞⓣ гoοτ
     worker WORKER\u2060 vvorker шоrкеr w-o-r-k-e-r ADMIN_TOKEN admin␣token Аdmin.Token adrnin-token
-    ada@example.com ada＠example.com ada␣@␣example.com ada\u200b﹫example *@example.com tok_${"0f".repeat(16)}`;
-  const LOOKS_LIKE_ANOTHER = "must not look like root, ADMIN_TOKEN, worker, an e-mail address or the id of a token";
+    ada@example.com ada＠example.com ada␣@␣example.com ada\u200b﹫example *@example.com tok_${"0f".repeat(16)} per_${"0f".repeat(16)}`;
+  const LOOKS_LIKE_ANOTHER =
+    "must not look like root, ADMIN_TOKEN, worker, an e-mail address, or the id of a token or a person";
   for (const name of NAMES_OF_OTHERS.split(/\s+/))
     WRONG.push([{ name: name.replaceAll("␣", " ") }, "name", LOOKS_LIKE_ANOTHER]);
 
@@ -401,7 +402,7 @@ describe("a caller who tries tokens", () => {
     const reads = vi.spyOn(env.DB, "prepare");
     const since = Date.now();
     const others = await Promise.all(
-      Array.from({ length: 20 }, async () => use(world, newTokenText(systemRuntime), undefined, from)),
+      Array.from({ length: 20 }, async () => use(world, newTokenText(systemRuntime, "program"), undefined, from)),
     );
     const seconds = Math.ceil((Date.now() - since) / 1000);
     expect(reads.mock.calls.length).toBeLessThanOrEqual(5 * seconds);

@@ -27,7 +27,7 @@ const RULES = [
   "Must be a site's id",
   "Must be viewer or operator for a token of one site",
   "Must be metrics or viewer or operator or owner",
-  "Must not look like root, ADMIN_TOKEN, worker, an e-mail address or the id of a token",
+  "Must not look like root, ADMIN_TOKEN, worker, an e-mail address, or the id of a token or a person",
 ];
 
 /** Rules of a webhook's URL. An attempt can break them too, when the URL was changed in the database. */

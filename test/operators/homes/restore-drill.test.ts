@@ -90,6 +90,7 @@ describe("the home apac, restored", () => {
         homes_down: [],
         sites_deleted_again: 0,
         tokens: [],
+        people: [],
       },
     });
     const { reopen_after } = answer.body as { reopen_after: number };
@@ -236,6 +237,7 @@ describe("the home main, restored", () => {
       homes_down: [],
       sites_deleted_again: 0,
       tokens: expect.any(Array),
+      people: expect.any(Array),
     });
     const { body: list } = await call(shut, "GET", "/admin/homes/main/divergent");
     expect(list).toEqual({ items: [], next_cursor: null, homes_down: [] });
@@ -335,6 +337,7 @@ describe("POST /admin/homes/:name/restored", () => {
       homes_down: [],
       sites_deleted_again: 0,
       tokens: [],
+      people: [],
     });
     expect(await world.chatId()).toBe(7);
     const rows = "SELECT count(*) AS n FROM audit_log WHERE json_extract(details, '$.settling_id') = ?";

@@ -34,9 +34,9 @@ function refusalOf(
 
 /** The calls that owners only, or tokens of all sites only, may make: docs/operating.md, "Who may". */
 const OWNERS_CALLS =
-  "createToken deleteSite deleteToken eraseCustomer exportCustomer exportSite listTokens resealSecrets settleRestoredHome";
+  "addPerson createToken deleteSite deleteToken endPerson eraseCustomer exportCustomer exportSite listPeople listTokens resealSecrets settleRestoredHome";
 const DEPLOYMENTS_CALLS =
-  "createSite createToken deleteToken listDivergentApps listHomes listTokens readMetrics resealSecrets settleRestoredHome";
+  "addPerson createSite createToken deleteToken endPerson listDivergentApps listHomes listPeople listTokens readMetrics resealSecrets settleRestoredHome";
 
 describe("the declared roles of the calls", () => {
   const idsWhere = (is: (call: AdminCall) => boolean) =>

@@ -106,9 +106,9 @@ describe("audit rows while the directory is down or a limit is reached", () => {
       CLIENT_LIMIT: { limit: async () => ({ success: false }) } as unknown as RateLimit,
     });
     const before = await env.DB.prepare("SELECT coalesce(max(id), 0) AS id FROM audit_log").first<number>("id");
-    for (let n = 0; n < 6; n++) await useToken(world, newTokenText(systemRuntime), "GET", "/admin/sites");
+    for (let n = 0; n < 6; n++) await useToken(world, newTokenText(systemRuntime, "program"), "GET", "/admin/sites");
     world.clock.now += 61;
-    await useToken(world, newTokenText(systemRuntime), "GET", "/admin/sites");
+    await useToken(world, newTokenText(systemRuntime, "program"), "GET", "/admin/sites");
     const rows = await env.DB.prepare("SELECT details FROM audit_log WHERE id > ? AND action = 'operator.refused'")
       .bind(before)
       .all<{ details: string }>();

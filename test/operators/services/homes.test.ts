@@ -89,6 +89,7 @@ describe("a home that was restored", () => {
       homesDown: [],
       sitesDeletedAgain: 0,
       tokens: [],
+      people: [],
     });
     expect(await divergent("apac")).toEqual([{ appid: `lost-${newSite.id}`, siteId: newSite.id, why: "missing" }]);
     expect(await homeRow("apac", newSite.id)).toMatchObject({ name: "Lost", status: "open", chat_id_floor: 1_004_999 });

@@ -211,9 +211,9 @@ async function operated(act: (ctx: ServiceContext, world: World) => Promise<unkn
   return statements;
 }
 
-/** Small tables that rare operators' calls may read as a whole, with one row for each site, app, home or token. */
+/** Small tables that rare operators' calls may read as a whole, with one row for each site, app, home, token or person. */
 const READ_WHOLE =
-  /^SCAN (admin_tokens|home_sites|site_deletions|sites|apps|app_routes|webhooks|customer_hash_keys)( USING .*)?$/;
+  /^SCAN (admin_tokens|people|home_sites|site_deletions|sites|apps|app_routes|webhooks|customer_hash_keys)( USING .*)?$/;
 
 /** The probe of a home names all tables and reads no rows: test/operators/store/home/probe.test.ts. */
 const isProbe = ({ sql }: Bound) => sql.includes(" WHERE 0)");
@@ -331,7 +331,7 @@ describe("the query plans of operators' calls", () => {
     ],
     [
       "reconcile the home main",
-      ["admin_tokens", "app_routes", "home_sites", "site_deletions"],
+      ["admin_tokens", "app_routes", "home_sites", "people", "site_deletions"],
       (ctx) => reconcileHome(ctx, { home: "main", skip: 1, force: true }),
     ],
   ])("a call to %s scans only small tables", async (_, tables, act) => {

@@ -10,6 +10,7 @@ const OTHERS = {
   audit_log: "stays",
   app_routes: "in the directory: the appids are kept for 31 days",
   admin_tokens: "in the directory: deleted when nothing is left of the site",
+  people: "in the directory: ended when nothing is left of the site",
   site_metrics: "in the directory: deleted when nothing is left of the site",
   erasure_receipts: "in the directory: deleted when nothing is left of the site",
 };

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { reconcileHome, reconcileSchema } from "../../services/homes.ts";
 import { adminCall } from "../admin-call.ts";
+import { personSchema } from "../people/person.ts";
 import { tokenSchema, tokenWords } from "../tokens/token.ts";
 import { type CallDocumentation, count, homesDown, time } from "../words.ts";
 import { homeOf } from "./home-of.ts";
@@ -25,6 +26,7 @@ export default adminCall(
       reopen_after: z.int(),
       homes_down: z.array(z.string()),
       tokens: z.array(tokenSchema),
+      people: z.array(personSchema),
     }),
   },
   async (c, { body: { settling_id: reconciliationId, lift: skip, force, receipts, deletions } }) => {
@@ -107,13 +109,17 @@ export const documentation = (): CallDocumentation => {
         },
         tokens: {
           description:
-            "Only for `main`: the tokens that it has now and that have not expired, by name, at most 100. Delete those again that were deleted since the restored time.",
+            "Only for `main`: the tokens that it has now and that have not expired, owners first, at most 1,000. Delete those again that were deleted since the restored time.",
+        },
+        people: {
+          description:
+            "Only for `main`: the people who may come into the console now, owners first, at most 1,000. End those again whose access was ended since the restored time.",
         },
       },
     },
     parts: [{ name: "RestoredToken", schema: tokenSchema, fields: { id, name, role, site_id, created_at } }],
     refusals: [404, 409],
-    row: "200 `{settling_id, sites, lifted_by, erased_again, erasures_left, sites_deleted_again, reopen_after, homes_down, tokens}`: reconciles a closed home that was [restored](#restoring-a-home). `erasures_left`: erasures of customers that another call carries out again. 409 when the home is open, unless `force` is true, and for a `settling_id` of long ago. `tokens` of `main`: [which of them were deleted](#restoring-main)?",
+    row: "200 `{settling_id, sites, lifted_by, erased_again, erasures_left, sites_deleted_again, reopen_after, homes_down, tokens, people}`: reconciles a closed home that was [restored](#restoring-a-home). `erasures_left`: erasures of customers that another call carries out again. 409 when the home is open, unless `force` is true, and for a `settling_id` of long ago. `tokens` and `people` of `main`: [which of them were ended](#restoring-main)?",
     answered: "The home is fit for use from `reopen_after` on.",
   };
 };

@@ -8,6 +8,7 @@ import {
   type OpenSession,
   USE_SECONDS,
 } from "../../services/console-sessions.ts";
+import { isByAccess } from "../../services/identity.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
@@ -27,7 +28,7 @@ const PATH = "/console/access";
 export async function accessPage(c: PageContext): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const { who, role } = identityOf(c);
+  const { who, role, onlySite } = identityOf(c);
   const sessions = await listConsoleSessions(c.var.ctx);
   const seesAll = role === "owner";
   const title = seesAll ? t("Open console sessions of everyone") : t("Your open console sessions");
@@ -40,9 +41,17 @@ export async function accessPage(c: PageContext): Promise<Response> {
             <bdi>{who.name}</bdi>
           </dd>
           <dt>{t("Signed in by")}</dt>
-          <dd>{who.kind === "person" ? "Cloudflare Access" : "ADMIN_TOKEN"}</dd>
+          <dd>{isByAccess(who) ? "Cloudflare Access" : who.kind === "person" ? t("own token") : "ADMIN_TOKEN"}</dd>
           <dt>{t("Role")}</dt>
           <dd>{roleText(view, role)}</dd>
+          {onlySite !== undefined && (
+            <>
+              <dt>{t("Site")}</dt>
+              <dd>
+                <a href={`/console/sites/${onlySite}`}>{onlySite}</a>
+              </dd>
+            </>
+          )}
           <dt>{t("What it may do")}</dt>
           <dd>
             {PERSON_ROLES.filter((each) => isAtLeast(role, each)).map((each) => (

@@ -43,6 +43,8 @@ export const actionTexts = ({ t }: View): Record<AuditAction, string> => ({
   "webhook.pinged": t("Ping sent"),
   "token.created": t("Token made"),
   "token.deleted": t("Token deleted"),
+  "person.added": t("Person let in"),
+  "person.ended": t("Person's access ended"),
   "operator.signed_in": t("Signed in"),
   "operator.signed_out": t("Signed out"),
   "operator.session_ended": t("Console session ended"),
@@ -103,6 +105,7 @@ function namedText(view: View, key: string, value: unknown): string | undefined 
   const number = () => new Intl.NumberFormat(view.language).format(Number(value));
   const texts: Record<string, () => string | undefined> = {
     name: () => String(value),
+    email: () => String(value),
     id: () => String(value),
     imported: () => t("brought along: {0}", valueText(view, value)),
     home: () => (view.hasHomes ? t("home {0}", String(value)) : undefined),
@@ -149,6 +152,9 @@ function reasonText({ t }: View, reason: string): string {
     admin_token_wrong: t("a wrong token"),
     token_slip: t("a slip in the token"),
     token_expired: t("an expired token"),
+    person_token: t("a person's token at the admin API"),
+    person_token_slip: t("a slip in a person's token"),
+    person_token_ended: t("a person's token that was ended"),
     client_limit: t("too many attempts"),
     access_no_role: t("the address has no role"),
     access_session_ended: t("the session had ended"),
@@ -180,7 +186,7 @@ function agentsText({ t }: View, ids: unknown[], names: unknown[]): string {
 }
 
 /** Actions that end their subject, which then has no page. */
-const ENDING_ACTIONS: readonly AuditAction[] = ["webhook.deleted", "app.released", "token.deleted"];
+const ENDING_ACTIONS: readonly AuditAction[] = ["webhook.deleted", "app.released", "token.deleted", "person.ended"];
 
 /**
  * What an entry is about: its name or its id, and the address of its page, when it has one that the reader may open.
@@ -202,6 +208,7 @@ export function subjectOf(view: View, entry: AuditLogEntry, site: Site | undefin
 function pathOf({ action, subject, siteId }: AuditLogEntry, site: Site | undefined): string | undefined {
   const [subjectKind] = action.split(".");
   if (subjectKind === "home") return "/console/homes";
+  if (subjectKind === "person") return "/console/people";
   if (subjectKind === "token") return "/console/tokens";
   if (subjectKind === "operator") return "/console/access";
   if (site === undefined) return undefined;

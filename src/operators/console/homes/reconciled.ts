@@ -2,8 +2,8 @@ import type { ReconciledHome } from "../../services/homes.ts";
 import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 
-/** The result of a reconciliation, as the address of its page holds it. The page reads the divergent apps and the tokens anew. */
-export type Reconciled = Omit<ReconciledHome, "tokens">;
+/** The result of a reconciliation, as the address of its page holds it. The page reads the divergent apps, the tokens and the people anew. */
+export type Reconciled = Omit<ReconciledHome, "tokens" | "people">;
 
 export const DEFAULT_LIFT = "1000000";
 

@@ -24,6 +24,7 @@ export const ownerActs = ({ t }: Translator): [text: string, ...actions: AuditAc
   [t("export a site"), "site.exported"],
   [t("delete a site"), "site.deletion_begun"],
   [t("make and delete tokens"), "token.created", "token.deleted"],
+  [t("let people in and end their access"), "person.added", "person.ended", "operator.session_ended"],
   [t("settle restored homes"), "home.restored"],
   [t("re-seal secrets"), "secrets.resealed"],
   [t("end other people's console sessions"), "operator.session_ended"],

@@ -3,6 +3,7 @@ import { clientAddress } from "../../../core/http/client-address.ts";
 import { readTokenText } from "../../access/token-text.ts";
 import type { AccessRefusal } from "../../services/access-sessions.ts";
 import { closeConsoleSession, openConsoleSession, SIGNED_IN_SECONDS } from "../../services/console-sessions.ts";
+import { isByAccess } from "../../services/identity.ts";
 import { browserOf } from "../browser.ts";
 import { consolePath, withParameter } from "../console-path.ts";
 import { dropsCookies, hostCookie, languageCookie, SESSION_COOKIE } from "../cookies.ts";
@@ -20,10 +21,11 @@ import { ACCESS_SIGN_OUT } from "./sign-out-path.ts";
 type KeptForm = { path: string; values: Record<string, string> };
 
 export async function getSignIn(c: PageContext): Promise<Response> {
+  const { session } = c.var.view;
   const next = consolePath(c.req.query("next"));
   // Somebody who came through Access may still sign in as the root, when the deployment allows both.
-  const mayUseToken = takesToken(c) && c.var.view.session?.identity.who.kind === "person";
-  if (c.var.view.session !== undefined && !mayUseToken) return c.redirect(next, 303);
+  const mayUseToken = takesToken(c) && session !== undefined && isByAccess(session.identity.who);
+  if (session !== undefined && !mayUseToken) return c.redirect(next, 303);
   return signInPage(c, takesToken(c) ? 200 : 401, { next });
 }
 
@@ -44,8 +46,9 @@ export async function postSignIn(c: PageContext): Promise<Response> {
     });
     c.header("set-cookie", hostCookie(SESSION_COOKIE, cookie, SIGNED_IN_SECONDS));
   } catch (error) {
-    if (isRefusedFor(error, "admin_token_wrong")) {
-      return signInPage(c, 401, { next, keptForm, error: wrongToken(c.var.view, token.trim()) });
+    if (isRefusedFor(error, "admin_token_wrong", "person_token_ended", "token_expired")) {
+      const text = wrongToken(c.var.view, token.trim(), error.context.reason);
+      return signInPage(c, 401, { next, keptForm, error: text });
     }
     if (!isRefusedFor(error, "client_limit")) throw error;
     c.header("retry-after", String(error.context.retryAfter));
@@ -54,21 +57,24 @@ export async function postSignIn(c: PageContext): Promise<Response> {
   return keptForm === undefined ? c.redirect(next, 303) : showAgain(c, keptForm.path);
 }
 
-function wrongToken({ t }: View, token: string): string {
-  const texts = {
-    token: t("This is a token for programs. It opens the admin API, not the console."),
-    slip: t(
-      "This is a token for programs, and a character of it is wrong or missing. It would not open the console either.",
-    ),
-    other: t("This is not the admin token."),
-  };
-  return texts[readTokenText(token)];
+function wrongToken({ t }: View, token: string, reason: string): string {
+  if (reason === "token_expired") return t("This token has expired: whoever runs this console can make another.");
+  if (reason === "person_token_ended")
+    return t("This token signs nobody in: it was ended, or it is of another console.");
+  const form = readTokenText(token);
+  if (form === undefined) return t("This token opens nothing here.");
+  if (form.kind === "person") return t("A character of this token is wrong or missing: copy it again, whole.");
+  return form.isSlip
+    ? t(
+        "This is a token for programs, and a character of it is wrong or missing. It would not open the console either.",
+      )
+    : t("This is a token for programs. It opens the admin API, not the console.");
 }
 
 export async function postSignOut(c: PageContext): Promise<Response> {
   const { ctx, view } = c.var;
   if (view.session !== undefined) await closeConsoleSession(ctx, view.session);
-  if (view.session?.identity.who.kind === "person") return c.redirect(ACCESS_SIGN_OUT, 303);
+  if (view.session !== undefined && isByAccess(view.session.identity.who)) return c.redirect(ACCESS_SIGN_OUT, 303);
   c.header("set-cookie", hostCookie(SESSION_COOKIE, "", 0));
   return c.redirect("/console/sign-in", 303);
 }
@@ -163,13 +169,13 @@ function signInPage(
               </>
             )}
             <Field
-              label={t("Admin token")}
+              label={t("Token")}
               name="token"
               type="password"
               autocomplete="current-password"
               error={error ?? noTokenText(c.var.view, c.var.ctx.config.adminTokenFault)}
               autofocus
-              hint={t("The deployment's ADMIN_TOKEN. You stay signed in for 12 hours.")}
+              hint={t("Your own token, or the deployment's ADMIN_TOKEN. You stay signed in for 12 hours.")}
               required
             />
             <button type="submit">{t("Sign in")}</button>

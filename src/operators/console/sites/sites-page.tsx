@@ -58,7 +58,8 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
   const [status, , statuses] = choices.find(([value]) => value === c.req.query("status")) ?? [""];
   const toRank = await sitesToRank(ctx, { cursor, filter: { text, ...(statuses && { statuses }) } });
   const { sites, nextAfter, place } = toRank;
-  const health = await readHealth(ctx, LIMIT_MS);
+  const isOneSite = view.session?.identity.onlySite !== undefined;
+  const health = await readHealth(ctx, LIMIT_MS, isOneSite ? sites[0]?.home : undefined);
   const { attention, needs, troubleOf } = await readNeeds(c, sites, health);
   const { ranked, unknownHomes } = await rankSites(ctx, toRank, attention.homes);
   const risen = new Set(attention.risen.map(({ siteId }) => siteId));

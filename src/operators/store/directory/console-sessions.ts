@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, gte, isNull, lt, sql } from "drizzle-orm";
+import { and, type Column, desc, eq, getTableColumns, gt, gte, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { ServiceError } from "../../../core/errors.ts";
 import { type Runtime, withinTime } from "../../../core/runtime.ts";
@@ -12,31 +12,52 @@ export type ConsoleSessionRow = typeof consoleSessions.$inferSelect;
 const isRow = (id: string) => eq(consoleSessions.id, id);
 const isLive = (now: number) => and(gt(consoleSessions.expiresAt, now), isNull(consoleSessions.endedAt));
 
-const auditRow = ({ id, whoId, whoName }: Pick<ConsoleSessionRow, "id" | "whoId" | "whoName">) => ({
+/** The row of the audit log about a session, or about the sessions of a statement. */
+const auditRow = ({ id, whoId, whoName }: Record<"id" | "whoId" | "whoName", string | null | Column>) => ({
   siteId: sql`NULL`,
   // The audit log must not hold the whole id of a session.
-  subject: sql`${sessionName(id)}`,
-  details: sql`${JSON.stringify({ id: whoId, name: whoName })}`,
+  subject: sql`substr(${id}, 1, ${sql.raw(String(NAME_LENGTH))})`,
+  details: sql`json_object('id', ${whoId}, 'name', ${whoName})`,
 });
 
-/** The name of a session in the audit log and in addresses: long enough to be unique. */
-export const sessionName = (id: string): string => id.slice(0, 16);
+const NAME_LENGTH = 16;
 
-/** Inserts a session, with its row in the audit log. Does nothing when the session exists, even if it has ended. */
+/** The name of a session in the audit log and in addresses: long enough to be unique. */
+export const sessionName = (id: string): string => id.slice(0, NAME_LENGTH);
+
+/**
+ * Inserts a session, with its row in the audit log. Does nothing when the session exists, even if it has ended.
+ *
+ * @param isAllowed a condition that the insert itself checks: what was read before may be over when a late try runs
+ */
 export async function insertConsoleSession(
   runtime: Runtime,
   db: D1Database,
   row: ConsoleSessionRow,
   author: Author,
+  isAllowed: SQL = sql`true`,
 ): Promise<void> {
   const audited = { ...auditRow(row), action: "operator.signed_in" as const, details: sql`'{}'` };
   const batch = () =>
     inOneBatch(db, {
-      inserted: drizzle(db).insert(consoleSessions).values(row).onConflictDoNothing(),
+      inserted: drizzle(db)
+        .insert(consoleSessions)
+        .select((query) => query.select(asColumns(row)).from(ONE_ROW).where(isAllowed))
+        .onConflictDoNothing(),
       audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
     });
   await withRetries(runtime, batch);
 }
+
+type SessionColumns = { [Name in keyof ConsoleSessionRow]: SQL.Aliased };
+
+const asColumns = (row: ConsoleSessionRow) =>
+  Object.fromEntries(
+    Object.entries(getTableColumns(consoleSessions)).map(([name, column]) => [
+      name,
+      sql`${row[name as keyof ConsoleSessionRow]}`.as(column.name),
+    ]),
+  ) as SessionColumns;
 
 /** A session as stored, if it has not expired; it may have ended. */
 export function selectConsoleSession(
@@ -93,18 +114,32 @@ export async function updateSessionEnded(
   action: "operator.signed_out" | "operator.session_ended",
   author: Author,
 ): Promise<void> {
-  const { now } = author;
-  // Only a cookie's row may be pruned early: an assertion of Access that comes again must find its session ended.
-  const expiresAt = sql`CASE WHEN ${consoleSessions.whoKind} = 'person' THEN ${consoleSessions.expiresAt} ELSE 0 END`;
   const batch = () =>
     inOneBatch(db, {
-      ended: drizzle(db)
-        .update(consoleSessions)
-        .set({ endedAt: now, expiresAt })
-        .where(and(isRow(session.id), isLive(now))),
+      ended: endSessions(db, isRow(session.id), author.now),
       audited: auditOf(db, author, { ...auditRow(session), action }, ONE_ROW, CHANGED),
     });
   await withRetries(runtime, batch);
+}
+
+/** Ends the open sessions that meet `where`. */
+function endSessions(db: D1Database, where: SQL | undefined, now: number) {
+  // Only the root's row may be pruned early: an assertion of Access that comes again must find its session ended.
+  const expiresAt = sql`CASE WHEN ${consoleSessions.whoKind} = 'person' THEN ${consoleSessions.expiresAt} ELSE 0 END`;
+  return drizzle(db)
+    .update(consoleSessions)
+    .set({ endedAt: now, expiresAt })
+    .where(and(where, isLive(now)));
+}
+
+/** The statements that end all open sessions of a person, each with its row in the audit log. @param where a further condition */
+export function endSessionsOf(db: D1Database, whoId: string, author: Author, where: SQL) {
+  const isTheirs = and(eq(consoleSessions.whoKind, "person"), eq(consoleSessions.whoId, whoId), where);
+  const row = { ...auditRow(consoleSessions), action: "operator.session_ended" as const };
+  return {
+    audited: auditOf(db, author, row, consoleSessions, and(isTheirs, isLive(author.now))),
+    ended: endSessions(db, isTheirs, author.now),
+  };
 }
 
 export async function updateSessionUsed(db: D1Database, id: string, now: number): Promise<void> {

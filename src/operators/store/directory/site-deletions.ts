@@ -7,7 +7,7 @@ import { appRoutes, SITE_STATUSES, sites } from "../../../core/store/schema.ts";
 import { erasureReceipts, siteDeletions } from "../erasure-schema.ts";
 import type { SiteDeletion } from "../home/site-deletions.ts";
 import { eachRow, rowField } from "../json-rows.ts";
-import { adminTokens } from "../operator-schema.ts";
+import { adminTokens, people } from "../operator-schema.ts";
 import { siteMetrics } from "../usage-schema.ts";
 
 /** This file stores the deletions of sites in the directory. */
@@ -77,12 +77,12 @@ export async function keepDeletions(
       .update(sites)
       .set({ status: "deleted", name: "" })
       .where(and(isOfHome, ne(sites.status, "deleted"), hasDeletion(true))),
-    tokens: deleteTokens(directory, isOfHome, now),
+    grants: endGrants(directory, isOfHome, now),
     forgotten: forgetEnded(directory, home),
   });
 }
 
-/** Deletes what the directory has of a home's deleted sites, or of one of them, except the sites themselves and their tokens. */
+/** Deletes what the directory has of a home's deleted sites, or of one of them, except the sites themselves and their tokens and people. */
 const forgetEnded = (directory: D1Database, home: string, siteId?: number) => {
   const store = drizzle(directory);
   const endedSites = store
@@ -103,19 +103,22 @@ const forgetEnded = (directory: D1Database, home: string, siteId?: number) => {
   ] as const;
 };
 
-/** Deletes the tokens of deleted sites. */
-const deleteTokens = (directory: D1Database, isOfSites: SQL | undefined, now: number) => {
-  const deletedSites = drizzle(directory)
+/** Deletes the tokens of deleted sites, and ends the access of the people who see such a site alone. */
+const endGrants = (directory: D1Database, isOfSites: SQL | undefined, now: number) => {
+  const store = drizzle(directory);
+  const deletedSites = store
     .select({ id: sites.id })
     .from(sites)
     .where(and(isOfSites, eq(sites.status, "deleted")));
-  return drizzle(directory)
-    .update(adminTokens)
-    .set({ deletedAt: now })
-    .where(and(isNull(adminTokens.deletedAt), inArray(adminTokens.siteId, deletedSites)));
+  return [adminTokens, people].map((table) =>
+    store
+      .update(table)
+      .set({ deletedAt: now })
+      .where(and(isNull(table.deletedAt), inArray(table.siteId, deletedSites))),
+  );
 };
 
-/** Notes that a site's home has nothing left of it. Deletes its name, its tokens and the receipts of its erasures. */
+/** Notes that a site's home has nothing left of it. Deletes its name, its tokens, its people and the receipts of its erasures. */
 export async function noteSiteGone(
   directory: D1Database,
   { siteId, id, home, begunAt, keptAt }: SiteDeletion,
@@ -133,7 +136,7 @@ export async function noteSiteGone(
         setWhere: sql`${siteDeletions.home} = excluded.home`,
       }),
     gone: store.update(sites).set({ status: "deleted", name: "" }).where(isSite),
-    tokens: deleteTokens(directory, isSite, now),
+    grants: endGrants(directory, isSite, now),
     forgotten: forgetEnded(directory, home, siteId),
   });
 }
@@ -148,6 +151,10 @@ const endedUntil = (directory: D1Database, doneUntil: number) =>
     .from(siteDeletions)
     .innerJoin(sites, and(eq(sites.id, siteDeletions.siteId), eq(sites.status, "deleted")))
     .where(lte(siteDeletions.doneAt, doneUntil));
+
+/** Whether a site was deleted at `doneUntil` (Unix seconds) or earlier, and still has its row. */
+export const hasEndedSites = async (directory: D1Database, doneUntil: number): Promise<boolean> =>
+  (await endedUntil(directory, doneUntil).limit(1).get()) !== undefined;
 
 /** Frees appids of sites that were deleted long ago. */
 export function freeAppids(directory: D1Database, doneUntil: number, limit: number): Promise<D1Result> {

@@ -5,7 +5,7 @@ import { isOutOfCalls, rootOf, TRIES } from "../../../core/store/run-batch.ts";
 import { idempotencyKeys, nonces } from "../../../core/store/schema.ts";
 import { erasureReceipts } from "../erasure-schema.ts";
 import { RECEIPT_SECONDS } from "../kv-erasures.ts";
-import { adminTokens, consoleForms, consoleSessions, jobs } from "../operator-schema.ts";
+import { adminTokens, consoleForms, consoleSessions, jobs, people } from "../operator-schema.ts";
 import { type CallRules, countNonces } from "../usage/count-calls.ts";
 import { notePassed } from "../usage/folds.ts";
 import { pruneAudit } from "./prune-audit.ts";
@@ -32,7 +32,7 @@ const LIMITS: PruneLimits = { chunkRows: 10_000, statements: 900 };
  */
 const STATEMENTS_PER_SAVE = 30;
 
-/** How long a deleted token and an ended session are kept: otherwise a late try of the call that made them could bring them back. */
+/** How long a deleted token, an ended person and an ended session are kept: otherwise a late try of the call that made them could bring them back. */
 const DELETED_SECONDS = 86_400;
 
 /** There are few receipts: one statement reads them all. */
@@ -41,11 +41,14 @@ function pruneReceipts(run: PruneRun, db: D1Database): AsyncGenerator<number, vo
   return inChunks(run, () => drizzle(db).delete(erasureReceipts).where(tooOldCondition).run());
 }
 
-/** There are few tokens: one statement reads them all. */
-function pruneTokens(run: PruneRun, db: D1Database): AsyncGenerator<number, void> {
-  const tooOldCondition = lte(adminTokens.deletedAt, run.now - DELETED_SECONDS);
-  return inChunks(run, () => drizzle(db).delete(adminTokens).where(tooOldCondition).run());
-}
+/** There are few tokens, and few people: one statement reads them all. */
+const pruneDeleted = (table: typeof adminTokens | typeof people) => (run: PruneRun, db: D1Database) =>
+  inChunks(run, () =>
+    drizzle(db)
+      .delete(table)
+      .where(lte(table.deletedAt, run.now - DELETED_SECONDS))
+      .run(),
+  );
 
 const HOME_PRUNERS = {
   nonces: pruner(nonces, nonces.expiresAt, [nonces.siteId, nonces.appid, nonces.ranstr], {
@@ -75,7 +78,8 @@ const DIRECTORY_PRUNERS = {
     [consoleSessions.id],
   ),
   console_forms: pruner(consoleForms, consoleForms.expiresAt, [consoleForms.id]),
-  admin_tokens: pruneTokens,
+  admin_tokens: pruneDeleted(adminTokens),
+  people: pruneDeleted(people),
   erasure_receipts: pruneReceipts,
   freed_appids: pruneEndedSites,
 };

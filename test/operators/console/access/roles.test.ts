@@ -104,7 +104,12 @@ describe("the pages of each role", () => {
       expect([page.path, page.status]).toEqual([page.path, 200]);
       const links = linksOf(page).filter((path) => path.startsWith("/console"));
       for (const { method, path } of [...page.forms, ...links.map((path) => ({ method: "GET" as const, path }))]) {
-        expect([page.path, method, path, mayOf(role)(path, method)]).toEqual([page.path, method, path, true]);
+        expect([page.path, method, path, mayOf({ role, onlySite: undefined })(path, method)]).toEqual([
+          page.path,
+          method,
+          path,
+          true,
+        ]);
       }
     }
   });
@@ -151,7 +156,7 @@ describe("what a role may", () => {
     ["owner", "/console/nothing", "GET", false],
     ["owner", "/console/sites/1/2/close", "POST", false],
   ])("the declaration of a call decides what a role may do: %s, %s %s", (role, path, method, may) => {
-    expect(mayOf(role)(path, method)).toBe(may);
+    expect(mayOf(role && { role, onlySite: undefined })(path, method)).toBe(may);
   });
 });
 

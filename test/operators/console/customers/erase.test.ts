@@ -173,7 +173,7 @@ describe("a form that erases", () => {
     visitor.cookies.clear();
     const signInPage = await visitor.press(askPage, "Erase now", SURE);
     expect(signInPage.heading).toBe("Sign in to the console");
-    const back = await visitor.press(signInPage, "Sign in", { "Admin token": ADMIN_TOKEN });
+    const back = await visitor.press(signInPage, "Sign in", { Token: ADMIN_TOKEN });
     expect([back.heading, back.notices]).toEqual([
       "Erase this customer's data?",
       ["Nothing was changed yet: look the form over and send it."],

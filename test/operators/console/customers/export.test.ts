@@ -132,7 +132,7 @@ describe("exporting a customer's data", () => {
     const page = await visitor.open((await visitor.open(path)).link("Mei"));
     visitor.cookies.clear();
     const signInPage = await visitor.press(page, EXPORT);
-    const back = await visitor.press(signInPage, "Sign in", { "Admin token": ADMIN_TOKEN });
+    const back = await visitor.press(signInPage, "Sign in", { Token: ADMIN_TOKEN });
     expect([back.heading, back.notices, await auditRows(world)]).toEqual([
       "Mei",
       ["Nothing was changed yet: look the form over and send it."],

@@ -156,7 +156,7 @@ describe("a new secret", () => {
     await visitor.submit(page, "Sign out");
     const askPage = await visitor.open(page.path);
     expect(askPage.heading).toBe("Sign in to the console");
-    const back = await visitor.press(askPage, "Sign in", { "Admin token": env.ADMIN_TOKEN });
+    const back = await visitor.press(askPage, "Sign in", { Token: env.ADMIN_TOKEN });
     expect([back.path, back.status]).toEqual([page.path, 410]);
     expect(back.html).not.toContain(secret);
   });

@@ -110,11 +110,11 @@ describe("signing in", () => {
     const world = await World.create();
     const visitor = new ConsoleVisitor(world);
     const page = await visitor.press(await visitor.open("/console/sign-in"), "Sign in", {
-      "Admin token": `${ADMIN_TOKEN}x`,
+      Token: `${ADMIN_TOKEN}x`,
     });
     expect(page.status).toBe(401);
     expect(page.headers.getSetCookie()).toEqual([]);
-    expect(page.text).toContain("This is not the admin token.");
+    expect(page.text).toContain("This token opens nothing here.");
     expect(page.html).toContain('aria-invalid="true"');
     expect(page.html).not.toContain(ADMIN_TOKEN);
   });
@@ -290,11 +290,11 @@ describe("a form sent after the sign-in has ended", () => {
     expect([askPage.status, askPage.heading]).toEqual([401, "Sign in to the console"]);
     expect(askPage.notices).toEqual(["You are no longer signed in"]);
     // A wrong token and a change of language keep the fields.
-    const wrong = await visitor.press(askPage, "Sign in", { "Admin token": `${ADMIN_TOKEN}x` });
+    const wrong = await visitor.press(askPage, "Sign in", { Token: `${ADMIN_TOKEN}x` });
     const chinese = await visitor.press(wrong, "中文");
     expect([chinese.status, chinese.heading]).toEqual([401, "登录控制台"]);
     const english = await visitor.press(chinese, "English");
-    const back = await visitor.press(english, "Sign in", { "Admin token": ADMIN_TOKEN });
+    const back = await visitor.press(english, "Sign in", { Token: ADMIN_TOKEN });
     expect([back.status, back.path]).toEqual([200, `${path}?draft=1`]);
     expect(back.notices).toEqual(["Nothing was changed yet: look the form over and send it."]);
     expect(back.value("One agent a line: id, name")).toBe(list);
@@ -312,7 +312,7 @@ describe("a form sent after the sign-in has ended", () => {
     const fill = { Name: "Moved", appid: "moved-appid", Secret: "a-secret-of-mine" };
     const askPage = await visitor.press(form, "Issue app", fill);
     for (const text of ["a-secret-of-mine", form.value("form")]) expect(askPage.html).not.toContain(text);
-    const back = await visitor.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
+    const back = await visitor.press(askPage, "Sign in", { Token: ADMIN_TOKEN });
     expect([back.value("Name"), back.value("appid"), back.value("Secret")]).toEqual(["Moved", "moved-appid", ""]);
     expect((await world.operated()).apps).toHaveLength(1);
   });
@@ -332,7 +332,7 @@ describe("a form sent after the sign-in has ended", () => {
     for (const [path, button, fill] of forms) {
       const signedOut = new ConsoleVisitor(world);
       const askPage = await signedOut.press(await visitor.open(path), button, fill);
-      const back = await signedOut.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
+      const back = await signedOut.press(askPage, "Sign in", { Token: ADMIN_TOKEN });
       expect([path, button, back.html.includes(ADMIN_TOKEN)]).toEqual([path, button, false]);
     }
   });
@@ -343,7 +343,7 @@ describe("a form sent after the sign-in has ended", () => {
     const signedOut = new ConsoleVisitor(world);
     const askPage = await signedOut.press(await visitor.open("/console/signature-check"), "Check", form);
     expect(askPage.status).toBe(401);
-    const back = await signedOut.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
+    const back = await signedOut.press(askPage, "Sign in", { Token: ADMIN_TOKEN });
     expect([back.status, back.path]).toEqual([200, "/console/signature-check?draft=1"]);
     expect(back.value("Body, as it was sent")).toBe("{");
     expect(back.text).toContain("Sent now, the server answers 400");
@@ -370,7 +370,7 @@ describe("a form sent after the sign-in has ended", () => {
       const signedOut = new ConsoleVisitor(world);
       const askPage = await signedOut.press(page, button);
       expect([button, askPage.status]).toEqual([button, 401]);
-      const back = await signedOut.press(askPage, "Sign in", { "Admin token": ADMIN_TOKEN });
+      const back = await signedOut.press(askPage, "Sign in", { Token: ADMIN_TOKEN });
       expect([button, back.status, withParameter(back.path, "done")]).toEqual([button, 200, path]);
       expect(back.notices).toEqual([
         button === "Rotate"

@@ -79,7 +79,7 @@ describe("making a token", () => {
     const page = await visitor.press(await visitor.open(PATH), "Make the token", fill);
     expect([page.status, page.heading, page.notices]).toEqual([200, "The token was made", ["Copy the token now"]]);
     const token = page.code("token");
-    expect(readTokenText(token)).toBe("token");
+    expect(readTokenText(token)).toEqual({ kind: "program", isSlip: false });
     expect(page.html).toContain('data-copy="token"');
     expect([page.headers.get("cache-control"), page.headers.get("refresh")]).toEqual(["no-store", `600; url=${PATH}`]);
     const [row, ...others] = await tokensOf(name);

@@ -29,6 +29,7 @@ const TABLES = [
   "console_sessions",
   "console_forms",
   "admin_tokens",
+  "people",
   "erasure_receipts",
   "jobs",
 ] as const;
@@ -60,6 +61,7 @@ const NONE = {
   console_sessions: 0,
   console_forms: 0,
   admin_tokens: 0,
+  people: 0,
   erasure_receipts: 0,
   freed_appids: 0,
 };
@@ -220,6 +222,25 @@ describe("the pruner", () => {
     ]);
     expect(await runOnce()).toEqual({ ...NONE, admin_tokens: 1 });
     expect((await rowsOf("admin_tokens")).map(({ id }) => id)).toEqual(["in use", "late", "old"]);
+  });
+
+  it("the pruner removes a person a day after their access was ended, and nobody else, even expired", async () => {
+    const day = 86_400;
+    const put = (id: string, expiresAt: number | null, deletedAt: number | null) =>
+      env.DB.prepare("INSERT INTO people VALUES (?, NULL, 'Mei', ?, 'viewer', NULL, 0, ?, NULL, ?)").bind(
+        id,
+        id,
+        expiresAt,
+        deletedAt,
+      );
+    await env.DB.batch([
+      put("gone", null, NOW - day),
+      put("late", null, NOW - day + 1),
+      put("old", 1, null),
+      put("in use", null, null),
+    ]);
+    expect(await runOnce()).toEqual({ ...NONE, people: 1 });
+    expect((await rowsOf("people")).map(({ id }) => id)).toEqual(["in use", "late", "old"]);
   });
 
   it("the pruner removes the receipts of erasures after 31 days, one more than Time Travel reaches back", async () => {
@@ -672,9 +693,9 @@ describe("the scheduled handler", () => {
     vi.spyOn(console, "log").mockImplementation(() => {});
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     await expect(runAt(NOW, downDb(env.DB))).rejects.toThrow(
-      "not pruned: main.nonces, main.usage, main.idempotency_keys, main.events, main.deliveries, main.refusals, main.sessions, main.deleted_sites, main.audit_log, main.console_sessions, main.console_forms, main.admin_tokens, main.erasure_receipts, main.freed_appids, apac.usage",
+      "not pruned: main.nonces, main.usage, main.idempotency_keys, main.events, main.deliveries, main.refusals, main.sessions, main.deleted_sites, main.audit_log, main.console_sessions, main.console_forms, main.admin_tokens, main.people, main.erasure_receipts, main.freed_appids, apac.usage",
     );
-    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(14);
+    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(15);
   });
 
   it("the pruner keeps the session of a request for ever, and its nonce until the nonce expires", async () => {
