@@ -24,6 +24,8 @@ export interface BigWorld {
   /** The ids of two completed erasures. */
   erasures: string[];
   token: string;
+  /** The id of a person with a token. */
+  person: string;
   close: () => Promise<void>;
 }
 
@@ -52,8 +54,8 @@ export async function startBigWorld(): Promise<BigWorld> {
   // This follows the erasures, because their events would wake the queue, which would begin to post.
   const webhooks = await seedWebhooks(admin, db, siteId);
   const sites = { busy: `/console/sites/${siteId}`, ...(await seedOtherSites(admin, db)) };
-  const token = await seedOperators(admin, db, siteId);
+  const { token, person } = await seedOperators(admin, db, siteId);
   await seedHomes(db);
   await seedAudit(db, siteId, { appids, webhooks: Object.values(webhooks) });
-  return { worker, db, siteId, sites, apps, webhooks, refusals, erasures, token, close: worker.close };
+  return { worker, db, siteId, sites, apps, webhooks, refusals, erasures, token, person, close: worker.close };
 }

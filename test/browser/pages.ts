@@ -44,6 +44,7 @@ const STATES: readonly KnownPage[] = [
   page("lift-bad", "/homes/:name/restored", () => "/console/homes/apac/restored?lift=x"),
   page("audit-all", "/audit", () => "/console/audit"),
   page("token-delete", "/tokens/:token_id/delete", ({ token }) => `/console/tokens/${token}/delete`),
+  page("person-end", "/people/:person_id/end", ({ person }) => `/console/people/${person}/end`),
   page("search-empty", "/search", () => "/console/search"),
 
   ofSite("overview", "", ""),

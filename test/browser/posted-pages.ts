@@ -105,6 +105,21 @@ export const POSTED_PAGES: readonly PostedPage[] = [
     },
   },
   {
+    name: "person-let-in",
+    async open(page) {
+      await page.goto("/console/people");
+      await unfoldAll(page);
+      await page.locator("input[name=who]").fill("Nadia");
+      await page.locator("main form:has(input[name=who]) button").click();
+      await page.locator("#token").waitFor();
+    },
+  },
+  postedPage("person-bad", () => "/console/people", {
+    form: "main form:has(input[name=who])",
+    fields: { who: "r00t", expires_in_days: "0" },
+    until: FAULT,
+  }),
+  {
     name: "agent-disabled",
     async open(page, { sites }) {
       await page.goto(`${sites.busy}/agents?q=10402`);

@@ -3,6 +3,13 @@ import { PERSON_ROLES, type PersonRole } from "./role.ts";
 /** For each role the entries of its list: e-mail addresses and `*@domain`, in small letters. */
 export type RoleLists = Readonly<Record<PersonRole, readonly string[]>>;
 
+/** The setting that lists the people of a role. */
+export const SETTING_OF_ROLE = {
+  viewer: "CONSOLE_VIEWERS",
+  operator: "CONSOLE_OPERATORS",
+  owner: "CONSOLE_OWNERS",
+} as const;
+
 /** One `@`, with something on both sides. `*` stands for all people of a domain, so it is no part of an address. */
 const ADDRESS = /^[^\s@*,]+@[^\s@*,]+$/;
 const DOMAIN = /^\*@[^\s@*,]+$/;

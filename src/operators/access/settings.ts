@@ -1,4 +1,4 @@
-import { type RoleLists, readRoleList } from "./person-role.ts";
+import { type RoleLists, readRoleList, SETTING_OF_ROLE } from "./person-role.ts";
 
 /** How operators sign in to the console: with the admin token, by Cloudflare Access, or in either way. */
 export const SIGN_INS = ["token", "access", "both"] as const;
@@ -32,8 +32,6 @@ export interface SignInSettings {
   /** Why nobody can sign in by Access: a sentence without its full stop. It holds no value of a setting. */
   accessFault: string | undefined;
 }
-
-const SETTING_OF_ROLE = { viewer: "CONSOLE_VIEWERS", operator: "CONSOLE_OPERATORS", owner: "CONSOLE_OWNERS" } as const;
 
 const TEAM_DOMAIN = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.cloudflareaccess\.com$/;
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];

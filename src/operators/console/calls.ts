@@ -7,6 +7,7 @@ import type { ConsoleCall } from "./env.ts";
 import { HOMES_CALLS } from "./homes/calls.ts";
 import { JOURNAL_CALLS } from "./journal/calls.ts";
 import { METRICS_CALLS } from "./metrics/calls.ts";
+import { PEOPLE_CALLS } from "./people/calls.ts";
 import { SEARCH_CALLS } from "./search/calls.ts";
 import { SESSIONS_CALLS } from "./sessions/calls.ts";
 import { SIGN_IN_CALLS } from "./sign-in/calls.ts";
@@ -30,6 +31,7 @@ export const CONSOLE_CALLS: readonly ConsoleCall[] = [
   ...HOMES_CALLS,
   ...METRICS_CALLS,
   ...AUDIT_CALLS,
+  ...PEOPLE_CALLS,
   ...TOKENS_CALLS,
   ...ACCESS_CALLS,
 ];

@@ -85,7 +85,7 @@ function Layout({
     ["homes", "/console/homes", t("Homes")],
     ["check", "/console/signature-check", t("Signature check")],
     ["audit", "/console/audit", t("Audit log")],
-    ["tokens", "/console/tokens", t("People and tokens")],
+    ["tokens", "/console/people", t("People and tokens")],
   ] as const;
   const shown = sections.filter(([, href]) => view.may(href, "GET"));
   return (

@@ -11,11 +11,12 @@ import {
   type Who,
   WORKER,
 } from "../store/audit.ts";
-import { type Site, selectSitesOf } from "../store/directory/sites.ts";
+import type { Site } from "../store/directory/sites.ts";
 import { AUDIT_ACTIONS } from "../store/operator-schema.ts";
 import { askHomes } from "./ask-homes.ts";
 import { CURSOR_RULE, checkOrder, type Page, type PageInput, pageQuerySchema, unixTimeSchema } from "./page.ts";
 import type { ServiceContext } from "./service-context.ts";
+import { sitesOf } from "./site-names.ts";
 import { findSite } from "./sites.ts";
 
 export type { AuditAction } from "../store/audit.ts";
@@ -101,18 +102,6 @@ export async function listAuditLog(
   return { items, nextCursor: null, homesDown, searchedTo: null };
 }
 
-/** The sites that these entries are about, by their ids. Makes one read. Has no sites while the directory is silent. */
-export async function sitesOfEntries(
-  { runtime, config }: ServiceContext,
-  entries: readonly AuditLogEntry[],
-): Promise<Map<number, Site>> {
-  const ids = new Set(entries.flatMap(({ siteId }) => (siteId === null ? [] : [siteId])));
-  if (ids.size === 0) return new Map();
-  const directory: [string, D1Database][] = [[MAIN_HOME, config.directory]];
-  const { answers } = await askHomes({ runtime, config }, (db) => selectSitesOf(db, [...ids]), directory);
-  return new Map(answers.get(MAIN_HOME)?.map((site) => [site.id, site]));
-}
-
 /** How many entries a file has at most. */
 export const MOST_IN_FILE = 10_000;
 
@@ -162,7 +151,7 @@ export async function readAuditFile(ctx: ServiceContext, filter: AuditFilter): P
     pages < MOST_PAGES &&
     ctx.runtime.elapsed() < ctx.answerBy - SPARED_MS
   );
-  return { items, sites: await sitesOfEntries(ctx, items), searchedTo, homesDown: [...silentHomes] };
+  return { items, sites: await sitesOf(ctx, items), searchedTo, homesDown: [...silentHomes] };
 }
 
 type AuditPart = Awaited<ReturnType<typeof selectAuditEntries>>;

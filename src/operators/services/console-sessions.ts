@@ -10,13 +10,13 @@ import {
   updateSessionEnded,
   updateSessionUsed,
 } from "../store/directory/console-sessions.ts";
-import { selectPersonById } from "../store/directory/people.ts";
+import { nameOfPerson, selectPersonById } from "../store/directory/people.ts";
 import { insertPersonSession, selectSessionAndPerson } from "../store/directory/visits.ts";
 import { checkAdminToken, type GivenToken, refuseToken, waitForTurn } from "./admin-token.ts";
 import { isMac, macOf, randomText, sha256 } from "./digests.ts";
 import { hasExpired } from "./grants.ts";
 import { type Identity, ROOT } from "./identity.ts";
-import { identityOfPerson, notePersonUse, personIdOf } from "./people.ts";
+import { identityOfPerson, notePersonUse, type Person, personIdOf } from "./people.ts";
 import { consoleSessionUnknown } from "./refusals.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 import { writeLater } from "./sign-in-log.ts";
@@ -202,6 +202,10 @@ export async function listConsoleSessions(ctx: ServiceContext): Promise<OpenSess
     return { name: sessionName(id), who: whoOf(row), browser, address, createdAt, lastUsedAt };
   });
 }
+
+/** How many open sessions end with a person's access, as far as a list would show them. */
+export const countOpenSessions = async ({ config, now }: ServiceContext, person: Person): Promise<number> =>
+  (await selectConsoleSessions(config.directory, now, nameOfPerson(person), MOST_LISTED_SESSIONS)).length;
 
 /**
  * Ends a console session for good: from the next request on its cookie is refused.

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { invalidInput } from "../../core/errors.ts";
 import { displayName, text, UNSEEN_CHARACTERS } from "../../core/fields.ts";
-import { plainEmail } from "../access/person-role.ts";
+import { plainEmail, roleOfEmail, SETTING_OF_ROLE } from "../access/person-role.ts";
 import { isAtLeast, PERSON_ROLES, type PersonRole } from "../access/role.ts";
 import { newTokenText } from "../access/token-text.ts";
 import {
@@ -95,6 +95,18 @@ export async function listPeople({ config }: ServiceContext, input: PageInput): 
   const rows = await selectPeople(config.directory, afterPerson(input), input.limit + 1);
   return pageOf(rows.map(publicPerson), input.limit, ({ id }) => id);
 }
+
+/** Whom the settings let in by Cloudflare Access, owners first: the entry, its role, and the setting that has it. */
+export const listNamed = ({ config: { access } }: Pick<ServiceContext, "config">) =>
+  PERSON_ROLES.toReversed().flatMap((role) =>
+    (access?.roles[role] ?? []).map((entry) => ({ entry, role, setting: SETTING_OF_ROLE[role] })),
+  );
+
+/** The role that the settings give an e-mail address. */
+export const roleInSettings = (
+  { config: { access } }: Pick<ServiceContext, "config">,
+  email: string | null,
+): PersonRole | undefined => (access && email !== null ? roleOfEmail(access.roles, email) : undefined);
 
 const publicPerson = ({ hash: _, deletedAt: _deleted, ...person }: PersonRow): Person => person;
 

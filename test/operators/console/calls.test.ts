@@ -163,6 +163,8 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   "POST /signature-check": [{ body: { operation: wireName, body: "{}" } }],
   "POST /tokens": [{ body: { name: "Nightly", role: "viewer", site_id: "", expires_in_days: "90" } }],
   "POST /tokens/:token_id/delete": [{}],
+  "POST /people": [{ body: { who: "Mei", role: "viewer", site_id: "", expires_in_days: "" } }],
+  "POST /people/:person_id/end": [{}],
   "POST /access/:session/end": [
     {},
     {
@@ -265,6 +267,8 @@ describe("the calls of the console", () => {
     const titles = (is: (call: Declaration) => boolean) => CONSOLE_CALLS.filter(is).map(titleOf).sort();
     const forOwners = [
       "GET /homes/:name/restored",
+      "GET /people",
+      "GET /people/:person_id/end",
       `GET ${ERASURE}`,
       "GET /sites/:site_id/delete",
       "GET /sites/:site_id/export",
@@ -273,6 +277,8 @@ describe("the calls of the console", () => {
       "GET /tokens",
       "GET /tokens/:token_id/delete",
       "POST /homes/:name/restored",
+      "POST /people",
+      "POST /people/:person_id/end",
       "POST /sites/:site_id/customers/erase",
       `POST ${ERASURE}`,
       "POST /sites/:site_id/customers/export",

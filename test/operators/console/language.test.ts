@@ -27,6 +27,11 @@ const RULES = [
   "Must be a site's id",
   "Must be viewer or operator for a token of one site",
   "Must be metrics or viewer or operator or owner",
+  "Must be viewer or operator or owner",
+  "Must be viewer or operator for a person of one site",
+  "Must be one e-mail address such as ada@example.com, without characters that nobody sees",
+  "Nobody comes by Cloudflare Access: CONSOLE_SIGN_IN is token",
+  "Nobody comes in with a token: CONSOLE_SIGN_IN is access",
   "Must not look like root, ADMIN_TOKEN, worker, an e-mail address, or the id of a token or a person",
 ];
 

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { call } from "../../support/admin-calls.ts";
 import { fieldsOf, HOMES, personText, placesOf } from "../../support/customers.ts";
+import { signedInPerson } from "../../support/new-person.ts";
 import { newToken, useToken } from "../../support/new-token.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import {
@@ -166,6 +167,22 @@ describe("DELETE /admin/sites/:site_id: the deletion of a site", () => {
     expect((await useToken(world, owner.token, "GET", sitePath(world))).status).toBe(200);
     await pruneEnded(NOW);
     expect((await useToken(world, owner.token, "GET", sitePath(world))).status).toBe(401);
+  });
+
+  it("the access of people who see a deleted site alone ends when the deletion is done, and nobody else's", async () => {
+    const world = await World.create();
+    const ofSite = await signedInPerson(world, { siteId: world.siteId });
+    const ofAll = await signedInPerson(world);
+    await endSite(world);
+    expect((await ofSite.visitor.get(`/console/sites/${world.siteId}`)).status).toBe(200);
+    await pruneEnded(NOW);
+    const statuses = [ofSite, ofAll].map(async ({ visitor }) => (await visitor.get("/console")).status);
+    expect(await Promise.all(statuses)).toEqual([303, 200]);
+    const rows = env.DB.prepare("SELECT id, deleted_at FROM people WHERE id IN (?, ?)").bind(ofSite.id, ofAll.id);
+    const ends = new Map(
+      (await rows.all<{ id: string; deleted_at: number | null }>()).results.map((row) => [row.id, row.deleted_at]),
+    );
+    expect([ends.get(ofSite.id), ends.get(ofAll.id)]).toEqual([NOW, null]);
   });
 
   it("deleting a site deletes nothing while KV fails, and goes on when the call is repeated", async () => {

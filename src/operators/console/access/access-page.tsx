@@ -60,10 +60,10 @@ export async function accessPage(c: PageContext): Promise<Response> {
           </dd>
         </dl>
         <p>
-          {view.may("/console/tokens", "GET") ? (
-            <a href="/console/tokens#people">{t("Let a colleague look and nothing else")}</a>
+          {view.may("/console/people", "GET") ? (
+            <a href="/console/people">{t("Let somebody in")}</a>
           ) : (
-            t("An owner of this deployment can give others a role, and make tokens for programs.")
+            t("An owner of this deployment can let others in, and make tokens for programs.")
           )}
         </p>
       </section>

@@ -6,8 +6,8 @@ import {
   auditQuerySchema,
   listAuditLog,
   MOST_CHARACTERS,
-  sitesOfEntries,
 } from "../../services/audit.ts";
+import { sitesOf } from "../../services/site-names.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
@@ -31,7 +31,7 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
   const query = queryOf(fields);
   const wanted = { siteId: site?.id, ...filter, cursor: c.req.query("cursor"), limit: ENTRIES_PER_PAGE };
   const log = isWrong ? NO_ENTRIES : await listAuditLog(ctx, wanted);
-  const sites = site ? new Map([[site.id, site]]) : await sitesOfEntries(ctx, log.items);
+  const sites = site ? new Map([[site.id, site]]) : await sitesOf(ctx, log.items);
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const isCutShort = log.searchedTo !== null && log.items.length < ENTRIES_PER_PAGE;
   const empty = isWrong

@@ -40,6 +40,7 @@ export type FormResult =
   | ("saved" | "deleted" | "sent" | "event_gone" | "webhook_ending")
   | ("overlap_ended" | "overlap_over")
   | ("session_ended" | "session_ended_before" | "token_deleted" | "token_deleted_before" | "token_not_shown")
+  | ("person_added" | "person_ended" | "person_ended_before" | "person_not_shown")
   | ("changed_meanwhile" | "not_known" | "rotated_before" | "revoked_before" | "draft");
 
 /**
@@ -118,6 +119,8 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     overlap_ended: t("The old secret has stopped."),
     session_ended: t("The session was ended: its browser is asked to sign in again."),
     token_deleted: t("The token was deleted: it opens nothing any more."),
+    person_added: t("They may come in."),
+    person_ended: t("Their access has ended, and they are signed out."),
     sent: t("It is on its way: the deliveries below tell what comes of it."),
   };
   const bad: Partial<Record<FormResult, string>> = {
@@ -130,6 +133,10 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     token_deleted_before: t("The token had been deleted before. Nothing was changed now."),
     token_not_shown: t(
       "The token was made, and is not shown a second time. If it was not kept, delete it and make another.",
+    ),
+    person_ended_before: t("Their access had ended before. Nothing was changed now."),
+    person_not_shown: t(
+      "They were let in, and the token is not shown a second time. If it was not kept, end this access and let them in again.",
     ),
     rotated_before: t("The secret was rotated since this form was shown. Nothing was changed now."),
     overlap_over: t("The overlap is over by now, so the secret in use goes on. Nothing was changed."),

@@ -3,12 +3,16 @@ import { MAIN_HOME } from "../../../core/homes.ts";
 import { noteHome } from "../../http/context.ts";
 import { type DivergentApp, listDivergentApps } from "../../services/divergent-apps.ts";
 import { areKeptByOperator } from "../../services/erase-customer.ts";
-import { listUsableTokens, MOST_USABLE_TOKENS, type Token } from "../../services/tokens.ts";
+import { listUsablePeople, MOST_USABLE_PEOPLE } from "../../services/people.ts";
+import { sitesOf } from "../../services/site-names.ts";
+import { listUsableTokens, MOST_USABLE_TOKENS } from "../../services/tokens.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
+import { PEOPLE_PATH, TOKENS_PATH } from "../parts/grant.tsx";
 import { Facts, NoticeBox, Time } from "../parts/parts.tsx";
 import { MoreLink, Table } from "../parts/table.tsx";
-import { TOKENS_PATH, TokenTable } from "../tokens/token-table.tsx";
+import { personRows } from "../people/person-table.tsx";
+import { tokenRows } from "../tokens/token-table.tsx";
 import type { View } from "../view.ts";
 import { confirmPath, DEFAULT_LIFT, pathOf, type Reconciled } from "./reconciled.ts";
 
@@ -23,7 +27,6 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
   noteHome(c, home);
   const cursor = c.req.query("cursor");
   const { items, nextCursor, ...list } = await listDivergentApps(ctx, { home, limit: SHOWN_APPS, cursor });
-  const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
   const homesDown = [...new Set([...reconciled.homesDown, ...list.homesDown])];
   const number = new Intl.NumberFormat(view.language);
   const left: [title: string | false, text: string][] = [
@@ -99,7 +102,7 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
         />
         <MoreLink path={pathOf(home)} query={{ settled: c.req.query("settled") }} cursor={nextCursor} />
       </section>
-      {home === MAIN_HOME && <RestoredTokens view={view} tokens={tokens} />}
+      {home === MAIN_HOME && (await restoredGrants(c))}
       <p>
         <a class="button plain" href="/console/homes">
           {t("To the homes")}
@@ -110,24 +113,39 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
   return showPage(c, { title: t("Restored home {0}", home), section: "homes", body });
 }
 
-/** The tokens of a restored directory. The restore may have brought deleted tokens back. */
-function RestoredTokens({ view, tokens }: { view: View; tokens: Token[] }) {
+/** The people and the tokens of a restored directory. The restore may have brought back some that were ended. */
+async function restoredGrants(c: PageContext) {
+  const { ctx, view } = c.var;
   const { t } = view;
-  return (
-    <section class="part">
-      <h2>{t("Which of these tokens were deleted since the restored time?")}</h2>
+  const [people, tokens] = await Promise.all([listUsablePeople(ctx), listUsableTokens(ctx)]);
+  const sites = await sitesOf(ctx, [...people, ...tokens]);
+  const more = (count: number, most: number, path: string, label: string) =>
+    count === most && (
       <p class="hint">
-        {t("The restore brought them back, and they open what they opened before: delete them again.")}{" "}
-        {t("Console sessions that were ended since then are open again too:")}{" "}
-        <a href="/console/access">{t("Your access")}</a>
+        {t("There may be more:")} <a href={path}>{label}</a>
       </p>
-      <TokenTable view={view} tokens={tokens} empty={t("There is no token that opens anything.")} />
-      {tokens.length === MOST_USABLE_TOKENS && (
+    );
+  return (
+    <>
+      <section class="part">
+        <h2>{t("Whose access was ended since the restored time?")}</h2>
         <p class="hint">
-          {t("There may be more:")} <a href={TOKENS_PATH}>{t("People and tokens")}</a>
+          {t("The restore brought them back, and they may come in: end their access again.")}{" "}
+          {t("Console sessions that were ended since then are open again too:")}{" "}
+          <a href="/console/access">{t("Your access")}</a>
         </p>
-      )}
-    </section>
+        <Table {...personRows(view, people, sites)} id="people" empty={t("There is nobody who was let in.")} />
+        {more(people.length, MOST_USABLE_PEOPLE, PEOPLE_PATH, t("People"))}
+      </section>
+      <section class="part">
+        <h2>{t("Which of these tokens were deleted since the restored time?")}</h2>
+        <p class="hint">
+          {t("The restore brought them back, and they open what they opened before: delete them again.")}
+        </p>
+        <Table {...tokenRows(view, tokens, sites)} id="tokens" empty={t("There is no token that opens anything.")} />
+        {more(tokens.length, MOST_USABLE_TOKENS, TOKENS_PATH, t("Tokens for programs"))}
+      </section>
+    </>
   );
 }
 

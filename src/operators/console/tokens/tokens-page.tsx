@@ -1,32 +1,40 @@
 import { ROLES } from "../../access/role.ts";
+import { offeredSites, sitesOf } from "../../services/site-names.ts";
 import { createToken, listTokens, newTokenSchema } from "../../services/tokens.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
-import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Field, Fold, Form, FormErrors } from "../parts/form.tsx";
-import { roleMeans, roleText } from "../parts/role-texts.ts";
-import { MoreLink } from "../parts/table.tsx";
-import { createdTokenPage } from "./made-token.tsx";
-import { PeopleCard } from "./people-card.tsx";
-import { TOKENS_PATH, TokenTable } from "./token-table.tsx";
+import { FieldsForm, Fold, FormErrors } from "../parts/form.tsx";
+import { GrantTabs, grantFacts, grantFields, newTokenPage, readGrant, TOKENS_PATH } from "../parts/grant.tsx";
+import { List } from "../parts/list.tsx";
+import { tokenRows } from "./token-table.tsx";
 
 const DEFAULT_DAYS = "90";
 
 /** Answers the form that makes a token with the page that shows it. No later page can show it, because only its hash is stored. */
 export async function postTokens(c: PageContext): Promise<Response> {
+  const { ctx, view } = c.var;
+  const { t } = view;
   const form = await readForm(c);
-  const { name = "", role = "", site_id = "", expires_in_days = "" } = form;
-  const numbers = { site_id: wholeNumber(site_id), expires_in_days: wholeNumber(expires_in_days) };
+  const { name = "" } = form;
+  const { typed, entered } = readGrant(form);
   return formAction(c, form, {
-    values: { name, role, site_id, expires_in_days },
-    entered: enteredFields(c.var.view, newTokenSchema.safeParse({ name, role, ...numbers })),
+    values: { name, ...typed },
+    entered: enteredFields(view, newTokenSchema.safeParse({ name, ...entered })),
     page: (filledForm) => tokensPage(c, filledForm),
     list: TOKENS_PATH,
     work: async ({ site_id: siteId, expires_in_days: expiresInDays, ...rest }) => {
-      const made = await createToken(c.var.ctx, { ...rest, siteId, expiresInDays });
-      return { page: await createdTokenPage(c, made), again: await doneLocation(c, TOKENS_PATH, "token_not_shown") };
+      const made = await createToken(ctx, { ...rest, siteId, expiresInDays });
+      const page = await newTokenPage(c, {
+        title: t("The token was made"),
+        warning: t("Whoever has it can do what its role may: keep it out of code, chats and tickets."),
+        facts: [[t("Name"), <bdi>{made.name}</bdi>], ...grantFacts(view, made, await sitesOf(ctx, [made]))],
+        token: made.token,
+        list: TOKENS_PATH,
+      });
+      return { page, again: await doneLocation(c, TOKENS_PATH, "token_not_shown") };
     },
   });
 }
@@ -35,78 +43,45 @@ export async function tokensPage(c: PageContext, filledForm?: FilledForm): Promi
   const { ctx, view } = c.var;
   const { t } = view;
   const tokens = await listTokens(ctx, { cursor: c.req.query("cursor"), limit: 50 });
-  const { values = {}, errors = {} } = filledForm ?? {};
+  const [offered, sites] = await Promise.all([offeredSites(ctx), sitesOf(ctx, tokens.items)]);
   const askedRole = ROLES.find((role) => role === c.req.query("role"));
-  const labels = { name: t("Name"), role: t("Role"), site_id: t("Site"), expires_in_days: t("Days") };
+  const siteHint = t("A token with the role metrics or owner is for all sites.");
+  const fields = {
+    name: { label: t("Name"), hint: t("What will use it: “Nightly export”, say."), required: true, maxlength: 100 },
+    ...grantFields(view, { roles: ROLES, role: askedRole, offered, days: DEFAULT_DAYS, siteHint }, filledForm),
+  };
+  const isOpen = filledForm !== undefined || askedRole !== undefined || tokens.items.length === 0;
   const body = (
     <>
-      <p class="lead">
-        <a href="#people">{t("Let a colleague look and nothing else")}</a>
+      <GrantTabs here={TOKENS_PATH} />
+      <FormErrors filled={filledForm} fields={fields} />
+      <p class="hint">
+        {t("A token lets a program call the admin API. It has a role, and opens one site or all of them.")}{" "}
+        {t("For a program or a script, make a token with the role viewer:")}{" "}
+        <a href={`${TOKENS_PATH}?role=viewer#make`}>{t("Make a token")}</a>{" "}
+        {t("For a scraper of the metrics, one with the role metrics:")}{" "}
+        <a href={`${TOKENS_PATH}?role=metrics#make`}>{t("Make a token")}</a>
       </p>
-      <FormErrors filled={filledForm} fields={labels} />
-      <section class="part">
-        <h2>{t("Tokens for programs")}</h2>
-        <p class="hint">
-          {t("A token lets a program call the admin API. It has a role, and opens one site or all of them.")}
-        </p>
-        <Fold
-          action={TOKENS_PATH}
-          label={t("Make a token")}
-          open={filledForm !== undefined || askedRole !== undefined || tokens.items.length === 0}
-        >
-          <section class="card" id="make">
-            <Form action={TOKENS_PATH}>
-              <Field
-                label={labels.name}
-                name="name"
-                value={values.name}
-                error={errors.name}
-                hint={t("What will use it: “Nightly export”, say.")}
-                required
-                maxlength={100}
-              />
-              <Field
-                label={labels.role}
-                name="role"
-                value={values.role ?? askedRole ?? "viewer"}
-                error={errors.role}
-                options={ROLES.map((role) => [role, roleText(view, role)])}
-                hint={ROLES.map((role) => (
-                  <span class="line">
-                    {roleText(view, role)}: {roleMeans(view, role)}
-                  </span>
-                ))}
-              />
-              <Field
-                label={labels.site_id}
-                name="site_id"
-                value={values.site_id}
-                error={errors.site_id}
-                hint={t(
-                  "The ID of the one site that it opens. Left empty: all sites. A token with the role metrics or owner is for all.",
-                )}
-                inputmode="numeric"
-                maxlength={16}
-              />
-              <Field
-                label={labels.expires_in_days}
-                name="expires_in_days"
-                value={values.expires_in_days ?? DEFAULT_DAYS}
-                error={errors.expires_in_days}
-                hint={t("After so many days it stops. Left empty: never.")}
-                inputmode="numeric"
-                maxlength={4}
-              />
-              <button type="submit">{t("Make the token")}</button>
-            </Form>
-          </section>
-        </Fold>
-        <TokenTable view={view} tokens={tokens.items} empty={t("No tokens yet.")} />
-        <MoreLink path={TOKENS_PATH} cursor={tokens.nextCursor} />
-      </section>
-      <PeopleCard view={view} config={ctx.config} origin={new URL(c.req.url).origin} />
+      <List
+        path={TOKENS_PATH}
+        add={
+          <Fold action={TOKENS_PATH} label={t("Make a token")} open={isOpen}>
+            <section class="card" id="make">
+              <FieldsForm action={TOKENS_PATH} fields={fields} filled={filledForm} button={t("Make the token")} />
+            </section>
+          </Fold>
+        }
+        {...tokenRows(view, tokens.items, sites)}
+        empty={t("No tokens yet.")}
+        cursor={tokens.nextCursor}
+      />
     </>
   );
-  const page = { title: t("People and tokens"), section: "tokens" as const, back: TOKENS_PATH, body };
-  return showPage(c, { ...page, filled: filledForm });
+  return showPage(c, {
+    title: t("Tokens for programs"),
+    section: "tokens",
+    back: TOKENS_PATH,
+    body,
+    filled: filledForm && { ...filledForm, path: TOKENS_PATH },
+  });
 }

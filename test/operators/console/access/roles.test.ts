@@ -11,6 +11,7 @@ import { pathOf, prepared } from "../../../support/admin-calls.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
 import type { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
+import { signedInPerson } from "../../../support/new-person.ts";
 import { unfinishSite } from "../../../support/new-site.ts";
 import { endSite } from "../../../support/site-end.ts";
 import { World } from "../../../support/world.ts";
@@ -82,6 +83,8 @@ const LOOKS: Record<string, (world: World) => Promise<unknown>> = {
 
 describe("the pages of each role", () => {
   const pagesOf = new Map<PersonRole, ConsolePage[]>();
+  const pagesOfOneSite = new Map<PersonRole, ConsolePage[]>();
+  let ownSite = 0;
 
   beforeAll(async () => {
     const worlds: World[] = [];
@@ -96,6 +99,11 @@ describe("the pages of each role", () => {
       // Each reader also has another session, which "Your access" can end.
       await visitorWithRole(world, role);
       pagesOf.set(role, await walkPages(await visitorWithRole(world, role), sites));
+    }
+    ownSite = world.siteId;
+    for (const role of ["viewer", "operator"] as const) {
+      const { visitor } = await signedInPerson(world, { role, siteId: ownSite });
+      pagesOfOneSite.set(role, await walkPages(visitor, [ownSite]));
     }
   });
 
@@ -113,6 +121,22 @@ describe("the pages of each role", () => {
       }
     }
   });
+
+  it.each(["viewer", "operator"] as const)(
+    "a reader of one site with the role %s finds no link and no form to anything else",
+    (role) => {
+      const pages = pagesOfOneSite.get(role) ?? [];
+      expect(pages.length).toBeGreaterThan(15);
+      for (const page of pages) {
+        expect([page.path, page.status]).toEqual([page.path, 200]);
+        const links = linksOf(page).filter((path) => path.startsWith("/console"));
+        for (const { method, path } of [...page.forms, ...links.map((path) => ({ method: "GET" as const, path }))]) {
+          const may = mayOf({ role, onlySite: ownSite })(path, method);
+          expect([page.path, method, path, may]).toEqual([page.path, method, path, true]);
+        }
+      }
+    },
+  );
 
   it("a viewer finds only forms that change nothing and forms of their own session", () => {
     const posts = (pagesOf.get("viewer") ?? []).flatMap(({ forms }) => forms.filter(({ method }) => method === "POST"));
@@ -157,6 +181,22 @@ describe("what a role may", () => {
     ["owner", "/console/sites/1/2/close", "POST", false],
   ])("the declaration of a call decides what a role may do: %s, %s %s", (role, path, method, may) => {
     expect(mayOf(role && { role, onlySite: undefined })(path, method)).toBe(may);
+  });
+});
+
+describe("what a reader of one site may", () => {
+  it.each<[string, "GET" | "POST", boolean]>([
+    ["/console", "GET", true],
+    ["/console/access", "GET", true],
+    ["/console/signature-check", "POST", true],
+    ["/console/sites/7/settings", "GET", true],
+    ["/console/sites/7/settings", "POST", true],
+    ["/console/sites/77/settings", "GET", false],
+    ["/console/sites", "POST", false],
+    ["/console/homes", "GET", false],
+    ["/console/sites/7/delete", "POST", false],
+  ])("the scope of a call decides what an operator of site 7 may do: %s, %s", (path, method, may) => {
+    expect(mayOf({ role: "operator", onlySite: 7 })(path, method)).toBe(may);
   });
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { closedHomeVars } from "../../../support/closed-home-vars.ts";
 import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
+import { newPerson } from "../../../support/new-person.ts";
 import { newToken } from "../../../support/new-token.ts";
 import { NOW, World } from "../../../support/world.ts";
 
@@ -220,7 +221,7 @@ describe("the page Homes", () => {
     const askPage = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…");
     const donePage = await visitor.press(askPage, "It was restored: skip now");
     expect(donePage.text).toContain("Which of these tokens were deleted since the restored time?");
-    const row = ["viewer", String(world.siteId), "now", "07:00–08:00", "never"];
+    const row = ["viewer", "Site", "now", "07:00–08:00", "never"];
     expect(donePage.rows.filter(([name]) => name?.startsWith("0 "))).toEqual([
       [`0 came back ${id}`, ...row, "Actions for 0 came back Delete… 0 came back"],
     ]);
@@ -233,6 +234,26 @@ describe("the page Homes", () => {
     const other = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
     const apac = await other.press(await other.open("/console/homes/apac/restored"), "Go on…");
     expect((await other.press(apac, "It was restored: skip now")).text).not.toContain("Which of these tokens");
+  });
+
+  it("after a restore of main the console lists the people who may come in, and ending one leads back to that list", async () => {
+    const { visitor: openVisitor, world } = await start("main");
+    const visitor = openVisitor.through(world.anotherIsolate(closedHomeVars("main")));
+    const { id } = await newPerson({ name: "0 is back", role: "viewer", siteId: world.siteId });
+    await newPerson({ name: "0 is over", expiresAt: NOW });
+    await newPerson({ name: "0 is ended", deletedAt: NOW });
+    const askPage = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…");
+    const donePage = await visitor.press(askPage, "It was restored: skip now");
+    expect(donePage.text).toContain("Whose access was ended since the restored time?");
+    expect(donePage.rows.filter(([name]) => name?.startsWith("0 is"))).toEqual([
+      [`0 is back ${id}`, "viewer", "Site", "own token", "Never", "never", "Actions for 0 is back End… 0 is back"],
+    ]);
+    const after = await visitor.press(await visitor.open(donePage.link("End… 0 is back")), "End the access");
+    expect(after.notices).toEqual([
+      "Their access has ended, and they are signed out.",
+      "The sites of the home main have skipped session numbers (chat_id)",
+    ]);
+    expect(after.text).not.toContain("0 is back");
   });
 
   it("the page of a restored home has the steps of the docs, in their order", async () => {

@@ -1,0 +1,145 @@
+import { isRefusedFor } from "../../../core/errors.ts";
+import { PERSON_ROLES } from "../../access/role.ts";
+import { addPerson, listNamed, listPeople, newPersonSchema, noWayIn, type Person } from "../../services/people.ts";
+import { offeredSites, sitesOf } from "../../services/site-names.ts";
+import { docsPath } from "../docs-path.ts";
+import type { PageContext } from "../env.ts";
+import { enteredFields, formAction } from "../forms/form-action.ts";
+import { doneLocation, type FilledForm } from "../forms/messages.ts";
+import { readForm } from "../forms/read-form.ts";
+import { showPage } from "../layout.tsx";
+import { type Fields, FieldsForm, Fold, FormErrors } from "../parts/form.tsx";
+import { GrantTabs, grantFacts, grantFields, newTokenPage, PEOPLE_PATH, readGrant } from "../parts/grant.tsx";
+import { List } from "../parts/list.tsx";
+import { EmptyState } from "../parts/parts.tsx";
+import type { View } from "../view.ts";
+import { personRows, rowIdOf } from "./person-table.tsx";
+
+const GUIDE = "operating#from-one-token-to-names-in-five-minutes";
+
+/** The names of the field that says who it is, by the way in. The API has two fields, of which one is given. */
+const WAYS = ["email", "name"] as const;
+
+/** Answers the form that lets somebody in: with the list, or with the page that shows a token once. */
+export async function postPeople(c: PageContext): Promise<Response> {
+  const { ctx, view } = c.var;
+  const { t } = view;
+  const form = await readForm(c);
+  const { who = "", way: chosenWay = "" } = form;
+  const way = WAYS.find((each) => each === chosenWay) ?? openWays(c)[0] ?? "name";
+  const { typed, entered } = readGrant(form);
+  const atWho = (errors: Record<string, string>) => {
+    const { email, name, ...others } = errors;
+    const error = way === "email" ? email : name;
+    return { ...(error !== undefined && { who: error }), ...others };
+  };
+  const checked = enteredFields(view, newPersonSchema.safeParse({ [way]: who, ...entered }));
+  return formAction(c, form, {
+    values: { way, who, ...typed },
+    entered: "errors" in checked ? { errors: atWho(checked.errors) } : checked,
+    page: (filledForm) => peoplePage(c, { ...filledForm, errors: atWho(filledForm.errors) }),
+    refused: (error) =>
+      isRefusedFor(error, "person_taken")
+        ? { who: t("This address has access already: end its row in the list first.") }
+        : undefined,
+    list: PEOPLE_PATH,
+    work: async ({ site_id: siteId, expires_in_days: expiresInDays, ...rest }) => {
+      const { token, ...person } = await addPerson(ctx, { ...rest, siteId, expiresInDays });
+      if (token === undefined) return doneLocation(c, PEOPLE_PATH, "person_added", rowIdOf(person));
+      const page = await newPersonPage(c, person, token);
+      return { page, again: await doneLocation(c, PEOPLE_PATH, "person_not_shown", rowIdOf(person)) };
+    },
+  });
+}
+
+/** The ways in that CONSOLE_SIGN_IN has here. */
+const openWays = (c: PageContext) => WAYS.filter((way) => noWayIn(c.var.ctx)[way] === undefined);
+
+async function newPersonPage(c: PageContext, person: Person, token: string): Promise<Response> {
+  const { ctx, view } = c.var;
+  const { t } = view;
+  return newTokenPage(c, {
+    title: t("{0} may come in", person.name ?? ""),
+    warning: t(
+      "Give it to this person alone. They open {0}, paste it there, and stay signed in for 12 hours.",
+      `${new URL(c.req.url).origin}/console`,
+    ),
+    facts: [[t("Name"), <bdi>{person.name}</bdi>], ...grantFacts(view, person, await sitesOf(ctx, [person]))],
+    token,
+    list: PEOPLE_PATH,
+  });
+}
+
+function whoFields({ t }: View, ways: readonly (typeof WAYS)[number][]): Fields {
+  const labels = {
+    email: t("By Cloudflare Access, under an e-mail address"),
+    name: t("With a token of their own, under a name"),
+  };
+  const [only] = ways;
+  if (ways.length > 1) {
+    return {
+      way: { label: t("Way in"), options: ways.map((way) => [way, labels[way]]) },
+      who: { label: t("E-mail address or name"), required: true, maxlength: 320 },
+    };
+  }
+  return {
+    who:
+      only === "email"
+        ? { label: t("E-mail address"), hint: `${labels.email}.`, required: true, maxlength: 320 }
+        : { label: t("Name"), hint: `${labels.name}.`, required: true, maxlength: 100 },
+  };
+}
+
+/** Who may come into the console: people whom owners let in, and those whom the settings name. */
+export async function peoplePage(c: PageContext, filledForm?: FilledForm): Promise<Response> {
+  const { ctx, view } = c.var;
+  const { t } = view;
+  const cursor = c.req.query("cursor");
+  const people = await listPeople(ctx, { cursor, limit: 50 });
+  const [offered, sites] = await Promise.all([offeredSites(ctx), sitesOf(ctx, people.items)]);
+  const ways = openWays(c);
+  const siteHint = t("Somebody with the role owner sees all sites.");
+  const fields = {
+    ...whoFields(view, ways),
+    ...grantFields(view, { roles: PERSON_ROLES, offered, days: "", siteHint }, filledForm),
+  };
+  const isOpen = filledForm !== undefined || (cursor === undefined && people.items.length === 0);
+  const body = (
+    <>
+      <GrantTabs here={PEOPLE_PATH} />
+      <FormErrors filled={filledForm} fields={fields} />
+      <p class="hint">
+        {ways.includes("email")
+          ? t("Who comes by Cloudflare Access must be allowed by its policy, too.")
+          : t(
+              "With Cloudflare Access in front of /console, people come under their own e-mail address, without a token:",
+            )}{" "}
+        <a href={docsPath(view, GUIDE)}>{t("the steps")}</a>
+      </p>
+      <List
+        path={PEOPLE_PATH}
+        add={
+          <Fold action={PEOPLE_PATH} label={t("Let somebody in")} open={isOpen}>
+            <section class="card" id="let-in">
+              <FieldsForm action={PEOPLE_PATH} fields={fields} filled={filledForm} button={t("Let them in")} />
+            </section>
+          </Fold>
+        }
+        {...personRows(view, people.items, sites, cursor === undefined ? listNamed(ctx) : [])}
+        empty={
+          <EmptyState title={t("Nobody was let in yet.")}>
+            {t("Until then, everybody signs in with the ADMIN_TOKEN, and may do everything.")}
+          </EmptyState>
+        }
+        cursor={people.nextCursor}
+      />
+    </>
+  );
+  return showPage(c, {
+    title: t("People"),
+    section: "tokens",
+    back: PEOPLE_PATH,
+    body,
+    filled: filledForm && { ...filledForm, path: PEOPLE_PATH },
+  });
+}
