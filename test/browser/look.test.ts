@@ -13,6 +13,7 @@ import { unfoldAll } from "./steps.ts";
 const LISTS = [
   "sites",
   "homes",
+  "people",
   "tokens",
   "audit",
   "audit-all",

@@ -302,7 +302,10 @@ describe.sequential("from the front page", () => {
   });
 
   task("an operator makes a token with which a colleague can only look", async () => {
-    await to(page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Tokens" }).click());
+    await to(
+      page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "People and tokens" }).click(),
+    );
+    await follow("Tokens for programs");
     await main().locator("summary", { hasText: "Make a token" }).click();
     await main().getByLabel("Name").fill("A colleague");
     await main().getByLabel("Role").selectOption("viewer");

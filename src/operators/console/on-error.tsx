@@ -63,10 +63,7 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
     ],
     access_no_role: [
       t("You have no role here"),
-      t(
-        "{0} is on none of this console's lists: CONSOLE_OWNERS, CONSOLE_OPERATORS, CONSOLE_VIEWERS.",
-        c.var.view.refused?.email,
-      ),
+      t("Nobody has let {0} into this console. An owner can do it under “People”.", c.var.view.refused?.email),
     ],
     assertion_without_email: [
       t("You have no role here"),

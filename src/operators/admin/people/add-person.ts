@@ -54,7 +54,7 @@ export const documentation = (): CallDocumentation => {
         ...personWords(),
         token: {
           description: "The token of somebody with a name. Shown in this answer and never again.",
-          examples: ["asp_0Eoh211G4c8wtVWM00my5rsNSFlKgaWqQ4mb8gdEqno2SS24H"],
+          examples: ["asp_0Eoh211G4c8wtVWM00my5rsNSFlKgaWqQ4mb8gdEqno0DJmyq"],
           pattern: "^asp_[0-9A-Za-z]{49}$",
         },
       },

@@ -9,6 +9,7 @@ import {
   USE_SECONDS,
 } from "../../services/console-sessions.ts";
 import { isByAccess } from "../../services/identity.ts";
+import { sitesOf } from "../../services/site-names.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
@@ -16,7 +17,8 @@ import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Action } from "../parts/form.tsx";
-import { Ago, Badge } from "../parts/parts.tsx";
+import { PEOPLE_PATH, SiteOf } from "../parts/grant.tsx";
+import { Ago, Badge, Facts } from "../parts/parts.tsx";
 import { roleMeans, roleText } from "../parts/role-texts.ts";
 import { Table } from "../parts/table.tsx";
 import { postSignOut } from "../sign-in/sign-in-pages.tsx";
@@ -28,40 +30,33 @@ const PATH = "/console/access";
 export async function accessPage(c: PageContext): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const { who, role, onlySite } = identityOf(c);
+  const { who, role, onlySite: siteId = null } = identityOf(c);
   const sessions = await listConsoleSessions(c.var.ctx);
   const seesAll = role === "owner";
   const title = seesAll ? t("Open console sessions of everyone") : t("Your open console sessions");
   const body = (
     <>
       <section class="card">
-        <dl class="facts">
-          <dt>{t("Name")}</dt>
-          <dd>
-            <bdi>{who.name}</bdi>
-          </dd>
-          <dt>{t("Signed in by")}</dt>
-          <dd>{isByAccess(who) ? "Cloudflare Access" : who.kind === "person" ? t("own token") : "ADMIN_TOKEN"}</dd>
-          <dt>{t("Role")}</dt>
-          <dd>{roleText(view, role)}</dd>
-          {onlySite !== undefined && (
-            <>
-              <dt>{t("Site")}</dt>
-              <dd>
-                <a href={`/console/sites/${onlySite}`}>{onlySite}</a>
-              </dd>
-            </>
-          )}
-          <dt>{t("What it may do")}</dt>
-          <dd>
-            {PERSON_ROLES.filter((each) => isAtLeast(role, each)).map((each) => (
-              <span class="line">{roleMeans(view, each)}</span>
-            ))}
-          </dd>
-        </dl>
+        <Facts
+          rows={[
+            [t("Name"), <bdi>{who.name}</bdi>],
+            [
+              t("Signed in by"),
+              isByAccess(who) ? "Cloudflare Access" : who.kind === "person" ? t("own token") : "ADMIN_TOKEN",
+            ],
+            [t("Role"), roleText(view, role)],
+            siteId !== null && [t("Site"), <SiteOf siteId={siteId} sites={await sitesOf(c.var.ctx, [{ siteId }])} />],
+            [
+              t("What it may do"),
+              PERSON_ROLES.filter((each) => isAtLeast(role, each)).map((each) => (
+                <span class="line">{roleMeans(view, each)}</span>
+              )),
+            ],
+          ]}
+        />
         <p>
-          {view.may("/console/people", "GET") ? (
-            <a href="/console/people">{t("Let somebody in")}</a>
+          {view.may(PEOPLE_PATH, "GET") ? (
+            <a href={PEOPLE_PATH}>{t("Let somebody in")}</a>
           ) : (
             t("An owner of this deployment can let others in, and make tokens for programs.")
           )}
@@ -77,7 +72,6 @@ export async function accessPage(c: PageContext): Promise<Response> {
             { label: t("Network"), phone: "hide" },
             { label: t("Signed in on"), phone: "hide" },
             t("Last use"),
-            { label: t("Change"), phone: "top", end: true },
           ]}
           rows={sessions.map((session) => [
             ...(seesAll ? [<bdi class="long">{session.who.name}</bdi>] : []),
@@ -85,8 +79,8 @@ export async function accessPage(c: PageContext): Promise<Response> {
             session.address === null ? "–" : <code>{session.address}</code>,
             <Ago at={session.createdAt} />,
             session.lastUsedAt === null ? "–" : <Ago at={session.lastUsedAt} />,
-            <EndSessionButton view={view} session={session} />,
           ])}
+          actions={sessions.map((session) => <EndSessionButton view={view} session={session} />)}
           empty={t("None is open.")}
         />
         <p class="hint">{t("A last use may be up to {0} minutes later than it says here.", USE_SECONDS / 60)}</p>

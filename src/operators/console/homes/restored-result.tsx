@@ -11,8 +11,8 @@ import { showPage } from "../layout.tsx";
 import { PEOPLE_PATH, TOKENS_PATH } from "../parts/grant.tsx";
 import { Facts, NoticeBox, Time } from "../parts/parts.tsx";
 import { MoreLink, Table } from "../parts/table.tsx";
-import { personRows } from "../people/person-table.tsx";
-import { tokenRows } from "../tokens/token-table.tsx";
+import { personRows } from "../people/person-rows.tsx";
+import { tokenRows } from "../tokens/token-rows.tsx";
 import type { View } from "../view.ts";
 import { confirmPath, DEFAULT_LIFT, pathOf, type Reconciled } from "./reconciled.ts";
 

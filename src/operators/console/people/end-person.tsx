@@ -7,7 +7,7 @@ import { askPage } from "../parts/ask.tsx";
 import { endGrant, grantFacts, LastUse, PEOPLE_PATH } from "../parts/grant.tsx";
 import { Time } from "../parts/parts.tsx";
 import { roleText } from "../parts/role-texts.ts";
-import { nameOf, wayIn } from "./person-table.tsx";
+import { nameOf, wayIn } from "./person-rows.tsx";
 
 const idOf = (c: PageContext) => c.req.param("person_id") ?? "";
 

@@ -13,7 +13,7 @@ import { GrantTabs, grantFacts, grantFields, newTokenPage, PEOPLE_PATH, readGran
 import { List } from "../parts/list.tsx";
 import { EmptyState } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
-import { personRows, rowIdOf } from "./person-table.tsx";
+import { personRows } from "./person-rows.tsx";
 
 const GUIDE = "operating#from-one-token-to-names-in-five-minutes";
 
@@ -45,9 +45,9 @@ export async function postPeople(c: PageContext): Promise<Response> {
     list: PEOPLE_PATH,
     work: async ({ site_id: siteId, expires_in_days: expiresInDays, ...rest }) => {
       const { token, ...person } = await addPerson(ctx, { ...rest, siteId, expiresInDays });
-      if (token === undefined) return doneLocation(c, PEOPLE_PATH, "person_added", rowIdOf(person));
+      if (token === undefined) return doneLocation(c, PEOPLE_PATH, "person_added", `row-${person.id}`);
       const page = await newPersonPage(c, person, token);
-      return { page, again: await doneLocation(c, PEOPLE_PATH, "person_not_shown", rowIdOf(person)) };
+      return { page, again: await doneLocation(c, PEOPLE_PATH, "person_not_shown", `row-${person.id}`) };
     },
   });
 }
@@ -70,24 +70,19 @@ async function newPersonPage(c: PageContext, person: Person, token: string): Pro
   });
 }
 
+/** The field that says who it is, after a choice of the way in where there are two. */
 function whoFields({ t }: View, ways: readonly (typeof WAYS)[number][]): Fields {
-  const labels = {
-    email: t("By Cloudflare Access, under an e-mail address"),
-    name: t("With a token of their own, under a name"),
-  };
-  const [only] = ways;
+  const who = { required: true, maxlength: 320 };
   if (ways.length > 1) {
-    return {
-      way: { label: t("Way in"), options: ways.map((way) => [way, labels[way]]) },
-      who: { label: t("E-mail address or name"), required: true, maxlength: 320 },
-    };
+    const options: [string, string][] = [
+      ["email", t("By Cloudflare Access, under an e-mail address")],
+      ["name", t("With a token of their own, under a name")],
+    ];
+    return { way: { label: t("Way in"), options }, who: { label: t("E-mail address or name"), ...who } };
   }
-  return {
-    who:
-      only === "email"
-        ? { label: t("E-mail address"), hint: `${labels.email}.`, required: true, maxlength: 320 }
-        : { label: t("Name"), hint: `${labels.name}.`, required: true, maxlength: 100 },
-  };
+  return ways[0] === "email"
+    ? { who: { label: t("E-mail address"), hint: t("They come by Cloudflare Access under it."), ...who } }
+    : { who: { label: t("Name"), hint: t("They get a token of their own, which the next page shows once."), ...who } };
 }
 
 /** Who may come into the console: people whom owners let in, and those whom the settings name. */

@@ -10,7 +10,7 @@ import { dropsCookies, hostCookie, languageCookie, SESSION_COOKIE } from "../coo
 import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Field } from "../parts/form.tsx";
+import { Field, Hidden } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { AccessNotice } from "./access-notice.tsx";
@@ -159,15 +159,7 @@ function signInPage(
       {takesToken(c) && (
         <section class="card door">
           <form method="post" action="/console/sign-in">
-            <input type="hidden" name="next" value={next} />
-            {keptForm && (
-              <>
-                <input type="hidden" name="kept" value={keptForm.path} />
-                {Object.entries(keptForm.values).map(([name, value]) => (
-                  <input type="hidden" name={name} value={value} />
-                ))}
-              </>
-            )}
+            <Hidden values={{ next, ...(keptForm && { kept: keptForm.path, ...keptForm.values }) }} />
             <Field
               label={t("Token")}
               name="token"

@@ -5,7 +5,7 @@ import type { PageContext } from "../env.ts";
 import { askPage } from "../parts/ask.tsx";
 import { endGrant, grantFacts, LastUse, TOKENS_PATH } from "../parts/grant.tsx";
 import { Time } from "../parts/parts.tsx";
-import { nameOf } from "./token-table.tsx";
+import { nameOf } from "./token-rows.tsx";
 
 const idOf = (c: PageContext) => c.req.param("token_id") ?? "";
 

@@ -9,7 +9,7 @@ import { showPage } from "../layout.tsx";
 import { FieldsForm, Fold, FormErrors } from "../parts/form.tsx";
 import { GrantTabs, grantFacts, grantFields, newTokenPage, readGrant, TOKENS_PATH } from "../parts/grant.tsx";
 import { List } from "../parts/list.tsx";
-import { tokenRows } from "./token-table.tsx";
+import { tokenRows } from "./token-rows.tsx";
 
 const DEFAULT_DAYS = "90";
 

@@ -62,10 +62,10 @@ describe("the list of people", () => {
       ],
     ]);
     const named = (entry: string, role: string, setting: string) => [
-      entry,
+      `${entry} set by ${setting}`,
       role,
       "all",
-      `Cloudflare Access set by ${setting}`,
+      "Cloudflare Access",
       "–",
       "–",
       "",
