@@ -4,6 +4,7 @@ import { listAgents, readAgentHistory } from "../../../src/operators/services/ag
 import { rotateSecret } from "../../../src/operators/services/app-secrets.ts";
 import { issueApp, listApps, revokeApp } from "../../../src/operators/services/apps.ts";
 import { listAuditLog } from "../../../src/operators/services/audit.ts";
+import { checkConsoleSession, openConsoleSession } from "../../../src/operators/services/console-sessions.ts";
 import { pageOfDeliveries, readDelivery, recentDeliveries } from "../../../src/operators/services/deliveries.ts";
 import {
   DELIVERY_STATUSES,
@@ -15,6 +16,7 @@ import {
   redeliverEvents,
 } from "../../../src/operators/services/events.ts";
 import { listHomes, reconcileHome } from "../../../src/operators/services/homes.ts";
+import { addPerson, endPerson, listPeople } from "../../../src/operators/services/people.ts";
 import {
   customerOf,
   findCustomers,
@@ -22,7 +24,7 @@ import {
   readCustomer,
 } from "../../../src/operators/services/read-customer.ts";
 import { resealSecrets } from "../../../src/operators/services/reseal-secrets.ts";
-import type { ServiceContext } from "../../../src/operators/services/service-context.ts";
+import { authorOf, type ServiceContext } from "../../../src/operators/services/service-context.ts";
 import { readTimeline } from "../../../src/operators/services/session-timeline.ts";
 import {
   AGENT_PARTS,
@@ -34,6 +36,8 @@ import {
 import { changeSite, createSite, findSite, listSites } from "../../../src/operators/services/sites.ts";
 import { rotateWebhookSecret } from "../../../src/operators/services/webhook-secrets.ts";
 import { addWebhook, changeWebhook, deleteWebhook, listWebhooks } from "../../../src/operators/services/webhooks.ts";
+import { insertPerson, type PersonRow } from "../../../src/operators/store/directory/people.ts";
+import { selectSessionAndEmail } from "../../../src/operators/store/directory/visits.ts";
 import { eventsOn, newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
@@ -211,9 +215,23 @@ async function operated(act: (ctx: ServiceContext, world: World) => Promise<unkn
   return statements;
 }
 
-/** Small tables that rare operators' calls may read as a whole, with one row for each site, app, home, token or person. */
+/** A person whom a statement looks for by the e-mail address. */
+const PERSON: PersonRow = {
+  id: `per_${"a".repeat(32)}`,
+  email: "plans@example.com",
+  name: null,
+  hash: null,
+  role: "viewer",
+  siteId: null,
+  createdAt: NOW,
+  expiresAt: null,
+  lastUsedAt: null,
+  deletedAt: null,
+};
+
+/** Small tables that rare operators' calls may read as a whole, with one row for each site, app, home, token, person or session of the console. */
 const READ_WHOLE =
-  /^SCAN (admin_tokens|people|home_sites|site_deletions|sites|apps|app_routes|webhooks|customer_hash_keys)( USING .*)?$/;
+  /^SCAN (admin_tokens|people|console_sessions|home_sites|site_deletions|sites|apps|app_routes|webhooks|customer_hash_keys)( USING .*)?$/;
 
 /** The probe of a home names all tables and reads no rows: test/operators/store/home/probe.test.ts. */
 const isProbe = ({ sql }: Bound) => sql.includes(" WHERE 0)");
@@ -284,6 +302,17 @@ describe("the query plans of operators' calls", () => {
       "read an agent's history",
       async (ctx, world) => readAgentHistory(ctx, { site: await site(ctx, world), id: 1, limit: 20 }),
     ],
+    [
+      "let people in, list them, and let them visit",
+      async (ctx) => {
+        const { token = "" } = await addPerson(ctx, { name: "Mei", role: "viewer" });
+        const cookie = await openConsoleSession(ctx, { token, client: "192.0.2.1", browser: null });
+        await checkConsoleSession(ctx, { cookie });
+        await selectSessionAndEmail(ctx.runtime, ctx.config.directory, { id: "0", email: "ada@example.com" }, NOW);
+        await insertPerson(ctx.runtime, ctx.config.directory, PERSON, authorOf(ctx));
+        await listPeople(ctx, page);
+      },
+    ],
     ["rotate a secret", (ctx, { appid }) => rotateSecret(ctx, { appid, overlapSeconds: 60 })],
     ["revoke an app", (ctx, { appid }) => revokeApp(ctx, { appid })],
     ["issue an app", async (ctx, world) => issueApp(ctx, { site: await site(ctx, world), name: "N" })],
@@ -323,6 +352,11 @@ describe("the query plans of operators' calls", () => {
     // The plan names app_routes only for a foreign key. The next test shows that its rows are not read.
     ["create a site", ["app_routes", "sites"], (ctx) => createSite(ctx, { name: "New", home: "apac", firstChatId: 1 })],
     ["list homes", ["sites"], (ctx) => listHomes(ctx)],
+    [
+      "end a person's access",
+      ["console_sessions"],
+      async (ctx) => endPerson(ctx, await addPerson(ctx, { name: "Mei", role: "viewer" })),
+    ],
     ["re-seal", ["apps", "customer_hash_keys", "webhooks"], (ctx) => resealSecrets(ctx)],
     [
       "reconcile the home apac",

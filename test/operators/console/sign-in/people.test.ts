@@ -6,6 +6,7 @@ import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { CountedLimit } from "../../../support/counted-limit.ts";
 import { newPerson, signedInPerson } from "../../../support/new-person.ts";
 import { newToken, useToken } from "../../../support/new-token.ts";
+import { tablesOf } from "../../../support/read-store.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 afterEach(() => {
@@ -114,6 +115,21 @@ describe("a person who signs in with a token of their own", () => {
     const answer = await new ConsoleVisitor(shut).post("/console/sign-in", { token });
     expect([answer.status, answer.headers.getSetCookie()]).toEqual([401, []]);
   });
+});
+
+it("a person's token is in no log line and in no table, after signing in, a slip, and a try at the admin API", async () => {
+  const logged: string[] = [];
+  for (const method of ["log", "info", "warn", "error", "debug"] as const)
+    vi.spyOn(console, method).mockImplementation((...args: unknown[]) => void logged.push(args.map(String).join(" ")));
+  const world = await World.create();
+  const { token } = await signedInPerson(world);
+  await tryToken(world, `${token}x`);
+  await useToken(world, token, "GET", "/admin/sites");
+  await useToken(world, `${token}x`, "GET", "/admin/sites");
+  const digits = token.slice(4, -6);
+  expect(logged.length).toBeGreaterThan(3);
+  expect(logged.filter((line) => line.includes(digits))).toEqual([]);
+  expect(JSON.stringify(await tablesOf(env.DB))).not.toContain(digits);
 });
 
 describe("a person's token at the admin API", () => {
