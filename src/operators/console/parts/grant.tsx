@@ -1,52 +1,30 @@
 import type { Child } from "hono/jsx";
-import { isRefusedFor } from "../../../core/errors.ts";
 import { isVisible } from "../../../core/fields.ts";
 import type { Role } from "../../access/role.ts";
 import type { Site } from "../../services/sites.ts";
-import { consolePath, withParameter } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
-import { buttonAction } from "../forms/form-action.ts";
-import { doneLocation, type FilledForm, type FormResult } from "../forms/messages.ts";
-import { readForm, wholeNumber } from "../forms/read-form.ts";
+import type { FilledForm } from "../forms/messages.ts";
+import { wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { useView, type View } from "../view.ts";
-import { AskLink, type Fields } from "./form.tsx";
+import type { Fields } from "./form.tsx";
 import { Badge, type FactRows, Facts, NoticeBox, Time, TimeUntil } from "./parts.tsx";
 import { roleMeans, roleText } from "./role-texts.ts";
-import { RowMenu } from "./row-menu.tsx";
-import type { Column } from "./table.tsx";
 
 /** What the pages of tokens and those of people have in common: a role, perhaps one site, and an end. */
 
 export const PEOPLE_PATH = "/console/people";
 export const TOKENS_PATH = "/console/tokens";
 
-/** Links between the page of people and that of tokens. */
-export function GrantTabs({ here }: { here: string }) {
-  const { t } = useView();
-  return (
-    <nav class="tabs" aria-label={t("People and tokens")}>
-      {[
-        [PEOPLE_PATH, t("People")],
-        [TOKENS_PATH, t("Tokens for programs")],
-      ].map(([href, label]) => (
-        <a href={href} aria-current={href === here ? "page" : undefined}>
-          {label}
-        </a>
-      ))}
-    </nav>
-  );
-}
-
 /** What a token or a person may do, where and for how long. Times are Unix seconds. */
-interface Grant {
+export interface Grant {
   role: Role;
   siteId: number | null;
   expiresAt: number | null;
   lastUsedAt: number | null;
 }
 
-type SitesById = ReadonlyMap<number, Pick<Site, "name">>;
+export type SitesById = ReadonlyMap<number, Pick<Site, "name">>;
 
 const siteName = (id: number, name = ""): string => (isVisible(name) ? name : `(${id})`);
 
@@ -77,53 +55,6 @@ export function End({ at }: { at: number | null }) {
       <Badge kind="off" label={t("Expired")} />
     </span>
   );
-}
-
-/** A row of a list of tokens or of people. `cell` is a cell that only one of the two lists has. */
-interface GrantRow extends Grant {
-  id: string;
-  name: string;
-  cell: Child;
-}
-
-/**
- * The rows of a list of tokens or of people, each with a link to the page that ends it. That page leads back to the list.
- *
- * @param list `name` is the label of the first column, `pathOf` gives the path of the page that ends a row, `end` is the text of the link
- */
-export function grantRows(
-  view: View,
-  list: { label: string; name: string; cell: Column; pathOf: (id: string) => string; end: string },
-  grants: GrantRow[],
-  sites: SitesById,
-) {
-  const { t } = view;
-  const here = withParameter(view.here, "done");
-  return {
-    label: list.label,
-    head: [list.name, { label: t("Role"), phone: "top" as const }, t("Site"), list.cell, t("Last used"), t("Ends")],
-    rows: grants.map(({ id, name, role, siteId, cell, lastUsedAt, expiresAt }) => [
-      <span class="pair">
-        <bdi class="clip">{name}</bdi>
-        <code class="hint appid off-phone" title={id}>
-          {id}
-        </code>
-      </span>,
-      roleText(view, role),
-      <SiteOf siteId={siteId} sites={sites} />,
-      cell,
-      <LastUse at={lastUsedAt} />,
-      <End at={expiresAt} />,
-    ]),
-    actions: grants.map(({ id, name }) => (
-      <RowMenu label={t("Actions for {0}", name)}>
-        <AskLink href={withParameter(list.pathOf(id), "back", here)}>
-          {list.end}…<span class="unseen"> {name}</span>
-        </AskLink>
-      </RowMenu>
-    )),
-    ids: grants.map(({ id }) => `row-${id}`),
-  };
 }
 
 /** The facts of a grant, for a page about it. */
@@ -243,26 +174,4 @@ export function newTokenPage(
     </>
   );
   return showPage(c, { title, section: "tokens", back: list, body });
-}
-
-/** Answers the button that ends a token or somebody's access, and leads to the list that the question came from. */
-export async function endGrant(
-  c: PageContext,
-  grant: { list: string; end: () => Promise<void>; unknown: string; done: FormResult; before: FormResult },
-): Promise<Response> {
-  const form = await readForm(c);
-  const back = consolePath(form.back, grant.list);
-  return buttonAction(c, form, {
-    draft: { path: c.req.path },
-    list: back,
-    work: async () => {
-      try {
-        await grant.end();
-      } catch (error) {
-        if (isRefusedFor(error, grant.unknown)) return doneLocation(c, back, grant.before);
-        throw error;
-      }
-      return doneLocation(c, back, grant.done);
-    },
-  });
 }

@@ -7,10 +7,9 @@ import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { showPage } from "../layout.tsx";
-import { type Fields, FieldsForm, Fold, FormErrors } from "../parts/form.tsx";
-import { GrantTabs, grantFacts, grantFields, newTokenPage, PEOPLE_PATH, readGrant } from "../parts/grant.tsx";
-import { List } from "../parts/list.tsx";
+import type { Fields } from "../parts/form.tsx";
+import { grantFacts, grantFields, newTokenPage, PEOPLE_PATH, readGrant } from "../parts/grant.tsx";
+import { grantPage } from "../parts/grant-page.tsx";
 import { EmptyState } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { personRows } from "./person-rows.tsx";
@@ -98,43 +97,32 @@ export async function peoplePage(c: PageContext, filledForm?: FilledForm): Promi
     ...whoFields(view, ways),
     ...grantFields(view, { roles: PERSON_ROLES, offered, days: "", siteHint }, filledForm),
   };
-  const isOpen = filledForm !== undefined || (cursor === undefined && people.items.length === 0);
-  const body = (
-    <>
-      <GrantTabs here={PEOPLE_PATH} />
-      <FormErrors filled={filledForm} fields={fields} />
-      <p class="hint">
+  return grantPage(c, {
+    title: t("People"),
+    path: PEOPLE_PATH,
+    note: (
+      <>
         {ways.includes("email")
           ? t("Who comes by Cloudflare Access must be allowed by its policy, too.")
           : t(
               "With Cloudflare Access in front of /console, people come under their own e-mail address, without a token:",
             )}{" "}
         <a href={docsPath(view, GUIDE)}>{t("the steps")}</a>
-      </p>
-      <List
-        path={PEOPLE_PATH}
-        add={
-          <Fold action={PEOPLE_PATH} label={t("Let somebody in")} open={isOpen}>
-            <section class="card" id="let-in">
-              <FieldsForm action={PEOPLE_PATH} fields={fields} filled={filledForm} button={t("Let them in")} />
-            </section>
-          </Fold>
-        }
-        {...personRows(view, people.items, sites, cursor === undefined ? listNamed(ctx) : [])}
-        empty={
-          <EmptyState title={t("Nobody was let in yet.")}>
-            {t("Until then, everybody signs in with the ADMIN_TOKEN, and may do everything.")}
-          </EmptyState>
-        }
-        cursor={people.nextCursor}
-      />
-    </>
-  );
-  return showPage(c, {
-    title: t("People"),
-    section: "tokens",
-    back: PEOPLE_PATH,
-    body,
-    filled: filledForm && { ...filledForm, path: PEOPLE_PATH },
+      </>
+    ),
+    add: {
+      label: t("Let somebody in"),
+      button: t("Let them in"),
+      fields,
+      isOpen: cursor === undefined && people.items.length === 0,
+    },
+    filled: filledForm,
+    table: personRows(view, people.items, sites, cursor === undefined ? listNamed(ctx) : []),
+    empty: (
+      <EmptyState title={t("Nobody was let in yet.")}>
+        {t("Until then, everybody signs in with the ADMIN_TOKEN, and may do everything.")}
+      </EmptyState>
+    ),
+    cursor: people.nextCursor,
   });
 }

@@ -1,7 +1,8 @@
 import { isVisible } from "../../../core/fields.ts";
 import type { listNamed, Person } from "../../services/people.ts";
 import type { Site } from "../../services/sites.ts";
-import { grantRows, PEOPLE_PATH } from "../parts/grant.tsx";
+import { PEOPLE_PATH } from "../parts/grant.tsx";
+import { grantRows } from "../parts/grant-page.tsx";
 import { roleText } from "../parts/role-texts.ts";
 import type { View } from "../view.ts";
 

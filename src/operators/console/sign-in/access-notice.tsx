@@ -1,44 +1,48 @@
 import type { Config } from "../../../config.ts";
 import type { AccessRefusal } from "../../services/access-sessions.ts";
 import { NoticeBox } from "../parts/parts.tsx";
-import type { View } from "../view.ts";
+import { useView, type View } from "../view.ts";
 import { noTokenText } from "./no-token-text.ts";
-import { ACCESS_SIGN_OUT } from "./sign-out-path.ts";
+
+/** Cloudflare's own path on the console's host, which signs out of Access. */
+export const ACCESS_SIGN_OUT = "/cdn-cgi/access/logout";
 
 /** The sign-in page's notice about Cloudflare Access: why somebody who comes through it may not enter. */
-export function AccessNotice({ view, config }: { view: View; config: Config }) {
-  const { t, refused } = view;
-  const { signIn, accessFault, adminTokenFault } = config;
-  if (signIn === "token") return null;
-  const noToken = noTokenText(view, adminTokenFault);
-  if (noToken !== undefined) return signIn === "both" ? null : <NoticeBox kind="bad" title={noToken} />;
-  if (accessFault !== undefined) {
-    return (
-      <NoticeBox kind="bad" title={t("Nobody can sign in by Cloudflare Access")}>
-        <p>{t("A setting of this deployment is wrong: {0}.", accessFault)}</p>
-      </NoticeBox>
-    );
-  }
-  if (refused === undefined) {
-    if (signIn === "both") return null;
-    return (
-      <NoticeBox kind="bad" title={t("You did not come through Cloudflare Access")}>
-        <p>
-          {t(
-            "This console is open to people who sign in there. Whoever runs it must let Access guard /console of this host.",
-          )}
-        </p>
-      </NoticeBox>
-    );
-  }
+export function AccessNotice({ config }: { config: Config }) {
+  const view = useView();
+  const [title, text] = noticeOf(view, config) ?? [];
+  if (title === undefined) return null;
   return (
-    <NoticeBox kind="bad" title={t("Cloudflare Access did not sign you in")}>
-      <p>{refusalText(view, refused.reason)}</p>
-      <p>
-        <a href={ACCESS_SIGN_OUT}>{t("Sign in there again")}</a>
-      </p>
+    <NoticeBox kind="bad" title={title}>
+      {text && <p>{text}</p>}
+      {view.refused && (
+        <p>
+          <a href={ACCESS_SIGN_OUT}>{view.t("Sign in there again")}</a>
+        </p>
+      )}
     </NoticeBox>
   );
+}
+
+function noticeOf(
+  view: View,
+  { signIn, accessFault, adminTokenFault }: Config,
+): [title: string, text?: string] | undefined {
+  const { t, refused } = view;
+  const noToken = noTokenText(view, adminTokenFault);
+  if (signIn === "token" || (signIn === "both" && noToken !== undefined)) return undefined;
+  if (noToken !== undefined) return [noToken];
+  if (accessFault !== undefined)
+    return [
+      t("Nobody can sign in by Cloudflare Access"),
+      t("A setting of this deployment is wrong: {0}.", accessFault),
+    ];
+  if (refused !== undefined) return [t("Cloudflare Access did not sign you in"), refusalText(view, refused.reason)];
+  if (signIn === "both") return undefined;
+  return [
+    t("You did not come through Cloudflare Access"),
+    t("This console is open to people who sign in there. Whoever runs it must let Access guard /console of this host."),
+  ];
 }
 
 function refusalText({ t }: View, reason: AccessRefusal): string {

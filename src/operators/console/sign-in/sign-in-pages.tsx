@@ -13,9 +13,8 @@ import { showPage } from "../layout.tsx";
 import { Field, Hidden } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
-import { AccessNotice } from "./access-notice.tsx";
+import { ACCESS_SIGN_OUT, AccessNotice } from "./access-notice.tsx";
 import { noTokenText } from "./no-token-text.ts";
-import { ACCESS_SIGN_OUT } from "./sign-out-path.ts";
 
 /** A form that was sent after the console session had ended: its fields and its path. */
 type KeptForm = { path: string; values: Record<string, string> };
@@ -30,8 +29,8 @@ export async function getSignIn(c: PageContext): Promise<Response> {
 }
 
 export async function postSignIn(c: PageContext): Promise<Response> {
-  const { t } = c.var.view;
-  const { ctx } = c.var;
+  const { ctx, view } = c.var;
+  const { t } = view;
   const { next: nextPath, kept: keptPath, token = "", ...form } = await readForm(c);
   const next = consolePath(nextPath);
   const keptForm = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
@@ -47,8 +46,7 @@ export async function postSignIn(c: PageContext): Promise<Response> {
     c.header("set-cookie", hostCookie(SESSION_COOKIE, cookie, SIGNED_IN_SECONDS));
   } catch (error) {
     if (isRefusedFor(error, "admin_token_wrong", "person_token_ended", "token_expired")) {
-      const text = wrongToken(c.var.view, token.trim(), error.context.reason);
-      return signInPage(c, 401, { next, keptForm, error: text });
+      return signInPage(c, 401, { next, keptForm, error: wrongToken(view, token.trim(), error.context.reason) });
     }
     if (!isRefusedFor(error, "client_limit")) throw error;
     c.header("retry-after", String(error.context.retryAfter));
@@ -128,20 +126,22 @@ function signInPage(
   status: 200 | 401 | 429 | 503,
   { next, keptForm, error }: { next: string; keptForm?: KeptForm | undefined; error?: string },
 ): Promise<Response> {
-  const { t } = c.var.view;
+  const { view, ctx } = c.var;
+  const { t } = view;
+  const takes = takesToken(c);
   const body = (
     <>
       {keptForm && (
         <NoticeBox kind="note" title={t("You are no longer signed in")}>
           <p>
-            {takesToken(c)
+            {takes
               ? t("Nothing was changed. Sign in, and what you entered comes back in its form; a secret does not.")
               : t("Nothing was changed, and what you entered is lost. Sign in, and enter it again.")}
           </p>
         </NoticeBox>
       )}
-      <AccessNotice view={c.var.view} config={c.var.ctx.config} />
-      {takesToken(c) && dropsCookies(c.req.raw) && (
+      <AccessNotice config={ctx.config} />
+      {takes && dropsCookies(c.req.raw) && (
         <NoticeBox kind="bad" title={t("Nobody can stay signed in here")}>
           <p>
             {t(
@@ -156,7 +156,7 @@ function signInPage(
           </p>
         </NoticeBox>
       )}
-      {takesToken(c) && (
+      {takes && (
         <section class="card door">
           <form method="post" action="/console/sign-in">
             <Hidden values={{ next, ...(keptForm && { kept: keptForm.path, ...keptForm.values }) }} />
@@ -165,7 +165,7 @@ function signInPage(
               name="token"
               type="password"
               autocomplete="current-password"
-              error={error ?? noTokenText(c.var.view, c.var.ctx.config.adminTokenFault)}
+              error={error ?? noTokenText(view, ctx.config.adminTokenFault)}
               autofocus
               hint={t("Your own token, or the deployment's ADMIN_TOKEN. You stay signed in for 12 hours.")}
               required

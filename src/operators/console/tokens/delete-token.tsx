@@ -3,7 +3,8 @@ import { deleteToken, findToken } from "../../services/tokens.ts";
 import { consolePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { askPage } from "../parts/ask.tsx";
-import { endGrant, grantFacts, LastUse, TOKENS_PATH } from "../parts/grant.tsx";
+import { grantFacts, LastUse, TOKENS_PATH } from "../parts/grant.tsx";
+import { endGrant } from "../parts/grant-page.tsx";
 import { Time } from "../parts/parts.tsx";
 import { nameOf } from "./token-rows.tsx";
 

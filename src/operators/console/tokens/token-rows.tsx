@@ -1,7 +1,8 @@
 import { isVisible } from "../../../core/fields.ts";
 import type { Site } from "../../services/sites.ts";
 import type { Token } from "../../services/tokens.ts";
-import { grantRows, TOKENS_PATH } from "../parts/grant.tsx";
+import { TOKENS_PATH } from "../parts/grant.tsx";
+import { grantRows } from "../parts/grant-page.tsx";
 import { Ago } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 

@@ -5,10 +5,8 @@ import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { showPage } from "../layout.tsx";
-import { FieldsForm, Fold, FormErrors } from "../parts/form.tsx";
-import { GrantTabs, grantFacts, grantFields, newTokenPage, readGrant, TOKENS_PATH } from "../parts/grant.tsx";
-import { List } from "../parts/list.tsx";
+import { grantFacts, grantFields, newTokenPage, readGrant, TOKENS_PATH } from "../parts/grant.tsx";
+import { grantPage } from "../parts/grant-page.tsx";
 import { tokenRows } from "./token-rows.tsx";
 
 const DEFAULT_DAYS = "90";
@@ -50,38 +48,27 @@ export async function tokensPage(c: PageContext, filledForm?: FilledForm): Promi
     name: { label: t("Name"), hint: t("What will use it: “Nightly export”, say."), required: true, maxlength: 100 },
     ...grantFields(view, { roles: ROLES, role: askedRole, offered, days: DEFAULT_DAYS, siteHint }, filledForm),
   };
-  const isOpen = filledForm !== undefined || askedRole !== undefined || tokens.items.length === 0;
-  const body = (
-    <>
-      <GrantTabs here={TOKENS_PATH} />
-      <FormErrors filled={filledForm} fields={fields} />
-      <p class="hint">
+  return grantPage(c, {
+    title: t("Tokens for programs"),
+    path: TOKENS_PATH,
+    note: (
+      <>
         {t("A token lets a program call the admin API. It has a role, and opens one site or all of them.")}{" "}
         {t("For a program or a script, make a token with the role viewer:")}{" "}
         <a href={`${TOKENS_PATH}?role=viewer#make`}>{t("Make a token")}</a>{" "}
         {t("For a scraper of the metrics, one with the role metrics:")}{" "}
         <a href={`${TOKENS_PATH}?role=metrics#make`}>{t("Make a token")}</a>
-      </p>
-      <List
-        path={TOKENS_PATH}
-        add={
-          <Fold action={TOKENS_PATH} label={t("Make a token")} open={isOpen}>
-            <section class="card" id="make">
-              <FieldsForm action={TOKENS_PATH} fields={fields} filled={filledForm} button={t("Make the token")} />
-            </section>
-          </Fold>
-        }
-        {...tokenRows(view, tokens.items, sites)}
-        empty={t("No tokens yet.")}
-        cursor={tokens.nextCursor}
-      />
-    </>
-  );
-  return showPage(c, {
-    title: t("Tokens for programs"),
-    section: "tokens",
-    back: TOKENS_PATH,
-    body,
-    filled: filledForm && { ...filledForm, path: TOKENS_PATH },
+      </>
+    ),
+    add: {
+      label: t("Make a token"),
+      button: t("Make the token"),
+      fields,
+      isOpen: askedRole !== undefined || tokens.items.length === 0,
+    },
+    filled: filledForm,
+    table: tokenRows(view, tokens.items, sites),
+    empty: t("No tokens yet."),
+    cursor: tokens.nextCursor,
   });
 }
