@@ -90,8 +90,9 @@ function wrongRemoval(
   }
   if (after !== null || before === null) return "it does not delete a row";
   switch (table) {
-    case "admin_tokens": {
-      // The row stays, so that a late try of the call that made the token does not bring the token back.
+    case "admin_tokens":
+    case "people": {
+      // The row stays, so that a late try of the call that made it does not bring it back.
       const isYoung = Number(before.deleted_at ?? clock) > clock - DAY_SECONDS + APART_SECONDS;
       return isYoung ? "its row stays for a day" : undefined;
     }

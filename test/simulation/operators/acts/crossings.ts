@@ -36,6 +36,7 @@ export const CROSSINGS = {
   "a new webhook": newWebhook,
   "a secret": secretCrossing,
   "a token": tokenCrossing,
+  "a person": personCrossing,
   "a sending again": sendAgain,
 } satisfies Record<string, (operator: Operator, site: KnownSite) => Promise<Crossing | undefined>>;
 
@@ -132,6 +133,11 @@ async function newWebhook(_: Operator, { siteId }: KnownSite): Promise<Crossing>
 async function tokenCrossing(): Promise<Crossing> {
   const first: OperatorRequest = ["POST", "/tokens", { name: "Nightly", role: "viewer" }];
   return { first, isAfter: true, second: (operator, answer) => remove(operator, "/tokens", answer) };
+}
+
+async function personCrossing(): Promise<Crossing> {
+  const first: OperatorRequest = ["POST", "/people", { name: "Mei", role: "viewer" }];
+  return { first, isAfter: true, second: (operator, answer) => remove(operator, "/people", answer) };
 }
 
 /** Deletes what a call has made. */

@@ -14,7 +14,7 @@ const SILENT =
 
 /** Whether a change needs a row in the audit log. */
 function needsAuditRow({ table, before, after }: WrittenInHome): boolean {
-  if (table === "home_sites" || table === "agents" || table === "admin_tokens")
+  if (["home_sites", "agents", "admin_tokens", "people"].includes(table))
     return after !== null && differs(before, after);
   if (table === "apps" || table === "webhooks") {
     if (before === null || after === null) return true;

@@ -25,6 +25,8 @@ export type Intent =
   | { kind: "send"; siteId: number; webhookId: string; what: "ping" | "redeliver" | "many" }
   | { kind: "addToken" }
   | { kind: "deleteToken"; id: string }
+  | { kind: "addPerson" }
+  | { kind: "endPerson"; id: string }
   | { kind: "reseal" }
   | { kind: "restored"; home: string; lift: number; reconciliationId: string | undefined; force: boolean }
   | { kind: "eraseCustomer"; siteId: number; sbs: string };
@@ -126,6 +128,8 @@ export function intentOf({ wire }: Call): Intent | undefined {
     "POST sites webhooks deliveries": { ...send, what: "redeliver" },
     "POST tokens": { kind: "addToken" },
     "DELETE tokens": { kind: "deleteToken", id: second },
+    "POST people": { kind: "addPerson" },
+    "DELETE people": { kind: "endPerson", id: second },
     "POST reseal": { kind: "reseal" },
     "POST sites customers": fourth === "erase" ? { kind: "eraseCustomer", siteId, sbs: String(sbs) } : undefined,
     "POST homes restored": { kind: "restored", home: second, lift, reconciliationId, force },

@@ -33,6 +33,9 @@ const decisionsOf = (home: string, change: RowChange): string[] =>
     .filter((columns) => columns.some((column) => change.before?.[column] !== change.after?.[column]))
     .map((columns) => `${nameOf(home, change)} ${columns}`);
 
+/** Tables whose deleted rows stay for a day. */
+const STAYS_DELETED = ["admin_tokens", "people"];
+
 /** Knows who changed each row last, and what was deleted. */
 export class NoUndo {
   /** The last change of each decision, and the last one before it by another author. */
@@ -43,7 +46,7 @@ export class NoUndo {
   changed(home: string, call: Call | undefined, change: RowChange, at: number): void {
     const { table, before, after } = change;
     const name = nameOf(home, change);
-    if ((table === "webhooks" && after === null) || (table === "admin_tokens" && after?.deleted_at != null)) {
+    if ((table === "webhooks" && after === null) || (STAYS_DELETED.includes(table) && after?.deleted_at != null)) {
       this.#deletedNames.add(name);
     }
     if (before === null || after === null) return;
@@ -64,7 +67,8 @@ export class NoUndo {
     const { home, table, before, after } = change;
     const name = nameOf(home, change);
     if (before === null) return this.#deletedNames.has(name) ? "it was deleted" : undefined;
-    if (table === "admin_tokens" && before.deleted_at !== null && after?.deleted_at === null) return "it was deleted";
+    if (STAYS_DELETED.includes(table) && before.deleted_at !== null && after?.deleted_at === null)
+      return "it was deleted";
     if (after === null || !["change", "rotate", "endOverlap"].includes(intent.kind)) return undefined;
     for (const decision of decisionsOf(home, change)) {
       if (intent.kind === "change" && changes.some((each) => nameOf(each.home, each) === name)) {

@@ -47,6 +47,8 @@ export function undoneBy(model: Model, operation: Operation): string | undefined
       return intent.what !== "ping" || isMade("deliveries") ? undefined : "it sends nothing";
     case "addToken":
       return isMade("admin_tokens") ? undefined : "it made no token";
+    case "addPerson":
+      return isMade("people") ? undefined : "it let nobody in";
     case "reseal":
       return wrongReseal(model, operation, body);
     case "restored":

@@ -33,11 +33,16 @@ const MAY: Record<
   send: { events: ["+"], deliveries: ["+", /./] },
   addToken: { admin_tokens: ["+"] },
   deleteToken: { admin_tokens: [/^deleted_at$/] },
+  addPerson: { people: ["+"] },
+  endPerson: { people: [/^deleted_at$/] },
   reseal: { apps: [/secret$/], webhooks: [/secret$/] },
 };
 
 /** The tables of the directory. All other tables belong to a home. */
-const OF_DIRECTORY = ["sites", "app_routes", "admin_tokens"];
+const OF_DIRECTORY = ["sites", "app_routes", "admin_tokens", "people"];
+
+/** The tables of the rows that some calls name by their id alone. */
+const TABLE_OF: Partial<Record<Intent["kind"], string>> = { deleteToken: "admin_tokens", endPerson: "people" };
 
 const PURPOSE = "an operator's call makes the change that it asks for, and no other";
 const SECRET_RULE = "a secret is never lost, and becomes invalid only by an operator's call";
@@ -78,7 +83,7 @@ function wrongPlace(model: Model, { intent, isDisturbed }: Operation, { home, ta
   // After a restore the directory may have lost its row, so nothing can be compared.
   if (isDisturbed) return undefined;
   const id = "id" in intent ? intent.id : undefined;
-  const wantedTable = "table" in intent ? intent.table : intent.kind === "deleteToken" ? "admin_tokens" : undefined;
+  const wantedTable = "table" in intent ? intent.table : TABLE_OF[intent.kind];
   const appid = intent.kind === "revoke" ? intent.appid : wantedTable === "apps" ? id : undefined;
   const webhook_id = "webhookId" in intent ? intent.webhookId : wantedTable === "webhooks" ? id : undefined;
   const site_id =

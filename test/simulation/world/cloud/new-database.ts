@@ -18,6 +18,7 @@ export const readMigrations = (): string[] =>
 export const WATCHED = [
   "sites",
   "admin_tokens",
+  "people",
   "app_routes",
   "home_sites",
   "apps",
