@@ -60,61 +60,42 @@ function needsOf(view: View, attention: Attention, sites: readonly Site[]): Need
   const labels = reasonLabels(view);
   const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 });
   const link = (siteId: number, page: string, text: Child) => <a href={sitePath({ id: siteId }, page)}>{text}</a>;
-  const homes = [...attention.homes].map(([home, trouble]): Need => {
-    const [label, words] = troubleTexts(view)[trouble];
-    const name = view.may("/console/homes", "GET") ? <a href="/console/homes">{home}</a> : home;
-    return { kind: trouble === "closed" ? "wait" : "bad", label, about: [name, " ", words] };
-  });
-  const webhooks = attention.webhooks.map((webhook): Need => {
-    const { id, siteId, disabledReason, since } = webhook;
-    return {
-      kind: "bad",
-      label: disabledReason === null ? t("Webhook failing") : t("Webhook stopped"),
-      about: [link(siteId, `/webhooks/${id}`, hostOf(webhook)), " ", <bdi>{resultWords(view, webhook)?.words}</bdi>],
-      site: sitesById.get(siteId),
-      when: since > 0 && <Ago at={since} />,
-    };
-  });
-  const risen = attention.risen.map(({ siteId, reason, count, daily }): Need => {
-    const counts = [number.format(count), number.format(daily)];
-    return {
-      kind: "bad",
-      label: t("More refused calls"),
-      about: [
-        link(siteId, `/refusals?${new URLSearchParams({ reason })}`, labels.get(reason) ?? reason),
-        " ",
-        t("{0} in the last 24 hours counted; in the week before, {1} a day.", ...counts),
-      ],
-      site: sitesById.get(siteId),
-    };
-  });
-  const notCompared: Need = {
-    kind: "wait",
-    label: t("Not known"),
-    about: t("Refused calls could not be compared with the week before. Try again in a moment."),
+  const need = (kind: BadgeKind, label: string, about: Child, siteId = 0, when?: Child): Need => {
+    return { kind, label, about, when, site: sitesById.get(siteId) };
   };
-  const overlaps = attention.overlaps.map(({ siteId, kind, id, name, endsAt }): Need => {
-    const text = <bdi>{kind === "app" ? name : hostOf({ url: name })}</bdi>;
-    return {
-      kind: "wait",
-      label: t("Old secret ends"),
-      about: link(siteId, `/${kind === "app" ? "apps" : "webhooks"}/${id}`, text),
-      site: sitesById.get(siteId),
-      when: <TimeUntil at={endsAt} />,
-    };
-  });
-  const unfinished = sites
-    .filter(({ status }) => status === "creating")
-    .map((site): Need => ({ kind: "wait", label: t("Unfinished site"), about: link(site.id, "", visibleName(site)) }));
+  const notCompared = t("Refused calls could not be compared with the week before. Try again in a moment.");
   return [
-    ...homes,
-    ...webhooks,
-    ...risen,
-    ...(attention.notCompared.length === 0 ? [] : [notCompared]),
-    ...overlaps,
-    ...unfinished,
+    ...[...attention.homes].map(([home, trouble]) => {
+      const [label, words] = troubleTexts(view)[trouble];
+      return need(trouble === "closed" ? "wait" : "bad", label, [homeLink(view, home), " ", words]);
+    }),
+    ...attention.webhooks.map((webhook) => {
+      const { id, siteId, disabledReason, since } = webhook;
+      const label = disabledReason === null ? t("Webhook failing") : t("Webhook stopped");
+      const words = <bdi>{resultWords(view, webhook)?.words}</bdi>;
+      const about = [link(siteId, `/webhooks/${id}`, hostOf(webhook)), " ", words];
+      return need("bad", label, about, siteId, since > 0 && <Ago at={since} />);
+    }),
+    ...attention.risen.map(({ siteId, reason, count, daily }) => {
+      const calls = link(siteId, `/refusals?${new URLSearchParams({ reason })}`, labels.get(reason) ?? reason);
+      const [recent, before] = [number.format(count), number.format(daily)];
+      const words = t("{0} in the last 24 hours counted; in the week before, {1} a day.", recent, before);
+      return need("bad", t("More refused calls"), [calls, " ", words], siteId);
+    }),
+    ...attention.notCompared.slice(0, 1).map(() => need("wait", t("Not known"), notCompared)),
+    ...attention.overlaps.map(({ siteId, kind, id, name, endsAt }) => {
+      const text = <bdi>{kind === "app" ? name : hostOf({ url: name })}</bdi>;
+      const about = link(siteId, `/${kind}s/${id}`, text);
+      return need("wait", t("Old secret ends"), about, siteId, <TimeUntil at={endsAt} />);
+    }),
+    ...sites
+      .filter(({ status }) => status === "creating")
+      .map((site) => need("wait", t("Unfinished site"), link(site.id, "", visibleName(site)))),
   ];
 }
+
+const homeLink = (view: View, home: string) =>
+  view.may("/console/homes", "GET") ? <a href="/console/homes">{home}</a> : home;
 
 /** For each binding: a label, and the effect when it does not answer and when it is not bound. */
 const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [label: string, down: string, off?: string]> => ({
@@ -164,7 +145,7 @@ function fillingHome(view: View, { home, bytes, limit, fullAt }: HomeFill): Need
     fullAt === null
       ? t("is {0} full.", share)
       : t("is {0} full, and will take nothing more from about {1}.", share, view.day(fullAt));
-  return { kind: "wait", label: t("Home fills"), about: [<a href="/console/homes">{home}</a>, " ", words] };
+  return { kind: "wait", label: t("Home fills"), about: [homeLink(view, home), " ", words] };
 }
 
 /**

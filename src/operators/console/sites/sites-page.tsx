@@ -106,13 +106,15 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
           { label: "ID", phone: "hide" },
           ...(showsHomes ? [{ label: t("Home"), phone: "hide" as const }] : []),
           { label: t("Status"), phone: "top" },
-          { label: t("Calls, 24 h"), end: true },
+          { label: t("Calls"), end: true },
           { label: t("Refused"), end: true },
           t("Webhooks"),
           { label: t("Created"), phone: "hide" },
         ]}
         rows={items.map(({ site, activity }) => [
-          <a href={sitePath(site)}>{visibleName(site)}</a>,
+          <a class="clip" href={sitePath(site)}>
+            {visibleName(site)}
+          </a>,
           site.id,
           ...(showsHomes ? [site.home] : []),
           <div class="buttons">
@@ -155,11 +157,7 @@ function WebhooksOf({ site, activity: { webhooks, troubled } }: { site: Site; ac
   if (webhooks === 0) return null;
   return (
     <a href={sitePath(site, "/webhooks")}>
-      {troubled === 0 ? (
-        t("webhooks: {0}", webhooks)
-      ) : (
-        <Badge kind="bad" label={t("webhooks: {0} of {1} fail", troubled, webhooks)} />
-      )}
+      {troubled === 0 ? t("webhooks: {0}", webhooks) : <Badge kind="bad" label={t("webhooks: {0} fail", troubled)} />}
     </a>
   );
 }
