@@ -5,8 +5,7 @@ import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
-import { FieldsForm } from "../parts/form.tsx";
-import { Facts } from "../parts/parts.tsx";
+import { Ask } from "../parts/ask.tsx";
 import type { View } from "../view.ts";
 import { sitePath } from "./site-paths.ts";
 
@@ -26,44 +25,36 @@ export async function exportPage(c: PageContext, site: Site): Promise<Response> 
   const part = /^\d{1,9}$/.test(partText) ? Number(partText) : 1;
   const { counts, until, hasMore } = await planExport(ctx, { site, limit: ITEMS_PER_FILE, after });
   const next = `${c.req.path}?${new URLSearchParams({ after: until, part: String(part + 1) })}`;
+  const end = placeText(view, until);
   const body = (
-    <section class="card">
-      <p>
-        {t(
+    <>
+      <Ask
+        text={t(
           "A file has a JSON object on each line (NDJSON): agents, apps without secrets, and sessions with their messages, participants and customers. The audit log says who exported.",
         )}
-      </p>
-      <Facts
-        rows={[
+        facts={[
           [t("Begins"), after === undefined ? t("at the beginning") : t("after {0}", placeText(view, after))],
           [t("Agents"), view.number(counts.agents)],
           [t("Apps"), view.number(counts.apps)],
           [t("Sessions"), view.number(counts.sessions)],
-          [t("Stops"), hasMore ? t("after {0}", placeText(view, until)) : t("at the end: it is the last file")],
+          [t("Stops"), hasMore ? t("after {0}", end) : t("at the end: it is the last file")],
         ]}
+        action={c.req.path}
+        hidden={{ ...(after !== undefined && { after }), until, part: String(part) }}
+        button={t("Download file {0}", part)}
+        isHarmless
+        keep={t("To the settings")}
+        back={sitePath(site, "/settings")}
       />
-      <div class="buttons">
-        <FieldsForm
-          action={c.req.path}
-          fields={{}}
-          hidden={{ ...(after !== undefined && { after }), until, part: String(part) }}
-          button={t("Download file {0}", part)}
-        />
-        {hasMore && (
-          <a class="button plain" href={next}>
-            {t("Go on after {0}", placeText(view, until))}
-          </a>
-        )}
-        <a class="button plain" href={sitePath(site, "/settings")}>
-          {t("To the settings")}
-        </a>
-      </div>
       {hasMore && (
-        <p class="hint">
+        <p>
+          <a class="button plain" href={next}>
+            {t("Go on after {0}", end)}
+          </a>{" "}
           {t("Sites with very many sessions are exported by a program: {0}", `GET /admin/sites/${site.id}/export`)}
         </p>
       )}
-    </section>
+    </>
   );
   return showPage(c, { title: t("Export this site"), site: { ...site, tab: "settings" }, body });
 }

@@ -15,7 +15,7 @@ import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { AskLink, Form, Hidden } from "../parts/form.tsx";
 import { Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
-import { useView, type View } from "../view.ts";
+import type { View } from "../view.ts";
 import { sitePath } from "./site-paths.ts";
 
 /** A name has up to 100 characters. Browsers count UTF-16 units, and a character has up to two of them. */
@@ -123,13 +123,23 @@ export async function endedPage(
   const { t } = view;
   // Counting stops at LEFT_LIMIT, so a larger number is shown with a "+".
   const countText = (count: number) => view.number(count) + (count < LEFT_LIMIT ? "" : "+");
+  const isRunning = deletion.keptAt !== null && deletion.doneAt === null;
+  const [kind, title, text] = progressOf(view, deletion.keptAt === null ? "begun" : isRunning ? "running" : "done");
   const remainingRows = Object.entries(remaining).filter(([, count]) => count > 0);
   const body = (
     <>
-      <Progress
-        site={site}
-        state={deletion.keptAt === null ? "begun" : deletion.doneAt === null ? "running" : "done"}
-      />
+      <NoticeBox kind={kind} title={title}>
+        <p>{text}</p>
+        {isRunning && <LookAgain />}
+        {deletion.keptAt === null && (
+          <Form action={sitePath(site, "/delete")}>
+            <Hidden values={{ name: site.name }} />
+            <button type="submit" class="danger">
+              {t("Send it again")}
+            </button>
+          </Form>
+        )}
+      </NoticeBox>
       {/* The receipt is for a deployment where no other place survives a restore of main. */}
       {receipt !== undefined && view.may(sitePath(site, "/delete")) && (
         <section class="card">
@@ -167,45 +177,31 @@ export async function endedPage(
   return showPage(c, { title: name, site: { ...site, name, tab: "overview" }, body });
 }
 
-function Progress({ site, state }: { site: Site; state: "begun" | "running" | "done" }) {
-  const { t } = useView();
-  const notices = {
-    begun: [
-      "bad",
-      t("The deletion has begun, but not everything knows of it"),
-      t(
-        "The directory or KV did not answer. Until they know of it, nothing is deleted: send it again. It cannot be called off.",
-      ),
-    ],
-    running: [
-      "note",
-      t("This site is being deleted"),
-      t(
-        "Its apps are unknown, and its webhooks get nothing more. The cron deletes its data in steps. It cannot be called off.",
-      ),
-    ],
-    done: [
-      "good",
-      t("This site is deleted"),
-      t("Its rows of the audit log stay. Its appids are kept for 31 days, and D1's Time Travel keeps 30 days."),
-    ],
-  } as const;
-  const [kind, title, text] = notices[state];
-  return (
-    <NoticeBox kind={kind} title={title}>
-      <p>{text}</p>
-      {state === "running" && <LookAgain />}
-      {state === "begun" && (
-        <Form action={sitePath(site, "/delete")}>
-          <Hidden values={{ name: site.name }} />
-          <button type="submit" class="danger">
-            {t("Send it again")}
-          </button>
-        </Form>
-      )}
-    </NoticeBox>
-  );
-}
+/** How far a deletion is: the notice of its page. */
+const progressOf = ({ t }: View, state: "begun" | "running" | "done") =>
+  (
+    ({
+      begun: [
+        "bad",
+        t("The deletion has begun, but not everything knows of it"),
+        t(
+          "The directory or KV did not answer. Until they know of it, nothing is deleted: send it again. It cannot be called off.",
+        ),
+      ],
+      running: [
+        "note",
+        t("This site is being deleted"),
+        t(
+          "Its apps are unknown, and its webhooks get nothing more. The cron deletes its data in steps. It cannot be called off.",
+        ),
+      ],
+      done: [
+        "good",
+        t("This site is deleted"),
+        t("Its rows of the audit log stay. Its appids are kept for 31 days, and D1's Time Travel keeps 30 days."),
+      ],
+    }) as const
+  )[state];
 
 /** The content of a site's table in words. test/operators/console/sites/site-end.test.ts names a table without words. */
 export function tableText({ t }: View, table: string): string {
