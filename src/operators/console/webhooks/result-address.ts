@@ -9,7 +9,7 @@ import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 type Result = "again" | "sent" | "enabled";
 
 /** How long the page shows what comes of a form, and offers to go on. */
-export const OFFERED_SECONDS = 7_200;
+const SHOWN_SECONDS = 7_200;
 
 /**
  * An address that shows a result, which has no dot in it, to this console session only.
@@ -17,15 +17,11 @@ export const OFFERED_SECONDS = 7_200;
  * @param path the path of the webhook's page
  * @param back the address of the page that shows the result
  */
-export async function withResult(
-  c: PageContext,
-  path: string,
-  [name, text]: [Result, string],
-  { back = path, seconds }: { back?: string; seconds?: number } = {},
-): Promise<string> {
+export async function withResult(c: PageContext, path: string, [name, text]: [Result, string], back = path) {
   const { session, now } = c.var.view;
   if (session === undefined) return back;
-  return withParameter(back, name, `${text}.${await ticketFor(session, [name, path, text], now, seconds)}`);
+  const ticket = await ticketFor(session, [name, path, text], now, SHOWN_SECONDS);
+  return withParameter(back, name, `${text}.${ticket}`);
 }
 
 /** The result that an address of {@link withResult} holds; undefined when it is not for this session, or over. */
@@ -47,7 +43,7 @@ export const deliveryId = (seq: number) => `event-${seq}`;
 
 /** The address of a page after an event was sent again: the page marks the event's row. */
 export const againLocation = async (c: PageContext, path: string, back: string, seq: number): Promise<string> =>
-  `${await withResult(c, path, ["again", String(seq)], { back })}#${deliveryId(seq)}`;
+  `${await withResult(c, path, ["again", String(seq)], back)}#${deliveryId(seq)}`;
 
 /** The seq of the event that {@link againLocation} names; NaN without one. */
 export const sentAgainSeq = async (c: PageContext, path: string): Promise<number> =>

@@ -18,7 +18,7 @@ import { type Fields, FieldsForm, FormErrors, FormFields, Hidden } from "../part
 import { NoticeBox } from "../parts/parts.tsx";
 import { statusText } from "../sessions/session-table.tsx";
 import { localTime, secondsOf, useView, type View } from "../view.ts";
-import { OFFERED_SECONDS, resultIn, withResult } from "./result-address.ts";
+import { resultIn, withResult } from "./result-address.ts";
 import { UpLink, webhookOf } from "./webhook-of.tsx";
 
 /** How many steps of the service one press of a button makes. A step has up to 5,000 events. */
@@ -111,7 +111,7 @@ export async function postSendAgain(c: PageContext, site: Site): Promise<Respons
         const { count, until, nextAfterSeq } = await runSteps(c, webhookOfPath, wanted, false);
         const rest = valuesOf(wanted.status, wanted.since, until, nextAfterSeq ?? undefined);
         const text = `${count}~${new URLSearchParams(rest)}`;
-        return await withResult(c, path, ["sent", text], { seconds: OFFERED_SECONDS });
+        return await withResult(c, path, ["sent", text]);
       } catch (error) {
         // The webhook's page says that the webhook is disabled, and why.
         if (isRefusedFor(error, "webhook_disabled")) return path;

@@ -17,7 +17,7 @@ import { OverlapCard } from "../secrets/rotate-secret.tsx";
 import { useView, type View } from "../view.ts";
 import { DeliveryList, listedDeliveries } from "./deliveries.tsx";
 import { type DeliveryResult, isOfUrl } from "./failure-words.ts";
-import { againLocation, deliveryId, OFFERED_SECONDS, resultIn, withResult } from "./result-address.ts";
+import { againLocation, deliveryId, resultIn, withResult } from "./result-address.ts";
 import { sentNotice } from "./send-again-page.tsx";
 import { Health, troubleOf } from "./webhook-health.tsx";
 import { ChangeUrl, pathOf, webhookOf } from "./webhook-of.tsx";
@@ -157,7 +157,7 @@ export const webhookButton =
         if (disabledAt === null) return doneLocation(c, back, "saved");
         // The webhook also missed the events that failed before the Worker disabled it.
         const since = Math.min(disabledAt, failingSince ?? disabledAt);
-        return withResult(c, path, ["enabled", String(since)], { seconds: OFFERED_SECONDS });
+        return withResult(c, path, ["enabled", String(since)]);
       },
       disable: async () => {
         await changeWebhook(ctx, { ...webhookOfPath, change: { status: "disabled" } });
