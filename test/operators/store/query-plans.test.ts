@@ -35,7 +35,13 @@ import {
 } from "../../../src/operators/services/sessions.ts";
 import { changeSite, createSite, findSite, listSites } from "../../../src/operators/services/sites.ts";
 import { rotateWebhookSecret } from "../../../src/operators/services/webhook-secrets.ts";
-import { addWebhook, changeWebhook, deleteWebhook, listWebhooks } from "../../../src/operators/services/webhooks.ts";
+import {
+  addWebhook,
+  changeWebhook,
+  deleteWebhook,
+  listWebhooks,
+  listWebhookUrls,
+} from "../../../src/operators/services/webhooks.ts";
 import { insertPerson, type PersonRow } from "../../../src/operators/store/directory/people.ts";
 import { selectSessionAndEmail } from "../../../src/operators/store/directory/visits.ts";
 import { eventsOn, newWebhook } from "../../support/new-webhook.ts";
@@ -330,6 +336,7 @@ describe("the query plans of operators' calls", () => {
         const at = await site(ctx, world);
         const { id } = await addWebhook(ctx, { site: at, url: "https://hooks.example.com/" });
         const target = { site: at, webhookId: id };
+        await listWebhookUrls(ctx, target);
         const webhooks = await listWebhooks(ctx, target);
         const { seq } = await pingWebhook(ctx, target);
         await listDeliveries(ctx, { ...target, status: "pending", ...page });
