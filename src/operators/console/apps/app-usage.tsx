@@ -110,7 +110,8 @@ function outcomeRows(view: View, outcomes: SiteUsage["outcomes"], pathOf: (reaso
     .map(([name, each]) => ({ name, count: each.reduce((sum, { count }) => sum + count, 0) }))
     .sort((a, b) => b.count - a.count)
     .map(({ name, count }) => [
-      accepted[name as keyof typeof accepted] ?? <a href={pathOf(name)}>{reasons.get(name) ?? name}</a>,
+      // In a span, a long reason is not cut off on a phone.
+      <span>{accepted[name as keyof typeof accepted] ?? <a href={pathOf(name)}>{reasons.get(name) ?? name}</a>}</span>,
       number(count),
     ]);
 }

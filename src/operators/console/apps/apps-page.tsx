@@ -99,11 +99,11 @@ function tableOf(view: View, siteId: number, apps: AppSummary[], uses: LastUses)
     label: t("Apps"),
     head: [
       t("Name"),
-      "appid",
+      { label: "appid", phone: "hide" as const },
       { label: t("State"), phone: "top" as const },
       { label: t("Last used"), named: true as const },
       ...(hasOverlaps ? [{ label: t("Old secret ends in"), named: true as const }] : []),
-      { label: t("Issued"), named: true as const },
+      { label: t("Issued"), phone: "hide" as const },
     ],
     rows: apps.map((app) => [
       <a class="clip" href={`/console/sites/${siteId}/apps/${app.appid}`}>
