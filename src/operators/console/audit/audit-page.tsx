@@ -112,7 +112,7 @@ export function readFilter(c: PageContext) {
       label: t("What"),
       value: typedAction,
       error: typedAction !== "" && action === undefined ? t("There is no such action") : undefined,
-      options: [["", t("Any")], ...Object.entries(actionTexts(view))],
+      options: Object.entries(actionTexts(view)),
     },
     subject: wordField(t("Subject"), subject),
     since: timeField(t("From"), textOf("since"), since),

@@ -133,17 +133,13 @@ const stepLine = (view: View, title: string, step: CheckStep, refused?: Refused)
 
 /** The steps before the server looks for the app: the headers and the body. */
 function formLines(view: View, { contentType }: PastedRequest, { form, fields }: CheckedRequest): CheckLine[] {
-  const titles: Partial<Record<CheckStep["step"], string>> = {
-    content_type: "Content-Type",
-    content_encoding: "Content-Encoding",
-  };
+  const headers: Record<string, string> = { content_type: "Content-Type", content_encoding: "Content-Encoding" };
   const formSteps = form.filter(({ step, refusal }) => step !== "size" || refusal !== undefined);
   return formSteps.map((step) => {
     const refused = step.step === "body" && !fields.ok ? fields : undefined;
-    const line = stepLine(view, titles[step.step] ?? view.t("Body"), step, refused);
-    return step.step === "content_type" && step.refusal && contentType === undefined
-      ? { ...line, assumed: true }
-      : line;
+    const line = stepLine(view, headers[step.step] ?? view.t("Body"), step, refused);
+    const isAssumed = step.step === "content_type" && step.refusal && contentType === undefined;
+    return isAssumed ? { ...line, assumed: true } : line;
   });
 }
 
@@ -155,9 +151,9 @@ function appLine(view: View, appid: string, app: NonNullable<CheckedRequest["app
     [t("To the app {0}", appid), `${site}/apps/${appid}`],
     [t("To the site {0}", siteName), site],
   ];
-  if (revokedAt === null) return { ...line(t("App"), t("An app of the site {0}.", siteName)), links };
+  if (revokedAt === null) return { title: t("App"), texts: [t("An app of the site {0}.", siteName)], links };
   const text = t("The app was revoked on {0}. Issue another and use its secret.", view.time(revokedAt));
-  return { ...line(t("App"), text, "token_invalid"), links };
+  return { title: t("App"), texts: [text], links, refusal: "token_invalid" };
 }
 
 function unknownAppLine({ t }: View, { appid, similar = [] }: CheckedRequest): CheckLine {
@@ -215,25 +211,19 @@ function freshnessLines(view: View, { fields, report }: CheckedRequest, toleranc
     return [refusedLine(view, t("timestamp and ranstr"), freshness)];
   }
   const timestamp = Number(fields.value.timestamp);
-  const lines: CheckLine[] = [
-    {
-      ...line(
-        "timestamp",
-        freshness.ok ? t("Fresh.") : sentenceOf(view, checkTimestamp(timestamp, view.now, tolerance)),
-      ),
-      refusal: freshness.ok ? undefined : freshness.code,
-      outdated: freshness.ok ? undefined : timestamp < view.now ? "late" : "early",
-    },
-  ];
+  const outdatedText = sentenceOf(view, checkTimestamp(timestamp, view.now, tolerance));
+  const clock: CheckLine = freshness.ok
+    ? line("timestamp", t("Fresh."))
+    : { ...line("timestamp", outdatedText, freshness.code), outdated: timestamp < view.now ? "late" : "early" };
   const usedRanstr = report?.used;
-  if (!usedRanstr) return [...lines, line("ranstr", t("Not used yet."))];
+  if (!usedRanstr) return [clock, line("ranstr", t("Not used yet."))];
   const texts = [
     t("It was used before. Every request, a retry too, needs a one-time text of its own and a new signature."),
     usedRanstr.sessionId === null
       ? t("That request was refused: {0}", reasonText(view, usedRanstr.outcome).what)
       : t("That request was accepted: session {0}.", usedRanstr.sessionId),
   ];
-  return [...lines, { title: "ranstr", texts, refusal: "token_invalid" }];
+  return [clock, { title: "ranstr", texts, refusal: "token_invalid" }];
 }
 
 function fieldsLine(view: View, { operation }: PastedRequest, { report, looksLike }: CheckedRequest): CheckLine {
@@ -272,10 +262,6 @@ function outcomeLines(view: View, outcome: PreviewOutcome): CheckLine[] {
   }
   if (outcome.kind !== "accepted") return [];
   if (outcome.leftOut.length === 0) return [line(title, view.t("Nothing stands in the way."))];
-  return [
-    {
-      ...line(title, view.t("These are ignored, the others are added: {0}", leftOutText(view, outcome.leftOut))),
-      said: [`x-ignored-agents: ${describeLeftOut(outcome.leftOut)}`],
-    },
-  ];
+  const text = view.t("These are ignored, the others are added: {0}", leftOutText(view, outcome.leftOut));
+  return [{ title, texts: [text], said: [`x-ignored-agents: ${describeLeftOut(outcome.leftOut)}`] }];
 }

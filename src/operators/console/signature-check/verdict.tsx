@@ -65,11 +65,29 @@ export function Verdict({ c, diagnosis, isKnown }: { c: PageContext; diagnosis: 
     : fits === undefined
       ? t("Sent now, the server accepts this request")
       : t("Sent now, the server accepts this request if its line ends are {0}", fits);
+  const notes = answered
+    ? [
+        t(
+          "A one-time text (ranstr) can be used once: sent again, the same bytes are refused, whatever they were answered first. Each try needs a new one, the time of the try and a new signature.",
+        ),
+      ]
+    : [
+        stop?.outdated && !next?.refusal && t("With a fresh timestamp it accepts the request."),
+        stop?.outdated && next?.refusal && t("With a fresh timestamp it answers {0} {1}.", ...wireOf(next.refusal)),
+        stop?.assumed && next?.refusal && t("As application/json it answers {0} {1}.", ...wireOf(next.refusal)),
+        !stop &&
+          repeats &&
+          t("It does nothing again: it answers with session {0}, which the first call opened.", repeats),
+      ];
   const otherLines = lines.filter((line) => line !== cause && !isFine(line));
   const fine = lines.filter(isFine);
   const skipped = fine.filter(({ notEvaluated }) => notEvaluated).length;
-  const stateOf = ({ refusal, outdated, ends }: CheckLine) =>
-    refusal ? (answered || outdated === "late" ? t("If sent again") : t("Also")) : ends ? t("Depends") : t("Note");
+  const stepOf = (line: CheckLine) => {
+    if (line.notEvaluated) return <Step line={line} kind="off" state={t("Not evaluated")} />;
+    if (isFine(line)) return <Step line={line} kind="good" state={t("Fine")} />;
+    const also = answered || line.outdated === "late" ? t("If sent again") : t("Also");
+    return <Step line={line} kind="wait" state={line.refusal ? also : line.ends ? t("Depends") : t("Note")} />;
+  };
   return (
     <>
       {refusedFor && !isKnown && (
@@ -98,32 +116,12 @@ export function Verdict({ c, diagnosis, isKnown }: { c: PageContext; diagnosis: 
         </Answer>
       )}
       <Answer kind={answered || (fits && !stop) ? "note" : stop ? "bad" : "good"} title={answer}>
-        {[
-          answered &&
-            t(
-              "A one-time text (ranstr) can be used once: sent again, the same bytes are refused, whatever they were answered first. Each try needs a new one, the time of the try and a new signature.",
-            ),
-          !answered &&
-            stop?.outdated &&
-            (next?.refusal
-              ? t("With a fresh timestamp it answers {0} {1}.", ...wireOf(next.refusal))
-              : t("With a fresh timestamp it accepts the request.")),
-          !answered &&
-            stop?.assumed &&
-            next?.refusal &&
-            t("As application/json it answers {0} {1}.", ...wireOf(next.refusal)),
-          !answered &&
-            !stop &&
-            repeats &&
-            t("It does nothing again: it answers with session {0}, which the first call opened.", repeats),
-        ].map((text) => text && <p>{text}</p>)}
+        {notes.map((text) => text && <p>{text}</p>)}
         {!answered && cause && <Cause line={cause} />}
       </Answer>
       {otherLines.length > 0 && (
         <ol class="checks" aria-label={t("Other findings")}>
-          {otherLines.map((line) => (
-            <Step line={line} kind="wait" state={stateOf(line)} />
-          ))}
+          {otherLines.map(stepOf)}
         </ol>
       )}
       {fine.length > 0 && (
@@ -134,13 +132,7 @@ export function Verdict({ c, diagnosis, isKnown }: { c: PageContext; diagnosis: 
               : t("What is fine: {0}; not evaluated: {1}", fine.length - skipped, skipped)}
           </summary>
           <ol class="checks" aria-label={t("What was checked")}>
-            {fine.map((line) =>
-              line.notEvaluated ? (
-                <Step line={line} kind="off" state={t("Not evaluated")} />
-              ) : (
-                <Step line={line} kind="good" state={t("Fine")} />
-              ),
-            )}
+            {fine.map(stepOf)}
           </ol>
         </details>
       )}
