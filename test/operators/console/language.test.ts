@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
 import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { RULES as RULES_OF_CALLS, type RuleName, SENT_AS, wordsOf } from "../../../src/core/rules.ts";
+import { DONE, NOT_DONE } from "../../../src/operators/console/forms/messages.ts";
 import { REASONS } from "../../../src/operators/console/reasons.ts";
 import { languageOf, localTime, secondsOf, startOfDayAndWeek } from "../../../src/operators/console/view.ts";
 import { ALL_TEXTS } from "../../../src/operators/diagnosis/all-texts.ts";
@@ -74,6 +75,7 @@ const texts = new Set([
   ...STATUSES,
   ...REFUSALS,
   ...Object.values(REASONS).flat(),
+  ...Object.values({ ...DONE, ...NOT_DONE }),
   ...(Object.keys(RULES_OF_CALLS) as RuleName[]).map(wordsOf).filter((words) => words !== ""),
   ...Object.values(SENT_AS).map(({ words }) => words),
   ...ALL_TEXTS,

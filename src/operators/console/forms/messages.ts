@@ -25,23 +25,55 @@ export const errorTexts = (view: View, issues: { field: string; message: string 
 
 export const isRefused = (form: Partial<FilledForm> | undefined): boolean => Object.keys(form?.errors ?? {}).length > 0;
 
-/** The result of a form, which the page after the form shows. */
-export type FormResult =
-  | ("site" | "revoked" | "released" | "not_released" | "agent" | "agents" | "renamed" | "normal" | "disabled")
-  | (
-      | "site_renamed"
-      | "site_opened"
-      | "site_closed"
-      | "first_chat_id"
-      | "retention"
-      | "events_off"
-      | "events_off_before"
-    )
-  | ("saved" | "deleted" | "sent" | "event_gone" | "webhook_ending")
-  | ("overlap_ended" | "overlap_over")
-  | ("session_ended" | "session_ended_before" | "token_deleted" | "token_deleted_before" | "token_not_shown")
-  | ("person_added" | "person_ended" | "person_ended_before" | "person_not_shown")
-  | ("changed_meanwhile" | "not_known" | "rotated_before" | "revoked_before" | "draft");
+/** The results of forms that did something, as the page after the form says them. zh.json has the Chinese. */
+export const DONE = {
+  site: "The site was created.",
+  revoked: "The app was revoked.",
+  released: "The appid was released.",
+  agent: "The agent was added.",
+  agents: "{0} agents were added.",
+  renamed: "The agent was renamed.",
+  normal: "The agent was enabled.",
+  disabled: "The agent was disabled.",
+  site_renamed: "The site was renamed.",
+  site_opened: "The site was opened.",
+  site_closed: "The site was closed.",
+  first_chat_id: "The next chat_id was set.",
+  events_off: "The events of this site were turned off.",
+  retention: "How long sessions are kept was changed.",
+  saved: "Saved.",
+  deleted: "Deleted.",
+  overlap_ended: "The old secret has stopped.",
+  session_ended: "The session was ended: its browser is asked to sign in again.",
+  token_deleted: "The token was deleted: it opens nothing any more.",
+  person_added: "They may come in.",
+  person_ended: "Their access has ended, and they are signed out.",
+  sent: "It is on its way: the deliveries below tell what comes of it.",
+} as const;
+
+/** The results of forms that did nothing now, or of which it is not known. */
+export const NOT_DONE = {
+  not_known:
+    "This form was sent before, and it is not known what came of it. It is never done twice; look here whether it was done.",
+  events_off_before: "The events had been turned off before. Nothing was changed now.",
+  changed_meanwhile: "Somebody else changed it meanwhile. Nothing was changed now: look at it once more.",
+  session_ended_before: "The session had ended before. Nothing was changed now.",
+  token_deleted_before: "The token had been deleted before. Nothing was changed now.",
+  token_not_shown:
+    "The token was made, and is not shown a second time. If it was not kept, delete it and make another.",
+  person_ended_before: "Their access had ended before. Nothing was changed now.",
+  person_not_shown:
+    "They were let in, and the token is not shown a second time. If it was not kept, end this access and let them in again.",
+  rotated_before: "The secret was rotated since this form was shown. Nothing was changed now.",
+  overlap_over: "The overlap is over by now, so the secret in use goes on. Nothing was changed.",
+  revoked_before: "The app is revoked.",
+  not_released: "The appid was not released: somebody asked for it at this moment. Look whether it has an app now.",
+  event_gone: "Nothing was sent: the event is not kept any more.",
+  webhook_ending: "What was pending when it was disabled is still being ended. Try again in a few minutes.",
+  draft: "Nothing was changed: press it again.",
+} as const;
+
+export type FormResult = keyof typeof DONE | keyof typeof NOT_DONE;
 
 /**
  * The address to redirect to after a form. It holds the result and a ticket: without the ticket, a forged link could show a false result.
@@ -99,58 +131,9 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
   const { t, session, now, here } = c.var.view;
   const [, doneText = "", nonce = "", ticket = ""] = /^(\w+)\.(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];
   const [, resultName = "", count] = /^(\w+?)(?:_(\d+))?$/.exec(doneText) ?? [];
-  const good: Partial<Record<FormResult, string>> = {
-    site: t("The site was created."),
-    revoked: t("The app was revoked."),
-    released: t("The appid was released."),
-    agent: t("The agent was added."),
-    agents: t("{0} agents were added.", count),
-    renamed: t("The agent was renamed."),
-    normal: t("The agent was enabled."),
-    disabled: t("The agent was disabled."),
-    site_renamed: t("The site was renamed."),
-    site_opened: t("The site was opened."),
-    site_closed: t("The site was closed."),
-    first_chat_id: t("The next chat_id was set."),
-    events_off: t("The events of this site were turned off."),
-    retention: t("How long sessions are kept was changed."),
-    saved: t("Saved."),
-    deleted: t("Deleted."),
-    overlap_ended: t("The old secret has stopped."),
-    session_ended: t("The session was ended: its browser is asked to sign in again."),
-    token_deleted: t("The token was deleted: it opens nothing any more."),
-    person_added: t("They may come in."),
-    person_ended: t("Their access has ended, and they are signed out."),
-    sent: t("It is on its way: the deliveries below tell what comes of it."),
-  };
-  const bad: Partial<Record<FormResult, string>> = {
-    not_known: t(
-      "This form was sent before, and it is not known what came of it. It is never done twice; look here whether it was done.",
-    ),
-    events_off_before: t("The events had been turned off before. Nothing was changed now."),
-    changed_meanwhile: t("Somebody else changed it meanwhile. Nothing was changed now: look at it once more."),
-    session_ended_before: t("The session had ended before. Nothing was changed now."),
-    token_deleted_before: t("The token had been deleted before. Nothing was changed now."),
-    token_not_shown: t(
-      "The token was made, and is not shown a second time. If it was not kept, delete it and make another.",
-    ),
-    person_ended_before: t("Their access had ended before. Nothing was changed now."),
-    person_not_shown: t(
-      "They were let in, and the token is not shown a second time. If it was not kept, end this access and let them in again.",
-    ),
-    rotated_before: t("The secret was rotated since this form was shown. Nothing was changed now."),
-    overlap_over: t("The overlap is over by now, so the secret in use goes on. Nothing was changed."),
-    revoked_before: t("The app is revoked."),
-    not_released: t(
-      "The appid was not released: somebody asked for it at this moment. Look whether it has an app now.",
-    ),
-    event_gone: t("Nothing was sent: the event is not kept any more."),
-    webhook_ending: t("What was pending when it was disabled is still being ended. Try again in a few minutes."),
-    draft: t("Nothing was changed: press it again."),
-  };
   const purpose = ["done", here.replace(/\?.*/, ""), doneText, nonce];
   if (session === undefined || (await ticketEnd(session, purpose, ticket, now)) === undefined) return undefined;
   if (!isNew(c, nonce)) return undefined;
-  const result = resultName as FormResult;
-  return { kind: result in good ? "good" : "bad", title: good[result] ?? bad[result] ?? "" };
+  const results: Record<string, string> = { ...DONE, ...NOT_DONE };
+  return { kind: resultName in DONE ? "good" : "bad", title: t(results[resultName] ?? "", count) };
 }
