@@ -159,7 +159,7 @@ export function refusalColumns(view: View, refusals: Refusal[], nameOf: ReturnTy
       const details = refusalTexts(view, refusal).join(" ");
       const moreText = skipped > 0 && t("{0} more like it before were left out.", view.number(skipped));
       return [
-        <span class="why">
+        <span class="stack">
           <a class="clip" href={`/console/sites/${siteId}/requests/${requestId}`}>
             {reasonText(view, reason).what}
           </a>

@@ -181,13 +181,13 @@ function foundKinds(view: View, result: SearchResult): Found[] {
 /** A session that was found by words of the visitor's title shows that title too. */
 function SessionTitle({ session: { siteId, id, title, visitorTitle } }: { session: SessionHit }) {
   return (
-    <>
+    <span class="stack">
       {nameLink(`${siteId}/sessions/${id}`, title, id)}
       {visitorTitle !== null && visitorTitle !== title && (
-        <small class="clip other-title">
+        <small class="clip">
           <bdi>{visitorTitle}</bdi>
         </small>
       )}
-    </>
+    </span>
   );
 }
