@@ -114,6 +114,26 @@ describe.sequential("from the front page", () => {
     for (const id of [57, 177, 297]) expect(paths).toContain(`${world.sites.busy}/sessions/${id}`);
   });
 
+  task("an operator finds a customer by the beginning of the name", async () => {
+    await follow("Northwind Store");
+    await toTab("Customers");
+    await main().locator("[name=sbs]").fill("mei t");
+    await press("Find");
+    expect(await main().locator("tbody th").allInnerTexts()).toContain("Mei Tanaka");
+    await follow("Mei Tanaka");
+    expect(await page.locator("h1").innerText()).toBe("Mei Tanaka");
+    expect(page.url()).not.toMatch(/mei/i);
+  });
+
+  task("an operator sees which sessions an agent is responsible for", async () => {
+    await follow("Northwind Store");
+    await toTab("Agents");
+    await follow("Jonas Souza");
+    expect(await page.locator("h1").innerText()).toBe("Jonas Souza");
+    const paths = await pathsIn("section:has(h2:text('where they are responsible')) tbody th a");
+    expect(paths).toContain(`${world.sites.busy}/sessions/265`);
+  });
+
   task("an operator finds a session by a word of its title", async () => {
     await search("20418");
     await follow(/Refund for order 20418/);
