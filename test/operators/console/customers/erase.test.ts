@@ -83,6 +83,9 @@ describe("an erasure of several steps", () => {
     expect((await world.stored()).sessions).toHaveLength(120);
     const donePage = await visitor.press(page, "Go on erasing");
     expect([donePage.path, donePage.notices, donePage.fact("Sessions")]).toEqual([page.path, ["It is done"], "370"]);
+    // An erasure may go on elsewhere, so its page asks again until it is done.
+    const asksAgain = ({ html }: typeof page) => html.includes("data-refresh");
+    expect([asksAgain(page), page.link("Look again"), asksAgain(donePage)]).toEqual([true, page.path, false]);
     expect(donePage.text).not.toContain("many");
     expect((await world.stored()).customers).toEqual([]);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
