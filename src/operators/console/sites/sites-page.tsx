@@ -84,8 +84,10 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
   ];
   const fields: FilterFields = {
     status: { label: t("Status"), value: status, options: choices.map(([value, label]) => [value, label]) },
-    q: { label: t("Name or ID"), value: text, maxlength: 100 },
+    q: { label: t("Site or its ID"), value: text, maxlength: 100 },
   };
+  // What was looked for comes first.
+  const attentionList = <AttentionList needs={needs} namesSites />;
   const { errors, form } = newSite(c.var, filled, isFirst);
   const body = (
     <>
@@ -93,7 +95,7 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
       {isFirst ? (
         <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
       ) : (
-        <AttentionList needs={needs} namesSites />
+        !isFiltered && attentionList
       )}
       {cursor === undefined && <SwitchedOffParts parts={health.parts} />}
       <List
@@ -132,6 +134,7 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
         lookedTo={limits.filter(Boolean).join(" ") || undefined}
         cursor={nextCursor}
       />
+      {isFiltered && attentionList}
       {view.may("/console/metrics", "GET") && (
         <p>
           <a href="/console/metrics">{t("Metrics and alerts")}</a>

@@ -148,11 +148,11 @@ describe("what the list has", () => {
       [` ${word}_100% `, `The ${word}_100% shop`],
       [String(world.siteId), `The ${word}_100% shop`],
     ] as const) {
-      const page = await visitor.press(form, "Find", { "Name or ID": typed });
+      const page = await visitor.press(form, "Find", { "Site or its ID": typed });
       expect([typed, page.rows.map(([first]) => first)]).toEqual([typed, [name]]);
-      expect(page.value("Name or ID")).toBe(typed.trim());
+      expect(page.value("Site or its ID")).toBe(typed.trim());
     }
-    const nothing = await visitor.press(form, "Find", { "Name or ID": `${word}%100` });
+    const nothing = await visitor.press(form, "Find", { "Site or its ID": `${word}%100` });
     expect([nothing.rows, nothing.text.includes("No site matches.")]).toEqual([[], true]);
     expect((await visitor.open(nothing.link("Clear"))).path).toBe("/console");
   });
