@@ -102,7 +102,7 @@ function tableOf(view: View, siteId: number, apps: AppSummary[], uses: LastUses)
       { label: "appid", phone: "hide" as const },
       { label: t("State"), phone: "top" as const },
       { label: t("Last used"), named: true as const },
-      ...(hasOverlaps ? [{ label: t("Old secret ends in"), named: true as const }] : []),
+      ...(hasOverlaps ? [{ label: t("Old one ends in"), named: true as const }] : []),
       { label: t("Issued"), phone: "hide" as const },
     ],
     rows: apps.map((app) => [

@@ -58,8 +58,9 @@ export function Table(props: {
             <th scope="row">{first}</th>
             {others.map((cell, i) => {
               const column = columns[i + 1] ?? { label: "" };
+              const isNamed = (column.end || column.named) && cell !== false;
               return (
-                <td class={classOf(column)} data-label={cell !== false && (column.end || column.named) && column.label}>
+                <td class={classOf(column)} data-label={isNamed ? column.label : undefined}>
                   {cell}
                 </td>
               );

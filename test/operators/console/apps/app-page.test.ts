@@ -115,6 +115,18 @@ describe("the page of an app", () => {
   });
 });
 
+describe("the list of apps", () => {
+  it("on a phone, a row of apps says what each of its times is, and has no label without a value", async () => {
+    const { world, visitor, site } = await start();
+    await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Other" });
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: DAY });
+    const { html } = await visitor.open(`${site}/apps`);
+    const labels = [...html.matchAll(/data-label="([^"]*)"/g)].map(([, label]) => label);
+    const named = labels.filter((label) => label !== "Actions").sort();
+    expect(named).toEqual(["Last used", "Last used", "Old one ends in"]);
+  });
+});
+
 describe("the menu of an app", () => {
   it("the menu of an app links to its actions, and for a revoked app only to its refused calls", async () => {
     const { world, visitor, site, app } = await start();
