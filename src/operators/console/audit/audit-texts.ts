@@ -102,7 +102,7 @@ function namedText(view: View, key: string, value: unknown): string | undefined 
   const { t } = view;
   if (key === "previous_expires_at" && value === null) return t("the old one stopped at once");
   if (value === null || HIDDEN_DETAILS.includes(key) || (Array.isArray(value) && value.length === 0)) return undefined;
-  const number = () => new Intl.NumberFormat(view.language).format(Number(value));
+  const number = () => view.number(Number(value));
   const texts: Record<string, () => string | undefined> = {
     name: () => String(value),
     email: () => String(value),

@@ -14,7 +14,6 @@ export async function homesPage(c: PageContext): Promise<Response> {
   const { view, ctx } = c.var;
   const { t } = view;
   const [homes, fills] = await Promise.all([listHomes(ctx), homeFill(ctx)]);
-  const number = new Intl.NumberFormat(view.language);
   const saidAt = Math.min(...fills.flatMap(({ at }) => (at === null ? [] : [at])));
   const maySettle = view.may(pathOf(MAIN_HOME), "GET");
   const restoredLink = (name: string) => (
@@ -41,7 +40,7 @@ export async function homesPage(c: PageContext): Promise<Response> {
         rows={homes.map(({ name, sites, status }) => [
           name,
           <HomeState status={status} />,
-          number.format(sites),
+          view.number(sites),
           ...fillCells(
             view,
             fills.find(({ home }) => home === name),
@@ -123,7 +122,7 @@ function fillCells(view: View, fill: HomeFill | undefined): Child[] {
   if (fullAt === null) return [size, grows, t("Never, at this rate")];
   const secondsLeft = fullAt - now;
   if (secondsLeft > FAR_SECONDS) return [size, grows, t("Not within 3 years")];
-  const days = new Intl.NumberFormat(language).format(Math.max(0, Math.round(secondsLeft / DAY)));
+  const days = view.number(Math.max(0, Math.round(secondsLeft / DAY)));
   const text = t("about {0}, in {1} days", view.day(fullAt), days);
   const kind = secondsLeft < 31 * DAY ? "bad" : "wait";
   return [size, grows, isFilling ? <Badge kind={kind} label={text} /> : text];

@@ -137,7 +137,7 @@ async function confirmPage(
   filled?: FilledForm,
   isUnread = false,
 ): Promise<Response> {
-  const { t, language } = c.var.view;
+  const { t, number } = c.var.view;
   const receipts: Fields[string] = {
     label: t("Receipts of erasures and deletions"),
     // Without KV, the deployment has stored no receipt. With KV, the operator may have older receipts, or none.
@@ -166,7 +166,7 @@ async function confirmPage(
         )}
         facts={[
           [t("Home"), home],
-          [t("Session numbers to skip (chat_id)"), new Intl.NumberFormat(language).format(lift)],
+          [t("Session numbers to skip (chat_id)"), number(lift)],
         ]}
         action={pathOf(home)}
         hidden={{ lift: String(lift), settling_id: reconciliationId }}

@@ -28,14 +28,13 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
   const cursor = c.req.query("cursor");
   const { items, nextCursor, ...list } = await listDivergentApps(ctx, { home, limit: SHOWN_APPS, cursor });
   const homesDown = [...new Set([...reconciled.homesDown, ...list.homesDown])];
-  const number = new Intl.NumberFormat(view.language);
   const left: [title: string | false, text: string][] = [
     [
       homesDown.length > 0 && t("No answer from: {0}", homesDown.join(", ")),
       t("Their sites and apps are not back. Do not open this home, and send the form again when they answer."),
     ],
     [
-      erasures.left > 0 && t("Do not open this home: erasures left: {0}", number.format(erasures.left)),
+      erasures.left > 0 && t("Do not open this home: erasures left: {0}", view.number(erasures.left)),
       t("The restore brought back customers who were erased. Send the form again until no erasure is left."),
     ],
   ];
@@ -53,12 +52,12 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
       <section class="card">
         <Facts
           rows={[
-            [t("Sites"), number.format(sites)],
-            [t("Session numbers skipped (chat_id)"), number.format(skippedBy)],
+            [t("Sites"), view.number(sites)],
+            [t("Session numbers skipped (chat_id)"), view.number(skippedBy)],
             [
               t("Customers erased again"),
               withHint(
-                number.format(erasures.done),
+                view.number(erasures.done),
                 areKeptByOperator(ctx) &&
                   t("There is no KV: only receipts that were pasted in, and those that main still has, count."),
               ),
@@ -66,7 +65,7 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
             sitesDeletedAgain > 0 && [
               t("Sites deleted again"),
               withHint(
-                number.format(sitesDeletedAgain),
+                view.number(sitesDeletedAgain),
                 t("The restore had brought them back. The cron deletes what they hold."),
               ),
             ],

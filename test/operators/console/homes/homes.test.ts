@@ -14,7 +14,7 @@ const [OPERATING = ""] = Object.values(
 const brokenHome = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
 
 /** The page of the list of sites that shows this site. */
-const openList = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
+const openList = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?q=${siteId}`);
 
 const siteRow = (siteId: number) => env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(siteId).first();
 const homeRow = (siteId: number, db = env.HOME_APAC) =>

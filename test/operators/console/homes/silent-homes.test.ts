@@ -16,7 +16,7 @@ const unmigratedIn = (table: string) =>
   });
 
 /** The page of the list of sites that shows this site. */
-const openList = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
+const openList = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?q=${siteId}`);
 
 describe("a site of a home that does not serve", () => {
   let world: World;
