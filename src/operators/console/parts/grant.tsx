@@ -40,12 +40,12 @@ export function SiteOf({ siteId, sites }: { siteId: number | null; sites: SitesB
 /** The last use, as an hour: the exact time is not stored. */
 export function LastUse({ at }: { at: number | null }) {
   const view = useView();
-  return at === null ? <span class="hint">{view.t("Never")}</span> : view.hour(at);
+  return at === null ? <span class="hint off-phone">{view.t("Never")}</span> : view.hour(at);
 }
 
 export function End({ at }: { at: number | null }) {
   const { t, now } = useView();
-  if (at === null) return <>{t("never")}</>;
+  if (at === null) return <span class="off-phone">{t("never")}</span>;
   if (at > now) return <Time at={at} />;
   return (
     <span class="pair">
