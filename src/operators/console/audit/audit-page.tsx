@@ -11,7 +11,7 @@ import { sitesOf } from "../../services/site-names.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { filteredPath } from "../parts/filter.tsx";
+import { filteredPath } from "../parts/filtered-path.ts";
 import { type FilterFields, List, queryOf } from "../parts/list.tsx";
 import { Ago, EmptyState, Facts, NoticeBox } from "../parts/parts.tsx";
 import { RowMenu } from "../parts/row-menu.tsx";

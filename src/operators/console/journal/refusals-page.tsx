@@ -14,7 +14,7 @@ import {
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { filteredPath } from "../parts/filter.tsx";
+import { filteredPath } from "../parts/filtered-path.ts";
 import { type FilterFields, List, queryOf } from "../parts/list.tsx";
 import { Ago, Badge } from "../parts/parts.tsx";
 import { reasonLabels, reasonText } from "../reasons.ts";

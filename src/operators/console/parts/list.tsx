@@ -1,8 +1,10 @@
 import type { Child } from "hono/jsx";
 import { useView } from "../view.ts";
-import { Filter, filteredPath } from "./filter.tsx";
+import { filteredPath } from "./filtered-path.ts";
 import { Field, type Fields } from "./form.tsx";
+import { Icon } from "./icons.tsx";
 import { type Column, MoreLink, Table } from "./table.tsx";
+import { hasUnseen, Unseen, withoutUnseen } from "./unseen.tsx";
 
 /**
  * The fields of a filter by name. `value` is the one in force, and `shown` is that value in words. An empty value does not filter. The
@@ -15,7 +17,8 @@ export const queryOf = (fields: FilterFields): Record<string, string | undefined
   Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value]));
 
 /**
- * The filter above a list: usual choices, a form, and what is in force. A field with an error opens the form and does not filter.
+ * The filter above a list: usual choices, a form, which is folded on a phone, and what is in force. A field with an error opens the form
+ * and does not filter.
  *
  * @param props `path` is the list's own, without a query; `choices` are labels with the values that they set
  */
@@ -28,17 +31,9 @@ export function ListFilter(props: {
   const { path, fields, choices = [], choicesLabel } = props;
   const { t } = useView();
   const query = queryOf(fields);
-  const filtersInForce = Object.entries(fields).flatMap(([name, { label, value = "", error, options, shown }]) =>
-    value === "" || error !== undefined
-      ? []
-      : [
-          {
-            label,
-            value: shown ?? options?.find(([each]) => each === value)?.[1] ?? value,
-            without: filteredPath(path, query, name),
-          },
-        ],
-  );
+  const inForce = Object.entries(fields).filter(([, { value = "", error }]) => value !== "" && error === undefined);
+  const texts = Object.values(query).filter((value) => value !== undefined && hasUnseen(value)) as string[];
+  const clean = Object.fromEntries(Object.entries(query).map(([name, value = ""]) => [name, withoutUnseen(value)]));
   return (
     <>
       {choices.length > 0 && (
@@ -56,16 +51,47 @@ export function ListFilter(props: {
           ))}
         </nav>
       )}
-      <Filter
-        path={path}
-        parameters={query}
-        filtersInForce={filtersInForce}
-        open={Object.values(fields).some(({ error }) => error !== undefined)}
-      >
-        {Object.entries(fields).map(([name, { shown: _, options, ...field }]) => (
-          <Field name={name} {...field} {...(options && { options: withLacking(options, t("Any"), field.value) })} />
-        ))}
-      </Filter>
+      <search class="filter">
+        <details open={Object.values(fields).some(({ error }) => error !== undefined)}>
+          <summary class="button plain">
+            <Icon name="filter" />
+            {inForce.length === 0 ? t("Filter") : t("Filter ({0})", inForce.length)}
+          </summary>
+          <form method="get" action={path}>
+            {Object.entries(fields).map(([name, { shown: _, options, ...field }]) => (
+              <Field
+                name={name}
+                {...field}
+                {...(options && { options: withLacking(options, t("Any"), field.value) })}
+              />
+            ))}
+            <button type="submit" class="plain">
+              {t("Find")}
+            </button>
+          </form>
+        </details>
+        {inForce.length > 0 && (
+          <div class="chips">
+            {inForce.map(([name, { label, value, shown, options }]) => (
+              <a class="chip" href={filteredPath(path, query, name)}>
+                <span>
+                  {label}: <bdi>{shown ?? options?.find(([each]) => each === value)?.[1] ?? value}</bdi>
+                </span>
+                <Icon name="close" />
+                <span class="unseen">{t("Take this filter off")}</span>
+              </a>
+            ))}
+            <a href={path}>{t("Clear")}</a>
+          </div>
+        )}
+        {texts.length > 0 && (
+          <Unseen texts={texts}>
+            <a class="button plain" href={filteredPath(path, clean)}>
+              {t("Search without them")}
+            </a>
+          </Unseen>
+        )}
+      </search>
     </>
   );
 }

@@ -13,7 +13,7 @@ import type { Site } from "../../services/sites.ts";
 import type { Webhook, WebhookOf } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { filteredPath } from "../parts/filter.tsx";
+import { filteredPath } from "../parts/filtered-path.ts";
 import { Action, Hidden } from "../parts/form.tsx";
 import { Ago, Badge, type BadgeKind, CopyButton, Facts, LookAgain, Time } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
