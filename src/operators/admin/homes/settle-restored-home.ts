@@ -109,11 +109,11 @@ export const documentation = (): CallDocumentation => {
         },
         tokens: {
           description:
-            "Only for `main`: the tokens that it has now and that have not expired, owners first, at most 1,000. Delete those again that were deleted since the restored time.",
+            "Only for `main`: the tokens that it has now and that have not expired, owners first, a thousand at most. Delete those again that were deleted since the restored time.",
         },
         people: {
           description:
-            "Only for `main`: the people who may come into the console now, owners first, at most 1,000. End those again whose access was ended since the restored time.",
+            "Only for `main`: the people who may come into the console now, owners first, a thousand at most. End those again whose access was ended since the restored time.",
         },
       },
     },
