@@ -10,6 +10,7 @@ import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../../src/operators/admin/c
 import { customerExportSchema } from "../../../src/operators/services/customers.ts";
 import { reconcileSchema } from "../../../src/operators/services/homes.ts";
 import { idCursorSchema } from "../../../src/operators/services/page.ts";
+import { newPersonSchema } from "../../../src/operators/services/people.ts";
 import { newSiteSchema } from "../../../src/operators/services/sites.ts";
 import { adminPaths } from "../../../src/tools/openapi/admin-paths.ts";
 import { openApiDocument } from "../../../src/tools/openapi/document.ts";
@@ -68,9 +69,12 @@ function adminBodies(): typeof BODIES {
     if (body === undefined) return [];
     const name = ADMIN_DOCUMENTATION[id]().body?.name ?? "";
     // These fields have tests of their own, below.
-    const schema = without(schemaOf(name), "home", "cursor", "receipts", "deletions");
-    // A token of one site is no owner.
-    const example = documentedExample(id === "createToken" ? without(schema, "site_id") : schema);
+    const fields = without(schemaOf(name), "home", "cursor", "receipts", "deletions");
+    // Without an e-mail address, a person needs a name.
+    const named = { ...without(fields, "email"), required: [...(fields.required ?? []), "name"] };
+    const schema = id === "addPerson" ? named : fields;
+    // A token or a person of one site is no owner.
+    const example = documentedExample(/^(createToken|addPerson)$/.test(id) ? without(schema, "site_id") : schema);
     return [[name, without(schema, exactField), [body], example]];
   });
 }
@@ -124,6 +128,14 @@ describe.each(BODIES)("openapi.json describes %s as its schema checks it", (kind
   test("an unknown field is ignored or refused as openapi.json says", () => {
     expect(accepts({ not_a_field: 1 })).toBe(documented.additionalProperties !== false);
   });
+});
+
+test("openapi.json describes a person's e-mail address as its schema checks it", () => {
+  const { minLength = 0, maxLength = 0 } = (schemaOf("NewPerson").properties?.email ?? {}) as Record<string, number>;
+  const accepts = (length: number) =>
+    newPersonSchema.safeParse({ email: `${"a".repeat(length - 2)}@b`, role: "viewer" }).success;
+  expect([minLength, maxLength].map(accepts)).toEqual([true, true]);
+  expect([minLength - 1, maxLength + 1].map(accepts)).toEqual([false, false]);
 });
 
 describe("a default", () => {

@@ -36,8 +36,8 @@ export const documentation = (): CallDocumentation => {
           examples: ["ada@example.com"],
         },
         name: {
+          ...name,
           description: `${name.description} The audit log names others so: it ${TOKEN_NAME_RULE}. Refused where CONSOLE_SIGN_IN is \`access\`.`,
-          pattern: name.pattern,
         },
         role: {
           description:
