@@ -20,6 +20,7 @@ import { identityOfPerson, notePersonUse, type Person, personIdOf } from "./peop
 import { consoleSessionUnknown } from "./refusals.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 import { writeLater } from "./sign-in-log.ts";
+import { beginCall, countCall } from "./token-limits.ts";
 
 /**
  * A sign-in to the console with the admin token or with a person's token: a cookie holds a random value and its MAC, and D1 holds a row.
@@ -93,16 +94,23 @@ async function openPersonSession(ctx: ServiceContext, givenToken: SignInToken, i
     await refuseToken(ctx, givenToken, "person_token_ended");
 }
 
-/** The person whose token it is. @throws ServiceError as `refuseToken` and `waitForTurn` do */
+/**
+ * The person whose token it is. The sign-in counts as a change of theirs: each leaves a session and a row of the audit log.
+ *
+ * @throws ServiceError as `refuseToken`, `waitForTurn` and `beginCall` do
+ */
 async function personWithToken(ctx: ServiceContext, givenToken: SignInToken) {
   const { runtime, config, now } = ctx;
   if (config.adminToken === undefined) return refuseToken(ctx, givenToken, "admin_token_wrong");
   const hash = await sha256(givenToken.token);
-  const id = personIdOf(hash);
-  await waitForTurn(ctx, givenToken, id, () => undefined);
-  const person = await selectPersonById(runtime, config.directory, id, hash);
+  const caller = { kind: "person", id: personIdOf(hash) } as const;
+  await beginCall(ctx, caller, false);
+  await waitForTurn(ctx, givenToken, caller.id, () => undefined);
+  const person = await selectPersonById(runtime, config.directory, caller.id, hash);
   if (person === undefined) return refuseToken(ctx, givenToken, "person_token_ended");
-  return hasExpired(person, now) ? refuseToken(ctx, givenToken, "token_expired") : person;
+  if (hasExpired(person, now)) return refuseToken(ctx, givenToken, "token_expired");
+  await countCall(ctx, caller, false);
+  return person;
 }
 
 /** The row of a session that begins now. @param expiresAt Unix seconds */

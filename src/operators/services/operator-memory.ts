@@ -14,7 +14,7 @@ const REMEMBERED_MS = 300_000;
 export class OperatorMemory {
   readonly limits: ExceededLimits;
   readonly turns: LookUpTurns;
-  /** The calls of tokens for programs that are in flight. */
+  /** The calls of tokens for programs and of people that are in flight. */
   readonly calls: CallsInFlight;
   readonly accessKeys: AccessKeys;
   /** For each network, the hour in which the root's reads last left a row in the audit log. */

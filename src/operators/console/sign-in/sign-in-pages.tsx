@@ -48,9 +48,14 @@ export async function postSignIn(c: PageContext): Promise<Response> {
     if (isRefusedFor(error, "admin_token_wrong", "person_token_ended", "token_expired")) {
       return signInPage(c, 401, { next, keptForm, error: wrongToken(view, token.trim(), error.context.reason) });
     }
-    if (!isRefusedFor(error, "client_limit")) throw error;
-    c.header("retry-after", String(error.context.retryAfter));
-    return signInPage(c, 429, { next, keptForm, error: t("Too many attempts. Try again in a minute.") });
+    if (!isRefusedFor(error, "client_limit", "person_changes", "person_in_flight")) throw error;
+    const { reason, retryAfter } = error.context;
+    c.header("retry-after", String(retryAfter));
+    const wait =
+      reason === "client_limit"
+        ? t("Too many attempts. Try again in a minute.")
+        : t("Wait {0} seconds, and then try again. Nothing was changed.", retryAfter);
+    return signInPage(c, 429, { next, keptForm, error: wait });
   }
   return keptForm === undefined ? c.redirect(next, 303) : showAgain(c, keptForm.path);
 }

@@ -240,12 +240,27 @@ describe("the limits of people", () => {
   );
 
   it("a person over the limit of changes changes nothing", async () => {
-    const world = await World.create({ TOKEN_CHANGES: new CountedLimit(0) });
+    // The sign-in counts, too.
+    const world = await World.create({ TOKEN_CHANGES: new CountedLimit(1) });
     const { visitor } = await signedInPerson(world);
     const page = await visitor.open(`/console/sites/${world.siteId}/settings`);
     expect((await visitor.submit(page, "Rename", { Name: "Too much" })).status).toBe(429);
     const name = env.DB.prepare("SELECT name FROM sites WHERE id = ?").bind(world.siteId);
     expect(await name.first("name")).not.toBe("Too much");
+  });
+
+  it("sign-ins with a person's token count as their changes: over the limit one opens no session, and the root's goes on", async () => {
+    const limit = new CountedLimit(2);
+    const world = await World.create({ TOKEN_CHANGES: limit });
+    const { token, id } = await newPerson();
+    for (let n = 0; n < 2; n++) expect((await tryToken(world, token)).status).toBe(200);
+    const answer = await new ConsoleVisitor(world).post("/console/sign-in", { token });
+    expect([answer.status, answer.headers.get("retry-after"), answer.headers.getSetCookie()]).toEqual([429, "10", []]);
+    expect(await answer.text()).toContain("Wait 10 seconds, and then try again.");
+    expect(limit.keys).toEqual(Array(3).fill(`person_changes ${id}`));
+    for (const about of ["console_sessions WHERE who_id", "audit_log WHERE action = 'operator.signed_in' AND who_id"])
+      expect(await env.DB.prepare(`SELECT count(*) AS n FROM ${about} = ?`).bind(id).first("n")).toBe(2);
+    await ConsoleVisitor.signedIn(world);
   });
 
   it("calls of a person that have ended make room for others", async () => {
