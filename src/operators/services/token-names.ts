@@ -1,9 +1,11 @@
 import { WORKER } from "../store/audit.ts";
 import { ROOT } from "./identity.ts";
 
-/** Letters of other alphabets, and digits, that look like letters of {@link OWN_NAMES}. NFKD turns other look-alikes into Latin letters. */
+/** Letters of other alphabets, and digits, that look like letters of the names below. NFKD turns other look-alikes into Latin letters. */
 const LOOK_ALIKES: readonly [plain: string, others: string][] = [
   ["a", "аαаᴀɑ4"],
+  ["b", "ᴃʙ"],
+  ["c", "сϲᴄ"],
   ["d", "ԁᴅ"],
   ["e", "еєεᴇ3"],
   ["i", "іιıɪ1lӏ"],
@@ -11,6 +13,7 @@ const LOOK_ALIKES: readonly [plain: string, others: string][] = [
   ["m", "мᴍ"],
   ["n", "пηոɴ"],
   ["o", "оοσօᴏ0"],
+  ["p", "рρᴘ"],
   ["r", "гʀᴦꓣ"],
   ["t", "тτᴛ7"],
   ["w", "ѡԝшωᴡ"],
@@ -38,16 +41,14 @@ const OWN_NAMES = [ROOT.who.id, ROOT.who.name, WORKER];
 const OWN_NAMES_AS_SEEN = new Set(OWN_NAMES.map(seenAs));
 
 const ADDRESS = /[^@]@[^@]/;
-const OPERATOR_ID = /^(tok|per)[0-9a-f]{32}$/;
+/** An id of a token or a person, {@link seenAs} a reader sees it: of the 16 digits, 0, 1, 3, 4 and 7 are letters then. */
+const OPERATOR_ID = /^(tok|per)[25689a-foit]{32}$/;
 
 export const TOKEN_NAME_RULE = `must not look like ${OWN_NAMES.join(", ")}, an e-mail address, or the id of a token or a person`;
 
 /** Whether a reader of the audit log could take a token or a person of this name for somebody else. */
 export function looksLikeAnother(name: string): boolean {
   const visible = name.normalize("NFKC").replace(/[\p{DI}\p{Z}]/gu, "");
-  return (
-    OWN_NAMES_AS_SEEN.has(seenAs(name)) ||
-    ADDRESS.test(visible) ||
-    OPERATOR_ID.test(visible.toLowerCase().replace("_", ""))
-  );
+  const seen = seenAs(name);
+  return OWN_NAMES_AS_SEEN.has(seen) || ADDRESS.test(visible) || OPERATOR_ID.test(seen);
 }

@@ -108,7 +108,8 @@ describe("POST /admin/tokens", () => {
   /** Each name looks like a name that the audit log uses for others. ␣ stands for a blank. */
   const NAMES_OF_OTHERS = `root Root ＲＯＯＴ r␣o␣o␣t ro\u200bot root: «root» rооt r00t ṙööt ⓡⓞⓞⓣ гoοτ
     worker WORKER\u2060 vvorker шоrкеr w-o-r-k-e-r ADMIN_TOKEN admin␣token Аdmin.Token adrnin-token
-    ada@example.com ada＠example.com ada␣@␣example.com ada\u200b﹫example *@example.com tok_${"0f".repeat(16)} per_${"0f".repeat(16)}`;
+    ada@example.com ada＠example.com ada␣@␣example.com ada\u200b﹫example *@example.com tok_${"0f".repeat(16)} per_${"0f".repeat(16)}
+    per-${"0f".repeat(16)} (PER_${"3C".repeat(16)}) tok_${"of".repeat(16)} рer_${"4с".repeat(16)} tоk_${"l7".repeat(16)}.`;
   const LOOKS_LIKE_ANOTHER =
     "must not look like root, ADMIN_TOKEN, worker, an e-mail address, or the id of a token or a person";
   for (const name of NAMES_OF_OTHERS.split(/\s+/))
