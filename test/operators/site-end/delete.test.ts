@@ -1,8 +1,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { accessWorld, personAt } from "../../support/access-world.ts";
 import { call } from "../../support/admin-calls.ts";
 import { fieldsOf, HOMES, personText, placesOf } from "../../support/customers.ts";
-import { signedInPerson } from "../../support/new-person.ts";
+import { newPerson, signedInPerson } from "../../support/new-person.ts";
 import { newToken, useToken } from "../../support/new-token.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import {
@@ -183,6 +184,29 @@ describe("DELETE /admin/sites/:site_id: the deletion of a site", () => {
       (await rows.all<{ id: string; deleted_at: number | null }>()).results.map((row) => [row.id, row.deleted_at]),
     );
     expect([ends.get(ofSite.id), ends.get(ofAll.id)]).toEqual([NOW, null]);
+  });
+
+  it("the open sessions of people who see a deleted site alone end with it: the same assertion opens none when the address is let in again", async () => {
+    const world = await accessWorld();
+    const email = `dora-${world.siteId}@elsewhere.example`;
+    await newPerson({ email, siteId: world.siteId });
+    const visitor = await personAt(world, email);
+    const { id } = await signedInPerson(world, { siteId: world.siteId });
+    expect((await visitor.get("/console")).status).toBe(200);
+    await endSite(world);
+    await pruneEnded(NOW);
+    const sessions = env.DB.prepare("SELECT ended_at FROM console_sessions WHERE who_id IN (?, ?)").bind(email, id);
+    expect((await sessions.all()).results).toEqual([{ ended_at: NOW }, { ended_at: NOW }]);
+    const audited = env.DB.prepare(
+      "SELECT actor, details ->> 'id' AS id FROM audit_log WHERE action = 'operator.session_ended' AND details ->> 'id' IN (?, ?)",
+    );
+    const rows = (await audited.bind(email, id).all<{ id: string }>()).results.toSorted((a, b) =>
+      a.id < b.id ? -1 : 1,
+    );
+    expect(rows).toEqual([email, id].map((each) => ({ actor: "worker", id: each })));
+    expect((await world.admin("POST", "/admin/people", { email, role: "viewer" })).status).toBe(201);
+    expect((await visitor.get("/console")).status).toBe(401);
+    expect((await (await personAt(world, email)).get("/console")).status).toBe(200);
   });
 
   it("deleting a site deletes nothing while KV fails, and goes on when the call is repeated", async () => {

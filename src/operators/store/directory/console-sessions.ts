@@ -132,9 +132,9 @@ function endSessions(db: D1Database, where: SQL | undefined, now: number) {
     .where(and(where, isLive(now)));
 }
 
-/** The statements that end all open sessions of a person, each with its row in the audit log. @param where a further condition */
-export function endSessionsOf(db: D1Database, whoId: string, author: Author, where: SQL) {
-  const isTheirs = and(eq(consoleSessions.whoKind, "person"), eq(consoleSessions.whoId, whoId), where);
+/** The statements that end the open sessions of people that meet `where`, each with its row in the audit log. */
+export function endSessionsOf(db: D1Database, author: Author, where: SQL | undefined) {
+  const isTheirs = and(eq(consoleSessions.whoKind, "person"), where);
   const row = { ...auditRow(consoleSessions), action: "operator.session_ended" as const };
   return {
     audited: auditOf(db, author, row, consoleSessions, and(isTheirs, isLive(author.now))),

@@ -4,7 +4,7 @@ import type { Runtime } from "../../../core/runtime.ts";
 import { inOneBatch } from "../../../core/store/batch.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
-import { people } from "../operator-schema.ts";
+import { consoleSessions, people } from "../operator-schema.ts";
 import { endSessionsOf } from "./console-sessions.ts";
 
 export type PersonRow = typeof people.$inferSelect;
@@ -103,7 +103,7 @@ export async function updatePersonEnded(
   const isStillIn = exists(store.select({ one: sql`1` }).from(people).where(isUnended(id)));
   const batch = () =>
     inOneBatch(db, {
-      sessions: endSessionsOf(db, nameOfPerson(person), author, isStillIn),
+      sessions: endSessionsOf(db, author, and(eq(consoleSessions.whoId, nameOfPerson(person)), isStillIn)),
       ended: store.update(people).set({ deletedAt: author.now }).where(isUnended(id)),
       audited: auditOf(db, author, auditRow("person.ended", person), ONE_ROW, CHANGED),
     });

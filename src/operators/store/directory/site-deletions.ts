@@ -4,11 +4,13 @@ import type { Runtime } from "../../../core/runtime.ts";
 import { inOneBatch } from "../../../core/store/batch.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { appRoutes, SITE_STATUSES, sites } from "../../../core/store/schema.ts";
+import { byWorker } from "../audit.ts";
 import { erasureReceipts, siteDeletions } from "../erasure-schema.ts";
 import type { SiteDeletion } from "../home/site-deletions.ts";
 import { eachRow, rowField } from "../json-rows.ts";
-import { adminTokens, people } from "../operator-schema.ts";
+import { adminTokens, consoleSessions, people } from "../operator-schema.ts";
 import { siteMetrics } from "../usage-schema.ts";
+import { endSessionsOf } from "./console-sessions.ts";
 
 /** This file stores the deletions of sites in the directory. */
 
@@ -103,19 +105,24 @@ const forgetEnded = (directory: D1Database, home: string, siteId?: number) => {
   ] as const;
 };
 
-/** Deletes the tokens of deleted sites, and ends the access of the people who see such a site alone. */
+/** Deletes the tokens of deleted sites, and ends the access of the people who see such a site alone, with their open sessions. */
 const endGrants = (directory: D1Database, isOfSites: SQL | undefined, now: number) => {
   const store = drizzle(directory);
   const deletedSites = store
     .select({ id: sites.id })
     .from(sites)
     .where(and(isOfSites, eq(sites.status, "deleted")));
-  return [adminTokens, people].map((table) =>
-    store
-      .update(table)
-      .set({ deletedAt: now })
-      .where(and(isNull(table.deletedAt), inArray(table.siteId, deletedSites))),
-  );
+  const endsNow = (table: typeof adminTokens | typeof people) =>
+    and(isNull(table.deletedAt), inArray(table.siteId, deletedSites));
+  const names = store
+    .select({ name: sql`coalesce(${people.email}, ${people.id})` })
+    .from(people)
+    .where(endsNow(people));
+  return [
+    // Otherwise an assertion of Access would open its old session when its address is let in again.
+    endSessionsOf(directory, byWorker(now), inArray(consoleSessions.whoId, names)),
+    ...[adminTokens, people].map((table) => store.update(table).set({ deletedAt: now }).where(endsNow(table))),
+  ];
 };
 
 /** Notes that a site's home has nothing left of it. Deletes its name, its tokens, its people and the receipts of its erasures. */
