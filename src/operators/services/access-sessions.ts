@@ -1,3 +1,4 @@
+import { CLIENT_LIMIT_PERIOD, failureKey } from "../../core/signed/rate-limit.ts";
 import { roleOfEmail } from "../access/person-role.ts";
 import { type AssertionReason, verifyAssertion } from "../access/verify-assertion.ts";
 import {
@@ -40,13 +41,17 @@ export async function visitWithAssertion(
     return { refused: verified.reason };
   }
   const { email, expiresAt } = verified.person;
+  const roleOfSettings = roleOfEmail(config.access.roles, email);
+  const failures = failureKey("operator", email);
+  // Otherwise everybody whom Access knows could keep the directory busy.
+  if (roleOfSettings === undefined && memory.limits.isExceeded(failures)) return { refused: "access_no_role", email };
   // The signature is left out: the same bytes can be written with other letters, and with these an ended session would open again.
   const id = await sha256(assertion.slice(0, assertion.lastIndexOf(".")));
   const { session, person } = await selectSessionAndEmail(runtime, config.directory, { id, email }, ctx.now);
-  const roleOfSettings = roleOfEmail(config.access.roles, email);
   const identity = higherAccess(email, roleOfSettings, person);
   if (identity === undefined) {
     noteRefused(ctx, "access_no_role", email);
+    waitUntil(memory.limits.countLater(config.clientLimit, failures, CLIENT_LIMIT_PERIOD));
     return { refused: "access_no_role", email };
   }
   const newRow = newSession(ctx, id, identity, expiresAt, browser);

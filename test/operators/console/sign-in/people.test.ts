@@ -4,6 +4,7 @@ import { PERSON_ROLES } from "../../../../src/operators/access/role.ts";
 import { accessWorld, PEOPLE, personAt } from "../../../support/access-world.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { CountedLimit } from "../../../support/counted-limit.ts";
+import { countingDb } from "../../../support/counting-db.ts";
 import { newPerson, signedInPerson } from "../../../support/new-person.ts";
 import { newToken, useToken } from "../../../support/new-token.ts";
 import { tablesOf } from "../../../support/read-store.ts";
@@ -261,6 +262,21 @@ describe("the limits of people", () => {
     for (const about of ["console_sessions WHERE who_id", "audit_log WHERE action = 'operator.signed_in' AND who_id"])
       expect(await env.DB.prepare(`SELECT count(*) AS n FROM ${about} = ?`).bind(id).first("n")).toBe(2);
     await ConsoleVisitor.signedIn(world);
+  });
+
+  it("somebody without a role who comes by Access often costs no more reads of the directory, and is let in a minute later", async () => {
+    const { db, trips } = countingDb(env.DB);
+    const world = await accessWorld({ CLIENT_LIMIT: new CountedLimit(2), DB: db });
+    const email = "eve@elsewhere.example";
+    const visitor = await personAt(world, email);
+    const statusOf = async () => (await visitor.get("/console")).status;
+    for (let n = 0; n < 3; n++) expect(await statusOf()).toBe(403);
+    const before = { ...trips };
+    for (let n = 0; n < 3; n++) expect(await statusOf()).toBe(403);
+    expect(trips).toEqual(before);
+    await newPerson({ email });
+    world.clock.now = NOW + 60;
+    expect(await statusOf()).toBe(200);
   });
 
   it("calls of a person that have ended make room for others", async () => {
