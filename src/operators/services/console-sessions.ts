@@ -1,3 +1,4 @@
+import { CLIENT_LIMIT_PERIOD, failureKey } from "../../core/signed/rate-limit.ts";
 import { readTokenText } from "../access/token-text.ts";
 import type { Who } from "../store/audit.ts";
 import {
@@ -143,20 +144,25 @@ export async function checkConsoleSession(
   ctx: ServiceContext,
   { cookie }: { cookie: string },
 ): Promise<ConsoleSession | undefined> {
-  const { runtime, config, now } = ctx;
+  const { runtime, config, memory, now, waitUntil } = ctx;
   const [value, mac] = cookie.split(".");
   if (config.adminToken === undefined || value === undefined || mac === undefined) return undefined;
   const key = await consoleKey(config.adminToken);
   // The MAC is checked first: otherwise every forged cookie would cost a read of D1.
   const isRoot = await isMac(key, [COOKIE_OF.root, value], mac);
   if (!isRoot && !(await isMac(key, [COOKIE_OF.person, value], mac))) return undefined;
-  const found = await selectSessionAndPerson(runtime, config.directory, await sha256(value), now);
-  if (found === undefined || found.session.endedAt !== null) return undefined;
-  const { session, person } = found;
-  if (isRoot) return sessionOf(ctx, session, key, ROOT);
-  if (person === null) return undefined;
-  notePersonUse(ctx, person);
-  return sessionOf(ctx, session, key, identityOfPerson(person));
+  const id = await sha256(value);
+  // Whose access was ended still has a cookie of the right MAC, and could keep the directory busy with it.
+  const failures = failureKey("operator", sessionName(id));
+  if (memory.limits.isExceeded(failures)) return undefined;
+  const { session, person } = (await selectSessionAndPerson(runtime, config.directory, id, now)) ?? {};
+  if (session?.endedAt === null && isRoot) return sessionOf(ctx, session, key, ROOT);
+  if (session?.endedAt === null && person) {
+    notePersonUse(ctx, person);
+    return sessionOf(ctx, session, key, identityOfPerson(person));
+  }
+  waitUntil(memory.limits.countLater(config.clientLimit, failures, CLIENT_LIMIT_PERIOD));
+  return undefined;
 }
 
 /** How exactly the last use of a session is stored, in seconds: a write for each page would be too many. */

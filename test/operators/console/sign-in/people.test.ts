@@ -279,6 +279,19 @@ describe("the limits of people", () => {
     expect(await statusOf()).toBe(200);
   });
 
+  it("the cookie of somebody whose access was ended, sent often, costs no more reads of the directory", async () => {
+    const { db, trips } = countingDb(env.DB);
+    const world = await World.create({ CLIENT_LIMIT: new CountedLimit(2), DB: db });
+    const { visitor, id } = await signedInPerson(world);
+    await world.admin("DELETE", `/admin/people/${id}`);
+    const statusOf = async () => (await visitor.get("/console/sign-in")).status;
+    for (let n = 0; n < 3; n++) expect(await statusOf()).toBe(200);
+    const before = { ...trips };
+    for (let n = 0; n < 3; n++) expect(await statusOf()).toBe(200);
+    expect(trips).toEqual(before);
+    expect((await (await ConsoleVisitor.signedIn(world)).get("/console")).status).toBe(200);
+  });
+
   it("calls of a person that have ended make room for others", async () => {
     const world = await World.create();
     const { visitor } = await signedInPerson(world);
