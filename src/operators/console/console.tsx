@@ -65,6 +65,14 @@ async function recogniseOperator(c: PageContext): Promise<void> {
   c.set("ctx", { ...ctx, identity: session?.identity });
 }
 
+/** Counts a request of a person, also of pages for anyone: their session is read for each. Signing out is always possible. */
+async function countPersonsCall({ req, var: { view, ctx } }: PageContext): Promise<void> {
+  const { kind, id } = view.session?.identity.who ?? {};
+  if (kind !== "person" || id === undefined || req.path === "/console/sign-out") return;
+  await beginCall(ctx, { kind, id }, isRead(req.raw));
+  await countCall(ctx, { kind, id }, isRead(req.raw));
+}
+
 /** The operator's console. Its pages call the same services as the admin API. See docs/operating.md, "Console". */
 export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned): ConsoleRoutes {
   const routes = newHono<ConsoleEnv>();
@@ -87,6 +95,7 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
     await recogniseOperator(c);
     c.var.view.may = mayOf(c.var.view.session?.identity);
     try {
+      await countPersonsCall(c);
       return await next();
     } finally {
       memory.calls.end(c.var.trace.requestId);
@@ -99,12 +108,7 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
   mount(routes, CONSOLE_CALLS, async (c) => {
     const { view, ctx } = c.var;
     if (view.session === undefined) return askToSignIn(c);
-    const { kind, id } = view.session.identity.who;
-    const reads = isRead(c.req.raw);
-    if (kind === "person") {
-      await beginCall(ctx, { kind, id }, reads);
-      await countCall(ctx, { kind, id }, reads);
-    } else if (reads) noteRootRead(ctx);
+    if (view.session.identity.who.kind !== "person" && isRead(c.req.raw)) noteRootRead(ctx);
     return undefined;
   });
   refuseOtherPaths(routes);

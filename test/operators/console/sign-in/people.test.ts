@@ -292,6 +292,16 @@ describe("the limits of people", () => {
     expect((await (await ConsoleVisitor.signedIn(world)).get("/console")).status).toBe(200);
   });
 
+  it("a person's requests of pages for anyone count too, and signing out is possible over the limit", async () => {
+    const world = await World.create({ TOKEN_READS: new CountedLimit(2), TOKEN_CHANGES: new CountedLimit(2) });
+    const { visitor, id } = await signedInPerson(world);
+    const page = await visitor.open("/console");
+    const read = () => visitor.get("/console/sign-in").then(({ status }) => status);
+    const change = () => visitor.post("/console/language", { language: "zh" }).then(({ status }) => status);
+    expect([await read(), await read(), await change(), await change()]).toEqual([303, 429, 303, 429]);
+    expect([(await visitor.submit(page, "Sign out")).status, await endsAt(id)]).toEqual([303, NOW]);
+  });
+
   it("calls of a person that have ended make room for others", async () => {
     const world = await World.create();
     const { visitor } = await signedInPerson(world);
