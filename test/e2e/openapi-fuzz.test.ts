@@ -53,7 +53,7 @@ function keepsTheDocument({ method, template, operation, parameters }: Operation
         // A 400 may be about a rule that JSON Schema cannot express: how fields go together, and which agents and ids a site has.
         if (status === 400) {
           expect(detail).toMatch(
-            /^kefu_id: \d+ (unknown|disabled)|"detail":"(first_chat_id: must be above \d|url: a site has at most 10|ends: must not be|(since|until|status)[:.]|site_id: must be a site's id|role: must be viewer or operator for|cursor: is not a next_cursor|after: is not an|name: must (be the name of this site|not look like))/,
+            /^kefu_id: \d+ (unknown|disabled)|"detail":"(first_chat_id: must be above \d|url: a site has at most 10|ends: must not be|(since|until|status)[:.]|site_id: must be a site's id|role: must be viewer or operator for|cursor: is not a next_cursor|after: is not an|name: must (be the name of this site|not look like)|email: (must be one e-mail address|give either|nobody comes))/,
           );
         }
       }),

@@ -23,7 +23,8 @@ let site: { siteId: number; appid: string; secret: string };
 const answers = new Set<string>();
 
 beforeAll(async () => {
-  worker = await startBuiltWorker({ homes: ["DB", "HOME_APAC"], vars: { WEBHOOK_LOOPBACK: "allow" } });
+  const signIn = { CONSOLE_SIGN_IN: "both", ACCESS_TEAM_DOMAIN: "acme", ACCESS_AUD: "console" };
+  worker = await startBuiltWorker({ homes: ["DB", "HOME_APAC"], vars: { WEBHOOK_LOOPBACK: "allow", ...signIn } });
   misconfigured = await startBuiltWorker({ vars: { REPLAY_LOOK_MS: "soon" } });
   site = await worker.provision();
 });
@@ -332,6 +333,27 @@ describe("the admin API answers as documented", () => {
     }
     // The second erasure finds nothing, and answers with zeros.
     expect(await call("POST", `${at}/erase`, admin({ sbs: "customer_001" }))).toBe(200);
+  });
+
+  test("the calls about people are answered as documented", async () => {
+    const post = (person: Record<string, unknown>) => exchange("POST", "/admin/people", admin(person));
+    const named = await post({ name: "Mei", role: "viewer", site_id: site.siteId });
+    expect([named.status, Object.keys(JSON.parse(named.text) as object)]).toEqual([
+      201,
+      expect.arrayContaining(["id", "token"]),
+    ]);
+    const statuses = [];
+    for (const email of ["ada@example.com", "ADA@example.com"])
+      statuses.push((await post({ email, role: "owner", expires_in_days: 90 })).status);
+    expect(statuses).toEqual([201, 409]);
+    for (const bad of [{}, { name: "Ada", email: "ada@example.org" }, { email: "*@example.com" }])
+      expect((await post({ ...bad, role: "viewer" })).status).toBe(400);
+    const first = await exchange("GET", "/admin/people?limit=1", admin());
+    const { next_cursor } = JSON.parse(first.text) as { next_cursor: string };
+    expect(await call("GET", `/admin/people?cursor=${next_cursor}`, admin())).toBe(200);
+    const path = `/admin/people/${(JSON.parse(named.text) as { id: string }).id}`;
+    expect(await call("DELETE", path, admin())).toBe(204);
+    expect(await call("DELETE", path, admin())).toBe(404);
   });
 
   test("usage and metrics are answered as documented", async () => {
