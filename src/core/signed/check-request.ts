@@ -65,6 +65,7 @@ export async function checkRequest(
     operationInput: operationInput.value,
     ranstr,
     idempotencyKey: idempotencyKey.ok ? idempotencyKey.value : null,
+    clientNetwork: null,
   };
   // Nothing is claimed, so there is no owner.
   const claim = await claimOf(runtime, caller, ready, "", now);

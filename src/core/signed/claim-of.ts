@@ -20,12 +20,12 @@ export async function claimOf(
     operationInput,
     ranstr,
     idempotencyKey,
-    clientNetwork = null,
+    clientNetwork,
   }: {
     operationInput: OperationInput;
     ranstr: string;
     idempotencyKey: string | null;
-    clientNetwork?: string | null;
+    clientNetwork: string | null;
   },
   owner: string,
   now: number,

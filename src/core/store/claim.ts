@@ -102,30 +102,19 @@ function namedBy<Values extends Claim>(decision: Decision<Values>, outcome: SQL,
 
 /** Claims the ranstr and decides. An expired nonce of the same ranstr is replaced; a valid one stays. */
 export function claim<Values extends Claim & Record<string, Bindable>>(decision: Decision<Values>): Statement<Values> {
+  const { owner, attempt, expiresAt, outcome, sessionId, operation, secret, client } = nonces;
+  const written = [owner, attempt, expiresAt, outcome, sessionId, operation, secret, client];
   return statement<Values>(
     (v) => sql`WITH decision AS MATERIALIZED (
       SELECT ${decisionOf(decision, v)} FROM ${SITE_AND_APP} ${joinKey(decision, v)}
       WHERE ${appIsGood(v)} AND ${homeSites.status} = 'open')
-    ${insertInto(
-      nonces,
-      nonces.siteId,
-      nonces.appid,
-      nonces.ranstr,
-      nonces.owner,
-      nonces.attempt,
-      nonces.expiresAt,
-      nonces.outcome,
-      nonces.sessionId,
-      nonces.operation,
-      nonces.secret,
-      nonces.client,
-    )}
+    ${insertInto(nonces, nonces.siteId, nonces.appid, nonces.ranstr, ...written)}
     SELECT ${v.siteId}, ${v.appid}, ${v.ranstr}, ${v.owner}, ${v.attempt}, ${v.nonceExpiresAt}, outcome, CASE outcome
       WHEN 'accepted' THEN ${decision.sessionId(v)}
       WHEN 'repeated' THEN first_session_id END, ${literal(decision.name)}, ${v.secretVersion}, ${v.clientNetwork}
     FROM decision WHERE true
     ON CONFLICT DO UPDATE SET
-      ${takeExcluded(nonces.owner, nonces.attempt, nonces.expiresAt, nonces.outcome, nonces.sessionId, nonces.operation, nonces.secret, nonces.client)}
+      ${takeExcluded(...written)}
       WHERE ${nonces.expiresAt} <= ${v.now}`,
   );
 }

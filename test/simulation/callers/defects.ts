@@ -82,8 +82,8 @@ const SIGNED: Defect[] = [
     "expired-nonce-keeps-its-try",
     "A call that replaces an expired nonce keeps the old nonce's number of the try, and writes nothing.",
     CLAIM,
-    "takeExcluded(nonces.owner, nonces.attempt, nonces.expiresAt,",
-    "takeExcluded(nonces.owner, nonces.expiresAt,",
+    "takeExcluded(...written)",
+    "takeExcluded(...written.filter((column) => column !== attempt))",
   ),
   oneEditDefect(
     "second-try-hides-who-was-on-the-session",

@@ -59,7 +59,7 @@ const send =
     const { ranstr = "r1", key = null, now = NOW, owner = `owner of ${ranstr}`, secretVersion = APP.version } = change;
     // A fake toHex, because node has the real one only with a flag.
     const fakeOwner = { bytes: () => ({ toHex: () => owner }) };
-    const reading = { operationInput: operationInput.value, ranstr, idempotencyKey: null };
+    const reading = { operationInput: operationInput.value, ranstr, idempotencyKey: null, clientNetwork: null };
     const claim = await claimOf(
       fakeOwner as never,
       { ...APP, secretVersion, events: change.events ?? true },
