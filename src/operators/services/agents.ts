@@ -59,11 +59,12 @@ export async function findAgent(ctx: ServiceContext, { site, id }: { site: Site;
   return agent;
 }
 
+/** They are named, because the row of a site may have the same subject: sites and agents have ids of the same form. */
 const AGENT_ACTIONS = AUDIT_ACTIONS.filter((action) => action.startsWith("agent."));
 
 /** What the audit log says of an agent, the newest first, as {@link listAuditLog} does. */
 export const readAgentHistory = (ctx: ServiceContext, { site, id, limit }: { site: Site; id: number; limit: number }) =>
-  listAuditLog(ctx, { siteId: site.id, subject: String(id), actions: AGENT_ACTIONS, limit });
+  listAuditLog(ctx, { siteId: site.id, subject: String(id), action: AGENT_ACTIONS, limit });
 
 /** A page of a site's agents, by id. @throws ServiceError `invalid_input` for a malformed cursor */
 export async function listAgents(ctx: ServiceContext, input: PageInput & { site: Site }): Promise<Page<Agent>> {

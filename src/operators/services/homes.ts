@@ -180,8 +180,8 @@ export async function reconcileHome(
     ctx.waitUntil(copying.catch(() => {}));
     return copying;
   };
-  const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
-  const people = home === MAIN_HOME ? await listUsablePeople(ctx) : [];
+  const [tokens, people] =
+    home === MAIN_HOME ? await Promise.all([listUsableTokens(ctx), listUsablePeople(ctx)]) : [[], []];
   const { silentHomes } = await askHomes(ctx, copyAndGoOn, homesNotCopied, answerBy);
   const {
     ended,

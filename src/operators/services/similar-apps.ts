@@ -20,8 +20,8 @@ export interface SimilarApp extends AppidDifference {
 const MOST_SHOWN = 3;
 
 /**
- * Finds the apps, of the sites that the operator sees, that an unknown appid may mean: their appids differ by blanks, letter case or look-alikes, or by up to two slips. An app
- * whose secret makes the signature comes first.
+ * Finds the apps that an unknown appid may mean: their appids differ by blanks, letter case or look-alikes, or by up to two slips. An app
+ * whose secret makes the signature comes first. Apps of sites that the operator does not see are left out.
  *
  * @param guess the appid that the operator expected. Its app is found only when its secret makes the signature
  * @param signs says whether one of these secrets makes the signature

@@ -40,8 +40,8 @@ const HELD_BACK_MS = 1_000;
 
 /**
  * Refuses a call of a token, or of a person, that this isolate knows to be over its limit, or that has too many calls in flight. It reads
- * nothing, so the token may not exist. A call that it lets through must be ended in `memory.calls`. A call that is refused because of those in flight
- * counts toward the limit: a program that does not wait reaches it soon.
+ * nothing, so the token may not exist. A call that it lets through must be ended in `memory.calls`. A call that is refused because of
+ * those in flight counts toward the limit: a program that does not wait reaches it soon.
  *
  * @throws ServiceError `too_many_requests`
  */

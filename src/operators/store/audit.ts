@@ -128,9 +128,8 @@ export interface AuditFilter {
   siteId?: number | undefined;
   /** The id or the whole name of who did it; {@link WORKER} for the Worker itself. */
   who?: string | undefined;
-  action?: AuditAction | undefined;
-  /** Any of these. Subjects of other actions may be the same: a site and an agent have ids of the same form. */
-  actions?: readonly AuditAction[] | undefined;
+  /** One action, or any of several. */
+  action?: AuditAction | readonly AuditAction[] | undefined;
   /** The subject, or one of several agents that were added by one call. */
   subject?: string | undefined;
   /** Unix seconds, both included. */
@@ -170,13 +169,13 @@ const lastUntil = statement<{ until: number }, { id: number }>(
  */
 export async function selectAuditEntries(
   db: D1Database,
-  { siteId, who, action, actions, subject, since, until }: AuditFilter,
+  { siteId, who, action, subject, since, until }: AuditFilter,
   before: number | undefined,
   limit: number,
   mostRead: number,
 ): Promise<{ entries: AuditEntry[]; readTo?: ReadTo | undefined }> {
   const store = drizzle(db);
-  const isFiltered = [who, action, actions, subject, since, until].some((each) => each !== undefined);
+  const isFiltered = [who, action, subject, since, until].some((each) => each !== undefined);
   const isSearched = before === undefined && until !== undefined;
   const lastEntry = isSearched ? (await inOneBatch(db, { found: lastUntil(db, { until }) })).found[0] : undefined;
   const isOlder = lastEntry ? lte(auditLog.id, lastEntry.id) : lt(auditLog.id, before ?? Number.MAX_SAFE_INTEGER);
@@ -193,8 +192,7 @@ export async function selectAuditEntries(
   const isAdded = and(eq(newest.action, "agent.added"), eq(newest.subject, ""), isAmong);
   const fits = and(
     who === undefined ? undefined : or(eq(newest.whoId, who), eq(newest.whoName, who), isWorker),
-    action === undefined ? undefined : eq(newest.action, action),
-    actions && inArray(newest.action, [...actions]),
+    action && inArray(newest.action, [action].flat()),
     subject === undefined ? undefined : or(eq(newest.subject, subject), isAdded),
     since === undefined ? undefined : gte(newest.at, since),
     until === undefined ? undefined : lte(newest.at, until),

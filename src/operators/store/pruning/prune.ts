@@ -32,7 +32,10 @@ const LIMITS: PruneLimits = { chunkRows: 10_000, statements: 900 };
  */
 const STATEMENTS_PER_SAVE = 30;
 
-/** How long a deleted token, an ended person and an ended session are kept: otherwise a late try of the call that made them could bring them back. */
+/**
+ * How long a deleted token, an ended person and an ended session are kept: otherwise a late try of the call that made them could bring
+ * them back.
+ */
 const DELETED_SECONDS = 86_400;
 
 /** There are few receipts: one statement reads them all. */
