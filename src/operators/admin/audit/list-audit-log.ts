@@ -59,7 +59,8 @@ const entry = (): NamedSchema => ({
           examples: ["token"],
         },
         id: {
-          description: "`root`, `worker`, the token's id, or the person's e-mail address.",
+          description:
+            "`root`, `worker`, the token's id, the person's e-mail address, or the id of a person with a token.",
           examples: ["tok_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42"],
         },
         name: { description: "What they were called then.", examples: ["Nightly export"] },
@@ -107,7 +108,8 @@ export const documentation = (): CallDocumentation => {
         maximum: 999_999_999_999_999,
       },
       who: {
-        description: "Only what they did: a token's id, an e-mail address, `root` or `worker`; or the whole name.",
+        description:
+          "Only what they did: the id of a token or a person, an e-mail address, `root` or `worker`; or the whole name.",
         examples: ["ada@example.com"],
       },
       action: { description: "Only this action." },

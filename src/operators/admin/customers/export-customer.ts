@@ -21,7 +21,7 @@ export default adminCall(
 );
 
 export const documentation = (): CallDocumentation => ({
-  summary: "Hand over everything stored about a customer",
+  summary: "Export everything stored about a customer",
   chinese: "导出一个客户的全部数据",
   description:
     "The customer, their sessions with all that was said, and the events of these sessions that are kept, 50 sessions at a time, the oldest first. The body names the customer, because paths reach logs.",

@@ -18,7 +18,7 @@ export const documentation = (): CallDocumentation => ({
   summary: "End somebody's access to the console",
   chinese: "结束一个人对控制台的访问",
   description:
-    "Their open console sessions end with it, at once. Somebody whose address also has a role by CONSOLE_OWNERS, CONSOLE_OPERATORS or CONSOLE_VIEWERS signs in again with that role.",
+    "Their open console sessions end with it, at once. Somebody whom CONSOLE_OWNERS, CONSOLE_OPERATORS or CONSOLE_VIEWERS name too signs in again, with the role of that setting.",
   refusals: [404],
   row: "204; their open console sessions end with it, from the next request on",
   answered: "Their access has ended.",

@@ -23,10 +23,10 @@ export const documentation = (): CallDocumentation => ({
   summary: "List the people of the console",
   chinese: "列出可以进入控制台的人",
   description:
-    "Expired ones too, until they are ended. Whom CONSOLE_OWNERS, CONSOLE_OPERATORS and CONSOLE_VIEWERS name is not here.",
+    "Expired ones too, until they are ended. Those whom only CONSOLE_OWNERS, CONSOLE_OPERATORS or CONSOLE_VIEWERS name are not here.",
   query: pageQuery("^per_[0-9a-f]{32}$"),
   response: page("PersonPage"),
   parts: [{ name: "Person", schema: personSchema, fields: personWords() }],
-  row: "200, a list of `{id, email, name, role, site_id, created_at, expires_at, last_used_at}`, expired ones too; `last_used_at` is the start of the hour. Without those whom the settings name",
+  row: "200, a list of `{id, email, name, role, site_id, created_at, expires_at, last_used_at}`, expired ones too; `last_used_at` is the start of the hour. Without those whom only the settings name",
   answered: "A page of people, by id.",
 });

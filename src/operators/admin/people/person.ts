@@ -18,7 +18,7 @@ export const personWords = () =>
   ({
     id: {
       description:
-        "The person's id. Somebody with a token has it as `who.id` in the audit log, somebody with an e-mail address has the address there.",
+        "The person's id. In the audit log, `who.id` is this id for somebody with a token, and the address for anybody else.",
       examples: ["per_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42"],
     },
     email: {
