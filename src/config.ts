@@ -14,7 +14,7 @@ export interface Config extends Core, SignInSettings {
   journalDays: number;
   /** The var AUDIT_DAYS: how long rows of the audit log are kept, except receipts. */
   auditDays: number;
-  /** How often one token for programs may change or read something. */
+  /** How often one token for programs, or one person in the console, may change or read something. */
   tokenChanges: RateLimit | undefined;
   tokenReads: RateLimit | undefined;
   /** Whether a webhook's URL may be http on this machine. The var WEBHOOK_LOOPBACK, which no deployment sets. */

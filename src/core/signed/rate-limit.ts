@@ -17,7 +17,7 @@ const MOST_EXCEEDED = 10_000;
  * The kinds of a client's failures. Each kind has its own count, so that an exceeded limit of one kind leaves the others open.
  * - `signed`: a signed call whose signature was not valid, for any reason;
  * - `unknown`: a signed call with an appid that does not exist; it counts as `signed` too;
- * - `operator`: a wrong admin token.
+ * - `operator`: a wrong token of an operator or a person, or a visit to the console that lets nobody in.
  */
 type FailureKind = "signed" | "unknown" | "operator";
 

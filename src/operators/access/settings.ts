@@ -1,6 +1,6 @@
 import { type RoleLists, readRoleList, SETTING_OF_ROLE } from "./person-role.ts";
 
-/** How operators sign in to the console: with the admin token, by Cloudflare Access, or in either way. */
+/** How operators sign in to the console: with the ADMIN_TOKEN or a token of their own, by Cloudflare Access, or in either way. */
 export const SIGN_INS = ["token", "access", "both"] as const;
 export type SignIn = (typeof SIGN_INS)[number];
 

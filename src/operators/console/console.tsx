@@ -47,7 +47,7 @@ function isOwn(request: Request): boolean {
 }
 
 /**
- * Finds the console session of a request. A sign-in with the admin token counts before an assertion of Cloudflare Access, because
+ * Finds the console session of a request. A sign-in with a token counts before an assertion of Cloudflare Access, because
  * somebody who signs in as the root wants to be the root.
  */
 async function recogniseOperator(c: PageContext): Promise<void> {

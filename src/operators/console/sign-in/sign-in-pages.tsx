@@ -98,7 +98,7 @@ const WITHOUT_ROLE: readonly AccessRefusal[] = ["access_no_role", "assertion_wit
 /**
  * Shows the sign-in page. It keeps the fields of a sent form, which is shown again after the sign-in.
  *
- * @throws ServiceError `forbidden` for a person who is in no list of roles, and for an assertion without an e-mail address
+ * @throws ServiceError `forbidden` for a person without a role, and for an assertion without an e-mail address
  */
 export async function askToSignIn(c: PageContext): Promise<Response> {
   const { here, refused } = c.var.view;
