@@ -12,7 +12,7 @@ import { beginCall, countCall } from "../services/token-limits.ts";
 import { browserOf } from "./browser.ts";
 import { CONSOLE_CALLS } from "./calls.ts";
 import { languageCookie, readCookie, SESSION_COOKIE } from "./cookies.ts";
-import type { ConsoleEnv, ConsoleRoutes, PageContext } from "./env.ts";
+import { type ConsoleEnv, type ConsoleRoutes, type PageContext, setView } from "./env.ts";
 import { mayByRole } from "./may-by-role.ts";
 import { showError } from "./on-error.tsx";
 import { askToSignIn } from "./sign-in/sign-in-pages.tsx";
@@ -80,7 +80,7 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
   routes.use(answerInTime);
   routes.use(async (c, next) => {
     for (const [name, value] of HEADERS) c.header(name, value);
-    c.set("view", await viewOf(c));
+    setView(c, await viewOf(c));
     const languageOfQuery = askedLanguage(c.req.raw);
     if (languageOfQuery !== undefined) c.header("set-cookie", languageCookie(languageOfQuery), { append: true });
     c.set("sendSigned", sendSigned);

@@ -8,10 +8,17 @@ import type { View } from "./view.ts";
 
 export type ConsoleEnv = {
   Bindings: App["Bindings"];
-  /** The first middleware sets `view` and the operator's variables. `onlyReads`: the sent form changes nothing. */
-  Variables: App["Variables"] & OperatorVariables & { view: View; onlyReads?: boolean; sendSigned: SendsSigned };
+  /** The first middleware sets `view`, its `t` and the operator's variables. `onlyReads`: the sent form changes nothing. */
+  Variables: App["Variables"] &
+    OperatorVariables & { view: View; t: View["t"]; onlyReads?: boolean; sendSigned: SendsSigned };
 };
 
 export type PageContext = Context<ConsoleEnv>;
 export type ConsoleCall = Call<PageContext>;
 export type ConsoleRoutes = Routes<ConsoleEnv>;
+
+/** Gives the view, and its `t` beside it, to the handlers of a request. */
+export function setView(c: PageContext, view: View): void {
+  c.set("view", view);
+  c.set("t", view.t);
+}

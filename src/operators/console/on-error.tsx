@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../core/config.ts";
 import { STATUS_OF } from "../../core/errors.ts";
 import { refusalOf, silentHome } from "../../core/http/faults.ts";
 import { ROLES } from "../access/role.ts";
-import type { PageContext } from "./env.ts";
+import { type PageContext, setView } from "./env.ts";
 import { showPage } from "./layout.tsx";
 import { EmptyState } from "./parts/parts.tsx";
 import { roleText } from "./parts/role-texts.ts";
@@ -15,7 +15,7 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
   const { code, context } = refusal;
   const status = STATUS_OF[code];
   // An error may come before the reader's language is known. The page is in English then.
-  if ((c.var.view as View | undefined) === undefined) c.set("view", englishView(c));
+  if ((c.var.view as View | undefined) === undefined) setView(c, englishView(c));
   if (context.retryAfter !== undefined) c.header("retry-after", String(context.retryAfter));
   const { view } = c.var;
   const { t, session } = view;

@@ -28,8 +28,7 @@ const PATH = "/console/access";
 
 /** Shows who the reader is, what they may do, and the open console sessions. An owner sees everyone's sessions. */
 export async function accessPage(c: PageContext): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   const { who, role, onlySite: siteId = null } = identityOf(c);
   const sessions = await listConsoleSessions(c.var.ctx);
   const seesAll = role === "owner";

@@ -47,8 +47,7 @@ export async function postAgent(c: PageContext, site: Site): Promise<Response> {
 
 /** Shows an agent: the sessions where they are responsible, those where they take part, and what the audit log says of them. */
 export async function agentPage(c: PageContext, site: Site, filledForm?: FilledForm): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const id = pathId(c, "id", agentUnknown);
   const agent = await findAgent(ctx, { site, id });
   const path = agentPath(site.id, id);

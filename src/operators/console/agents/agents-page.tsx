@@ -15,8 +15,7 @@ import { AgentMenu, agentRows, rowId } from "./agent-table.tsx";
 
 /** @param filled the form to show again. @param list the list that was pasted into it */
 export async function agentsPage(c: PageContext, site: Site, filled?: FilledForm, list?: AgentList): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const path = `/console/sites/${site.id}/agents`;
   const search = (c.req.query("q") ?? "").trim().slice(0, 100);
   const status = AGENT_STATUSES.find((each) => each === c.req.query("status"));
@@ -87,8 +86,7 @@ function addOne(c: PageContext, site: Site, form: Record<string, string>): Promi
 }
 
 function addMany(c: PageContext, site: Site, form: Record<string, string>): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, t } = c.var;
   const { lines = "", right = "" } = form;
   const input = { site, list: lines, right };
   return formAction(c, form, {

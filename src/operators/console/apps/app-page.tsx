@@ -21,8 +21,7 @@ import { CodeExample } from "./code-example.tsx";
 
 /** Reads the app that the path names, for its own pages and those of its secret. @throws ServiceError `not_found` */
 export async function appOf(c: PageContext, site: Site) {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const app = await findApp(ctx, { site, appid: c.req.param("appid") ?? "" });
   const { appid, version, previousExpiresAt } = app;
   const path = `/console/sites/${site.id}/apps/${appid}`;
@@ -66,8 +65,7 @@ export const secretOwnerOf = async (c: PageContext, site: Site): Promise<ShownSe
 const MOST_NETWORKS = 50;
 
 async function appPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const { app, ...owner } = await appOf(c, siteOfPath);
   const { site, path, isActive } = owner;
   const { appid } = app;
@@ -111,8 +109,7 @@ async function appPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): P
 }
 
 export async function revokePage(c: PageContext, siteOfPath: Site): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   const { site, path, isActive, facts, app } = await appOf(c, siteOfPath);
   if (!isActive) return c.redirect(path, 303);
   const uses = await readLastUses(c, siteOfPath, app.appid);
@@ -151,7 +148,7 @@ function reservedAppidOf(c: PageContext, site: Site) {
 
 /** Asks before a reserved appid is released. @throws ServiceError `not_found` when the appid is not reserved for the site */
 export async function releasePage(c: PageContext, siteOfPath: Site): Promise<Response> {
-  const { t } = c.var.view;
+  const { t } = c.var;
   const { site, appid, path, facts, isClosed } = reservedAppidOf(c, siteOfPath);
   const app = await findApp(c.var.ctx, { site, appid }).catch(unlessRefusedFor("app_missing"));
   if (app !== undefined || isClosed) return c.redirect(path, 303);
@@ -180,8 +177,7 @@ export async function postRelease(c: PageContext, site: Site): Promise<Response>
 
 /** The page of an appid without an app: its app can be issued again, or the appid released. */
 export async function missingAppPage(c: PageContext, siteOfPath: Site): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   const { site, appid, apps, path, facts, isClosed } = reservedAppidOf(c, siteOfPath);
   const { name, secret } = appFields(view);
   const hint = t("Only when its caller keeps the one that he has. Left empty, one is made here.");

@@ -44,8 +44,7 @@ export async function postApp(c: PageContext, site: Site): Promise<Response> {
 }
 
 export async function appsPage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const path = `/console/sites/${site.id}/apps`;
   const [apps, uses] = await Promise.all([
     listApps(ctx, { site, cursor: c.req.query("cursor"), limit: 50 }),

@@ -78,8 +78,7 @@ export async function CodeExample(
   { site, appid, path }: { site: Site; appid: string; path: string },
   isNext: boolean,
 ) {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const code = codeOf(c);
   const program = PROGRAMS[code];
   const { items } = await searchAgents(ctx, { site, status: "normal", limit: 1 });

@@ -21,8 +21,7 @@ const MOST_OFFERED = 100;
 
 /** Asks before a test call, which opens a session. The page says what is stored and who becomes the responsible agent. */
 export async function testCallPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, t } = c.var;
   const { app, site, path, isActive } = await appOf(c, siteOfPath);
   if (!isActive) return c.redirect(path, 303);
   const { items } = await searchAgents(ctx, { site: siteOfPath, status: "normal", limit: MOST_OFFERED });
@@ -119,7 +118,7 @@ async function send(c: PageContext, wanted: Omit<Parameters<typeof signTestCall>
 }
 
 function wordsOf(c: PageContext) {
-  const { t } = c.var.view;
+  const { t } = c.var;
   return {
     title: t("Test call from the console"),
     customer: t("Test customer"),

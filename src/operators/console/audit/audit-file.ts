@@ -8,8 +8,7 @@ import { actionTexts, detailText, throughText } from "./audit-texts.ts";
 
 /** Answers with the audit log of a site, or of all sites, as a file. It holds what the filter finds, in the reader's language and zone. */
 export async function auditFile(c: PageContext, site?: Site): Promise<Response> {
-  const { view, ctx } = c.var;
-  const { t } = view;
+  const { view, ctx, t } = c.var;
   const { filter, isWrong } = readFilter(c);
   // The page shows what is wrong with the filter.
   if (isWrong) return auditPage(c, site);

@@ -24,8 +24,7 @@ const NO_ENTRIES = { items: [], nextCursor: null, homesDown: [], searchedTo: nul
 
 /** The audit log of a site, or of all sites: one entry a row, who did what to what, and when. A menu in each row has the rest. */
 export async function auditPage(c: PageContext, site?: Site): Promise<Response> {
-  const { view, ctx } = c.var;
-  const { t } = view;
+  const { view, ctx, t } = c.var;
   const path = site ? `/console/sites/${site.id}/audit` : "/console/audit";
   const { fields, filter, isWrong } = readFilter(c);
   const query = queryOf(fields);
@@ -89,8 +88,7 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
 
 /** The filter above the audit log, as the reader filled it in, and what it filters by. It is wrong when a field has an error. */
 export function readFilter(c: PageContext) {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   // The browser sends empty fields too. An empty field does not filter.
   const textOf = (name: string) => (c.req.query(name) ?? "").trim();
   const [who, subject, typedAction] = [textOf("who"), textOf("subject"), textOf("action")];

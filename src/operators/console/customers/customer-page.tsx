@@ -27,8 +27,7 @@ export async function customerPage(
   sbs: string,
   filledForm?: FilledForm & { path: string },
 ): Promise<Response> {
-  const { view, ctx } = c.var;
-  const { t } = view;
+  const { view, ctx, t } = c.var;
   const path = customersPath(site);
   const [customer, sessions] = await Promise.all([
     readCustomer(ctx, { site, sbs }),

@@ -104,8 +104,7 @@ async function listPage(
   props: { filledForm?: FormShownAgain; unknown?: string },
 ): Promise<Response> {
   const { filledForm, unknown } = props;
-  const { view, ctx } = c.var;
-  const { t } = view;
+  const { view, ctx, t } = c.var;
   const path = customersPath(site);
   const { values = {}, errors = {} } = filledForm ?? {};
   const sbs = sbsOf(values);

@@ -55,8 +55,7 @@ export async function postErase(c: PageContext, site: Site): Promise<Response> {
 
 /** Asks before a customer is erased, and shows what is stored now. @throws ServiceError as `findCustomer` does */
 async function question(c: PageContext, site: Site, sbs: string, filledForm?: FilledForm): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   const { name, chatIds } = await findCustomer(c.var.ctx, { site, sbs });
   const lastChatId = chatIds.at(-1);
   const path = `${customersPath(site)}/erase`;

@@ -31,8 +31,7 @@ export async function postErasure(c: PageContext, site: Site): Promise<Response>
 
 /** Shows how far an erasure is, which webhooks got the customer's data, and what stays elsewhere. Its address names no customer. */
 export async function erasurePage(c: PageContext, site: Site): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const [erasure, hasEvents] = await Promise.all([
     readErasure(ctx, { site, erasureId: erasureOf(c) }),
     siteHasEvents(ctx, { site }),

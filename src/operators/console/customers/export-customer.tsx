@@ -72,8 +72,7 @@ function partsPage(
   { sbs, name, chatIds }: FoundCustomer,
   place: { from: string; first: number },
 ): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   const parts = chatIds
     .flatMap((_, at) => (at % SESSIONS_PER_FILE === 0 ? [chatIds.slice(at, at + SESSIONS_PER_FILE)] : []))
     .map((ids, at) => ({

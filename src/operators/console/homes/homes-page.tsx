@@ -11,8 +11,7 @@ import type { View } from "../view.ts";
 import { pathOf } from "./reconciled.ts";
 
 export async function homesPage(c: PageContext): Promise<Response> {
-  const { view, ctx } = c.var;
-  const { t } = view;
+  const { view, ctx, t } = c.var;
   const [homes, fills] = await Promise.all([listHomes(ctx), homeFill(ctx)]);
   const saidAt = Math.min(...fills.flatMap(({ at }) => (at === null ? [] : [at])));
   const maySettle = view.may(pathOf(MAIN_HOME), "GET");

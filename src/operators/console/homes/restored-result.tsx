@@ -22,8 +22,7 @@ const SHOWN_APPS = 50;
 /** The result of a reconciliation, with a list of what to check before the home is opened. */
 export async function resultPage(c: PageContext, home: string, reconciled: Reconciled): Promise<Response> {
   const { sites, skippedBy, reopenAfter, reconciliationId, erasures, sitesDeletedAgain } = reconciled;
-  const { view, ctx } = c.var;
-  const { t } = view;
+  const { view, ctx, t } = c.var;
   noteHome(c, home);
   const cursor = c.req.query("cursor");
   const { items, nextCursor, ...list } = await listDivergentApps(ctx, { home, limit: SHOWN_APPS, cursor });
@@ -114,8 +113,7 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
 
 /** The people and the tokens of a restored directory. The restore may have brought back some that were ended. */
 async function restoredGrants(c: PageContext) {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const [people, tokens] = await Promise.all([listUsablePeople(ctx), listUsableTokens(ctx)]);
   const sites = await sitesOf(ctx, [...people, ...tokens]);
   const more = (count: number, most: number, path: string, label: string) =>

@@ -15,8 +15,7 @@ import { namesOf, refusalColumns } from "./refusals-page.tsx";
 
 /** The page of one call, by its request id: its answer and the reason. */
 export async function callPage(c: PageContext, site: Site): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const requestId = c.req.param("request_id") ?? "";
   const call = await findCall(ctx, { site, requestId }).catch(unlessRefusedFor("call_unknown", "fields_invalid"));
   if (call === undefined) return missingCallPage(c, site, requestId);
@@ -133,7 +132,7 @@ function refusalFacts({ t, number }: View, refusal: Refusal, version: string | u
 
 /** The page for a request id that the site has no call for. */
 async function missingCallPage(c: PageContext, site: Site, requestId: string): Promise<Response> {
-  const { t } = c.var.view;
+  const { t } = c.var;
   const list = `/console/sites/${site.id}/refusals`;
   const around = await aroundCall(c, requestId, site);
   const isId = around !== undefined;

@@ -23,8 +23,7 @@ import { refusalTexts } from "./refusal-texts.ts";
 
 /** The refused calls of a site, with their counts by app and by reason. */
 export async function refusalsPage(c: PageContext, site: Site): Promise<Response> {
-  const { view, ctx } = c.var;
-  const { t } = view;
+  const { view, ctx, t } = c.var;
   const path = `/console/sites/${site.id}/refusals`;
   const wanted = readFilter(c);
   const [refusals, apps] = await Promise.all([readRefusals(c, site, wanted), listApps(ctx, { site, limit: 100 })]);

@@ -23,8 +23,7 @@ async function textOf(c: PageContext, file: string): Promise<string | undefined>
 
 /** What a scraper needs: the address, a token, the configuration and the alerts. It asks no database. */
 export async function metricsPage(c: PageContext): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   const { origin, host, protocol } = new URL(c.req.url);
   const [configuration, alerts] = await Promise.all([textOf(c, "prometheus.yml"), textOf(c, "alerts.yml")]);
   const ownConfiguration = configuration

@@ -148,8 +148,7 @@ export function newTokenPage(
   c: PageContext,
   made: { title: string; warning: Child; facts: FactRows; token: string; list: string },
 ): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   const { title, warning, facts, token, list } = made;
   // The browser opens the list after this time, so that the token does not stay on the screen.
   c.header("refresh", `${SHOWN_SECONDS}; url=${list}`);

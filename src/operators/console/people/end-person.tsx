@@ -14,8 +14,7 @@ const idOf = (c: PageContext) => c.req.param("person_id") ?? "";
 
 /** Asks before somebody's access is ended, and says what ends with it. */
 export async function endPersonPage(c: PageContext): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const person = await findPerson(ctx, { id: idOf(c) });
   const back = consolePath(c.req.query("back"), PEOPLE_PATH);
   const roleLeft = roleInSettings(ctx, person.email);

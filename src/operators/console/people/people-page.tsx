@@ -21,8 +21,7 @@ const WAYS = ["email", "name"] as const;
 
 /** Answers the form that lets somebody in: with the list, or with the page that shows a token once. */
 export async function postPeople(c: PageContext): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const form = await readForm(c);
   const { who = "", way: chosenWay = "" } = form;
   const way = WAYS.find((each) => each === chosenWay) ?? openWays(c)[0] ?? "name";
@@ -55,8 +54,7 @@ export async function postPeople(c: PageContext): Promise<Response> {
 const openWays = (c: PageContext) => WAYS.filter((way) => noWayIn(c.var.ctx)[way] === undefined);
 
 async function newPersonPage(c: PageContext, person: Person, token: string): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   return newTokenPage(c, {
     title: t("{0} may come in", person.name ?? ""),
     warning: t(
@@ -86,8 +84,7 @@ function whoFields({ t }: View, ways: readonly (typeof WAYS)[number][]): Fields 
 
 /** Who may come into the console: people whom owners let in, and those whom the settings name. */
 export async function peoplePage(c: PageContext, filledForm?: FilledForm): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const cursor = c.req.query("cursor");
   const people = await listPeople(ctx, { cursor, limit: 50 });
   const [offered, sites] = await Promise.all([offeredSites(ctx), sitesOf(ctx, people.items)]);

@@ -101,7 +101,7 @@ async function secretPage(c: PageContext, owner: ShownSecretOwner): Promise<Resp
 }
 
 function notShownPage(c: PageContext, { site, path }: ShownSecretOwner): Promise<Response> {
-  const { t } = c.var.view;
+  const { t } = c.var;
   const body = (
     <section class="card">
       <p>

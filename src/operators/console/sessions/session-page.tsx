@@ -52,7 +52,7 @@ export async function sessionPage(c: PageContext, site: Site): Promise<Response>
 
 /** The page for a session that the site does not have. It keeps the tabs, so that the reader can go on. */
 function missingPage(c: PageContext, site: Site): Promise<Response> {
-  const { t } = c.var.view;
+  const { t } = c.var;
   const path = `/console/sites/${site.id}/sessions`;
   const body = (
     <>

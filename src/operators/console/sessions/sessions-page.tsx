@@ -17,8 +17,7 @@ const MOST_CHOICES = 50;
 
 /** A site's sessions, with filters that combine. A chat_id leads to its session. */
 export async function sessionsPage(c: PageContext, site: Site): Promise<Response> {
-  const { view, ctx } = c.var;
-  const { t } = view;
+  const { view, ctx, t } = c.var;
   const path = `/console/sites/${site.id}/sessions`;
   const { values, filter } = readFilter(c);
   const { chatId } = values;

@@ -29,8 +29,7 @@ export async function getSignIn(c: PageContext): Promise<Response> {
 }
 
 export async function postSignIn(c: PageContext): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const { next: nextPath, kept: keptPath, token = "", ...form } = await readForm(c);
   const next = consolePath(nextPath);
   const keptForm = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
@@ -131,8 +130,7 @@ function signInPage(
   status: 200 | 401 | 429 | 503,
   { next, keptForm, error }: { next: string; keptForm?: KeptForm | undefined; error?: string },
 ): Promise<Response> {
-  const { view, ctx } = c.var;
-  const { t } = view;
+  const { view, ctx, t } = c.var;
   const takes = takesToken(c);
   const body = (
     <>

@@ -55,7 +55,7 @@ async function refusedCallOf(c: PageContext, { request = "" }: FormValues): Prom
 
 /** @param result the diagnosis, or the error text for the chosen call; undefined before the first check */
 async function checkPage(c: PageContext, form: FormValues, result?: Diagnosis | string): Promise<Response> {
-  const { t } = c.var.view;
+  const { t } = c.var;
   const refusedCall = await refusedCallOf(c, form);
   const diagnosis = typeof result === "object" ? result : undefined;
   // The pasted request may be another request than that of the link.

@@ -18,8 +18,7 @@ const ITEMS_AT_ONCE = 500;
  * download is the file: the next page begins there, so nothing is lost and nothing comes twice.
  */
 export async function exportPage(c: PageContext, site: Site): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   if (site.status === "creating") return c.redirect(sitePath(site), 303);
   const { after, part: partText = "1" } = c.req.query();
   const part = /^\d{1,9}$/.test(partText) ? Number(partText) : 1;

@@ -65,8 +65,7 @@ function readDays({ t }: View, text: string): EnteredFields<number | null> {
 const isShorter = (days: number | null, now: number | null): boolean => days !== null && (now === null || days < now);
 
 async function questionPage(c: PageContext, site: Site, days: number | null, filled?: FilledForm): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const [now, then] = await Promise.all([
     readRetention(ctx, { site }),
     readRetention(ctx, { site, days: days ?? undefined }),
@@ -119,8 +118,7 @@ const readFirstChatId = (c: PageContext, first_chat_id: string) =>
 
 /** Asks before a site skips session numbers. It says how many numbers no session will get. */
 export async function chatIdPage(c: PageContext, site: Site): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   const settings = sitePath(site, "/settings");
   const { first_chat_id } = c.req.query();
   if (first_chat_id === undefined || site.status === "creating") return c.redirect(settings, 303);

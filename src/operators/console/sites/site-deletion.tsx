@@ -42,8 +42,7 @@ export async function postDelete(c: PageContext, site: Site): Promise<Response> 
 
 /** Says what is deleted and what stays, and asks for the name of the site. */
 export async function deletePage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const isServed = site.status === "open" || site.status === "closed";
   if (!isServed || (await readDeletion(ctx, { site })) !== undefined) return c.redirect(sitePath(site), 303);
   const body =
@@ -119,8 +118,7 @@ export async function endedPage(
   site: Site,
   { deletion, remaining, receipt }: DeletionProgress,
 ): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   // Counting stops at LEFT_LIMIT, so a larger number is shown with a "+".
   const countText = (count: number) => view.number(count) + (count < LEFT_LIMIT ? "" : "+");
   const isRunning = deletion.keptAt !== null && deletion.doneAt === null;

@@ -36,8 +36,7 @@ import { RetentionProgress } from "./site-settings.tsx";
 const MOST_SHOWN = 5;
 
 export async function sitePage(c: PageContext, site: Site): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   if (site.status === "creating") return unfinishedPage(c, site);
   // The deletion of a closed site may have begun without the directory knowing.
   const progress = site.status === "open" ? undefined : await readDeletion(ctx, { site });
@@ -172,7 +171,7 @@ export async function postFinish(c: PageContext, site: Site): Promise<Response> 
 }
 
 async function unfinishedPage(c: PageContext, site: Site): Promise<Response> {
-  const { t } = c.var.view;
+  const { t } = c.var;
   const body = (
     <section class="card">
       <p>

@@ -69,7 +69,7 @@ export const postEventsOff = siteButton({ events: false }, "events_off", {
 });
 
 export async function closePage(c: PageContext, site: Site): Promise<Response> {
-  const { t } = c.var.view;
+  const { t } = c.var;
   const back = sitePath(site, "/settings");
   if (site.status !== "open") return c.redirect(back, 303);
   return askPage(c, {
@@ -90,8 +90,7 @@ export async function closePage(c: PageContext, site: Site): Promise<Response> {
 
 /** Asks before the events of a site are turned off, and says what is lost from then on. */
 export async function eventsOffPage(c: PageContext, site: Site): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const back = sitePath(site, "/settings");
   const [hasEvents, webhooks] = await Promise.all([siteHasEvents(ctx, { site }), listWebhooks(ctx, { site })]);
   if (!hasEvents) return c.redirect(back, 303);
@@ -117,8 +116,7 @@ export async function eventsOffPage(c: PageContext, site: Site): Promise<Respons
 
 export async function settingsPage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
   if (site.status === "creating") return c.redirect(sitePath(site), 303);
-  const { view, ctx } = c.var;
-  const { t } = view;
+  const { view, ctx, t } = c.var;
   const path = sitePath(site, "/settings");
   const { events: hasEvents, ...retention } = await readRetention(ctx, { site });
   const body = view.may(path) ? (

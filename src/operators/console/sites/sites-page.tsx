@@ -50,8 +50,7 @@ const PAGE_SITES = 50;
  * each of their homes for a second at most: whether it answers, what is in trouble, what has risen, and what happened in 24 hours.
  */
 export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Response> {
-  const { view, ctx } = c.var;
-  const { t } = view;
+  const { view, ctx, t } = c.var;
   const { q = "", cursor } = c.req.query();
   const text = q.trim();
   const choices = statusChoices(view);

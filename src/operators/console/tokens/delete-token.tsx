@@ -11,8 +11,7 @@ import { nameOf } from "./token-rows.tsx";
 const idOf = (c: PageContext) => c.req.param("token_id") ?? "";
 
 export async function deleteTokenPage(c: PageContext): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const token = await findToken(ctx, { id: idOf(c) });
   const back = consolePath(c.req.query("back"), TOKENS_PATH);
   return askPage(c, {

@@ -13,8 +13,7 @@ const DEFAULT_DAYS = "90";
 
 /** Answers the form that makes a token with the page that shows it. No later page can show it, because only its hash is stored. */
 export async function postTokens(c: PageContext): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const form = await readForm(c);
   const { name = "" } = form;
   const { typed, entered } = readGrant(form);
@@ -38,8 +37,7 @@ export async function postTokens(c: PageContext): Promise<Response> {
 }
 
 export async function tokensPage(c: PageContext, filledForm?: FilledForm): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const tokens = await listTokens(ctx, { cursor: c.req.query("cursor"), limit: 50 });
   const [offered, sites] = await Promise.all([offeredSites(ctx), sitesOf(ctx, tokens.items)]);
   const askedRole = ROLES.find((role) => role === c.req.query("role"));

@@ -169,8 +169,7 @@ function Pages({ path, listed: { status, items, isNewest, isOldest } }: { path: 
 
 /** One event and its delivery to a webhook: the result, and the sent body. */
 export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const seqText = c.req.param("seq") ?? "";
   if (!/^\d{1,15}$/.test(seqText)) throw new ServiceError("not_found", { reason: "event_unknown" });
   const { webhook, webhookOfPath, site, path, name } = await webhookOf(c, siteOfPath);

@@ -192,8 +192,7 @@ function fieldsOf(view: View, { failingSince }: Webhook): Fields {
  * @param filledForm the form to send, when a sent form was not carried out
  */
 export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm?: FilledForm): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   const { webhook, webhookOfPath, site, path, name } = await webhookOf(c, siteOfPath);
   if (webhook.status === "disabled") return c.redirect(path, 303);
   const asked = askedIn(filledForm?.values ?? c.req.query(), view.now, webhook);

@@ -60,8 +60,7 @@ export function ChangeUrl({ path }: { path: string }) {
 
 /** The webhook that the path names, for the pages of its secret. @throws ServiceError `not_found` */
 export async function webhookOf(c: PageContext, site: Site) {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const webhookOfPath = { site, webhookId: c.req.param("webhook_id") ?? "" };
   const [webhook, all] = await Promise.all([findWebhook(ctx, webhookOfPath), listWebhookUrls(ctx, { site })]);
   const { version, previousExpiresAt } = webhook;

@@ -24,8 +24,7 @@ import { ChangeUrl, pathOf, webhookOf } from "./webhook-of.tsx";
 
 /** A webhook's state, what to do about it, and its deliveries. `?event=` names an event, and leads to the page of its delivery. */
 export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const { webhook, webhookOfPath, name, title, ...owner } = await webhookOf(c, siteOfPath);
   const { site, path } = owner;
   const event = c.req.query("event");
@@ -66,8 +65,7 @@ export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Res
 
 /** The notice of a disabled webhook; or, after it was enabled, the offer to send the events that it missed meanwhile. */
 async function stateNotice(c: PageContext, path: string, webhook: Webhook) {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   if (webhook.status === "disabled")
     return (
       <NoticeBox kind={webhook.disabledReason ? "bad" : "note"} title={disabledText(view, webhook)}>
@@ -190,8 +188,7 @@ export const disabledMeans = ({ t }: View): string =>
 
 /** Asks before a webhook is disabled or deleted. */
 export const webhookQuestion = (name: "disable" | "delete") => async (c: PageContext, siteOfPath: Site) => {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   const { site, path, facts, webhook } = await webhookOf(c, siteOfPath);
   if (name === "disable" && webhook.status === "disabled") return c.redirect(path, 303);
   const [title, text, button] =

@@ -73,8 +73,7 @@ const fieldsOf = ({ t }: View, urlHint: string): Fields => ({
 });
 
 export async function webhooksPage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
-  const { ctx, view } = c.var;
-  const { t } = view;
+  const { ctx, view, t } = c.var;
   const path = `/console/sites/${site.id}/webhooks`;
   const [all, hasEvents] = await Promise.all([listWebhooks(ctx, { site }), siteHasEvents(ctx, { site })]);
   const webhooks = worstFirst(view, all);
@@ -159,8 +158,7 @@ export const webhookSecretOf = async (c: PageContext, site: Site): Promise<Shown
 
 /** The page that changes a webhook: its URL, its events and its secret. */
 export async function settingsPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
+  const { view, t } = c.var;
   const { webhook, site, path, name, ...owner } = await webhookOf(c, siteOfPath);
   const fields = fieldsOf(view, t("What is pending goes to the new URL at once."));
   const isRotation = filled?.values.overlap_seconds !== undefined;
