@@ -32,7 +32,7 @@ export function AddAgents({ path, filled, list }: ShownForm & { list: AgentList 
   const isList = filled?.values.lines !== undefined;
   return (
     <>
-      <FormErrors filled={filled} fields={{ ...fields, lines: t("Add many") }} />
+      <FormErrors filled={filled} fields={{ ...fields, lines: { label: t("Add many") } }} />
       <div class={isList ? "part" : "two"}>
         {!isList && (
           <section class="card">

@@ -3,8 +3,7 @@ import { isVisible } from "../../../core/fields.ts";
 import type { Agent } from "../../services/agents.ts";
 import { withParameter } from "../console-path.ts";
 import { Action, Hidden } from "../parts/form.tsx";
-import { Badge } from "../parts/parts.tsx";
-import { RowMenu } from "../parts/row-menu.tsx";
+import { Badge, RowMenu } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { useView, type View } from "../view.ts";
 

@@ -11,8 +11,8 @@ import { showPage } from "../layout.tsx";
 import { PEOPLE_PATH, TOKENS_PATH } from "../parts/grant.tsx";
 import { Facts, NoticeBox, Time } from "../parts/parts.tsx";
 import { MoreLink, Table } from "../parts/table.tsx";
-import { personRows } from "../people/person-rows.tsx";
-import { tokenRows } from "../tokens/token-rows.tsx";
+import { personTable } from "../people/people-page.tsx";
+import { tokenTable } from "../tokens/tokens-page.tsx";
 import type { View } from "../view.ts";
 import { confirmPath, DEFAULT_LIFT, pathOf, type Reconciled } from "./reconciled.ts";
 
@@ -131,7 +131,7 @@ async function restoredGrants(c: PageContext) {
           {t("Console sessions that were ended since then are open again too:")}{" "}
           <a href="/console/access">{t("Your access")}</a>
         </p>
-        <Table {...personRows(view, people, sites)} id="people" empty={t("There is nobody who was let in.")} />
+        <Table {...personTable(view, people, sites)} id="people" empty={t("There is nobody who was let in.")} />
         {more(people.length, MOST_USABLE_PEOPLE, PEOPLE_PATH, t("People"))}
       </section>
       <section class="part">
@@ -139,7 +139,7 @@ async function restoredGrants(c: PageContext) {
         <p class="hint">
           {t("The restore brought them back, and they open what they opened before: delete them again.")}
         </p>
-        <Table {...tokenRows(view, tokens, sites)} id="tokens" empty={t("There is no token that opens anything.")} />
+        <Table {...tokenTable(view, tokens, sites)} id="tokens" empty={t("There is no token that opens anything.")} />
         {more(tokens.length, MOST_USABLE_TOKENS, TOKENS_PATH, t("Tokens for programs"))}
       </section>
     </>

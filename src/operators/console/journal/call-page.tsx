@@ -5,9 +5,8 @@ import { codeOfReason, type Refusal, wireNameOf } from "../../services/journal.t
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { filteredPath } from "../parts/filtered-path.ts";
 import { EmptyState, type FactRows, Facts, NoticeBox, Time } from "../parts/parts.tsx";
-import { Table } from "../parts/table.tsx";
+import { filteredPath, Table } from "../parts/table.tsx";
 import { reasonText } from "../reasons.ts";
 import { useView, type View } from "../view.ts";
 import { refusalTexts } from "./refusal-texts.ts";

@@ -1,4 +1,4 @@
-import { type Child, isValidElement } from "hono/jsx";
+import type { Child } from "hono/jsx";
 import type { PageContext } from "../env.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { type ShownPage, showPage } from "../layout.tsx";
@@ -7,17 +7,17 @@ import { type Fields, Form, FormErrors, FormFields, Hidden } from "./form.tsx";
 import { type FactRows, Facts } from "./parts.tsx";
 
 /** A question before a dangerous change. */
-export interface Question {
+interface Question {
   /** What the change does. */
   text: Child;
   /** What it is done to. */
-  facts: FactRows | Child;
+  facts: FactRows;
   /** The path of the form; by default the page's own. */
   action?: string;
   /** Values that the form sends along. */
   hidden?: Record<string, string> | undefined;
   /** What the operator must type. */
-  fields?: Fields | Child;
+  fields?: Fields | false;
   filled?: FilledForm | undefined;
   button: string;
   /** The change can do no harm: the button is not red. */
@@ -31,37 +31,24 @@ export interface Question {
 /** A page that asks an operator to confirm a dangerous change. It says what the change does and to what, and has a link back. */
 export function askPage(
   c: PageContext,
-  { title, site, section, ...question }: Pick<ShownPage, "title" | "site" | "section"> & Question,
+  { title, site, section, action = c.req.path, ...question }: Pick<ShownPage, "title" | "site" | "section"> & Question,
 ): Promise<Response> {
-  const { filled } = question;
-  return showPage(c, {
-    title,
-    site,
-    section,
-    filled,
-    body: <Ask {...question} action={question.action ?? c.req.path} />,
-  });
+  const body = <Ask action={action} {...question} />;
+  return showPage(c, { title, site, section, filled: question.filled, body });
 }
 
 /** The question as a part of a page. */
-export function Ask(props: Question & { action: string }) {
-  const { filled } = props;
-  const isFields = props.fields && !isValidElement(props.fields);
-  const fields = (isFields ? props.fields : {}) as Fields;
+export function Ask({ text, facts, action, hidden, fields, filled, ...props }: Question & { action: string }) {
   const { t } = useView();
   return (
     <>
-      <FormErrors filled={filled} fields={fields} />
+      <FormErrors filled={filled} fields={fields || {}} />
       <section class="card">
-        <p>{props.text}</p>
-        {Array.isArray(props.facts) ? (
-          <Facts rows={props.facts as FactRows} />
-        ) : (
-          <dl class="facts">{props.facts as Child}</dl>
-        )}
-        <Form action={props.action}>
-          <Hidden values={props.hidden} />
-          {isFields ? <FormFields fields={fields} filled={filled} /> : (props.fields as Child)}
+        <p>{text}</p>
+        <Facts rows={facts} />
+        <Form action={action}>
+          <Hidden values={hidden} />
+          <FormFields fields={fields || {}} filled={filled} />
           <div class="buttons">
             <button type="submit" class={props.isHarmless ? undefined : "danger"}>
               {props.button}

@@ -6,44 +6,45 @@ import { NoticeBox } from "./parts.tsx";
 /**
  * A form that changes something. A reader who may not send it does not see it. A form without the hidden token would be a draft, which
  * is not carried out.
+ *
+ * @param props `isFree`: the form changes nothing that belongs to a session: every reader sees it, and it has no token
  */
-export function Form({ action, children }: PropsWithChildren<{ action: string }>) {
-  const view = useView();
-  if (!view.may(action)) return null;
+export function Form({
+  action,
+  isFree,
+  children,
+}: PropsWithChildren<{ action: string; isFree?: boolean | undefined }>) {
+  const { may, session } = useView();
+  if (!isFree && !may(action)) return null;
   return (
     <form method="post" action={action}>
-      <input type="hidden" name="form" value={view.session?.formToken} />
+      {!isFree && <input type="hidden" name="form" value={session?.formToken} />}
       {children}
     </form>
   );
 }
 
-/** A form of one button. */
-export function Action(
-  props: PropsWithChildren<{
-    action: string;
-    label: string;
-    /** The form changes nothing that belongs to a session: every reader sees it, and it has no token. */
-    isFree?: boolean;
-    about?: string;
-    lang?: string;
-    quiet?: boolean;
-    id?: string;
-  }>,
-) {
-  const view = useView();
-  if (!props.isFree && !view.may(props.action)) return null;
-  return (
-    <form method="post" action={props.action}>
-      {!props.isFree && <input type="hidden" name="form" value={view.session?.formToken} />}
-      {props.children}
-      <button type="submit" id={props.id} class={props.quiet ? "quiet" : "plain"} lang={props.lang}>
-        {props.label}
-        {props.about && <span class="unseen"> {props.about}</span>}
-      </button>
-    </form>
-  );
+interface ActionProps {
+  action: string;
+  label: string;
+  isFree?: boolean;
+  /** What the button is about, for readers who do not see its place. */
+  about?: string;
+  lang?: string;
+  quiet?: boolean;
+  id?: string;
 }
+
+/** A form of one button. */
+export const Action = ({ action, label, isFree, about, lang, quiet, id, children }: PropsWithChildren<ActionProps>) => (
+  <Form action={action} isFree={isFree}>
+    {children}
+    <button type="submit" id={id} class={quiet ? "quiet" : "plain"} lang={lang}>
+      {label}
+      {about && <span class="unseen"> {about}</span>}
+    </button>
+  </Form>
+);
 
 /** A link to a page that asks before a dangerous change. It is left out when the reader may not open that page. */
 export function AskLink({ href, children }: PropsWithChildren<{ href: string }>) {
@@ -55,21 +56,14 @@ export function AskLink({ href, children }: PropsWithChildren<{ href: string }>)
   );
 }
 
-/**
- * A form above a list, folded until the operator opens it. It is left out when the reader may not send the form.
- *
- * @param props `action` is the path of the form
- */
-export function Fold(props: PropsWithChildren<{ action: string; label: string; open: boolean }>) {
-  const { action, label, open, children } = props;
-  if (!useView().may(action)) return null;
-  return (
-    <details class="fold" open={open}>
-      <summary class="button">{label}</summary>
-      {children}
+/** A form above a list, folded until the operator opens it. It is left out when the reader may not send the form to `action`. */
+export const Fold = (props: PropsWithChildren<{ action: string; label: string; open: boolean }>) =>
+  useView().may(props.action) && (
+    <details class="fold" open={props.open}>
+      <summary class="button">{props.label}</summary>
+      {props.children}
     </details>
   );
-}
 
 /** The fields of a form by name. `value` is what a field holds at first. */
 export type Fields = Record<string, Omit<FieldProps, "name" | "filled">>;
@@ -83,7 +77,7 @@ export function FormErrors({
   fields,
 }: {
   filled: FilledForm | undefined;
-  fields: Record<string, string | { label: string }>;
+  fields: Record<string, { label: string }>;
 }) {
   const { t } = useView();
   if (filled === undefined) return null;
@@ -95,15 +89,13 @@ export function FormErrors({
       <ul>
         {fieldErrors.map(([field, text]) => (
           <li>
-            <a href={`#${field}`}>{labelOf(fields[field]) ?? field}</a>: {text}
+            <a href={`#${field}`}>{fields[field]?.label ?? field}</a>: {text}
           </li>
         ))}
       </ul>
     </NoticeBox>
   );
 }
-
-const labelOf = (field: string | { label: string } | undefined) => (typeof field === "object" ? field.label : field);
 
 /** The fields of a form. A form that is shown again has what was typed, and its errors. */
 export const FormFields = ({ fields, filled }: { fields: Fields; filled?: FilledForm | undefined }) => (
@@ -114,32 +106,27 @@ export const FormFields = ({ fields, filled }: { fields: Fields; filled?: Filled
   </>
 );
 
-/**
- * A form of {@link FormFields} with a button.
- *
- * @param props `hidden` are values by name that the form sends along; the children stand between the fields and the button
- */
-export function FieldsForm(
-  props: PropsWithChildren<{
-    action: string;
-    fields: Fields;
-    filled?: FilledForm | undefined;
-    hidden?: Record<string, string>;
-    button: string;
-    plain?: boolean;
-  }>,
-) {
-  return (
-    <Form action={props.action}>
-      <Hidden values={props.hidden} />
-      <FormFields fields={props.fields} filled={props.filled} />
-      {props.children}
-      <button type="submit" class={props.plain ? "plain" : undefined}>
-        {props.button}
-      </button>
-    </Form>
-  );
+interface FieldsFormProps {
+  action: string;
+  fields: Fields;
+  filled?: FilledForm | undefined;
+  /** Values by name that the form sends along. */
+  hidden?: Record<string, string>;
+  button: string;
+  plain?: boolean;
 }
+
+/** A form of {@link FormFields} with a button. The children stand between the two. */
+export const FieldsForm = ({ children, ...props }: PropsWithChildren<FieldsFormProps>) => (
+  <Form action={props.action}>
+    <Hidden values={props.hidden} />
+    <FormFields fields={props.fields} filled={props.filled} />
+    {children}
+    <button type="submit" class={props.plain ? "plain" : undefined}>
+      {props.button}
+    </button>
+  </Form>
+);
 
 /** Values that a form sends along unseen. */
 export const Hidden = ({ values = {} }: { values?: Record<string, string> | undefined }) => (
@@ -177,51 +164,35 @@ interface FieldProps {
  * A field of a form with its label, hint and error. A box (`type="checkbox"`) is ticked when it has a value. A group has fields of its
  * own, and an error that is about all of them.
  */
-export function Field(props: FieldProps) {
-  const {
-    label,
-    name,
-    filled,
-    hint,
-    type = "text",
-    rows,
-    options,
-    code,
-    fields,
-    value: first = "",
-    error: ownError,
-    ...rest
-  } = props;
+export function Field({ label, name, filled, hint, type = "text", rows, options, code, fields, ...props }: FieldProps) {
+  const { value: first = "", error: ownError, ...rest } = props;
   const value = filled?.values[name] ?? first;
   const error = ownError ?? filled?.errors[name];
-  const described = [hint && `${name}-hint`, error && `${name}-error`].filter(Boolean).join(" ");
+  const described = [hint && `${name}-hint`, error && `${name}-error`].filter(Boolean).join(" ") || undefined;
   const common = {
     id: name,
     name,
     class: code ? "code" : undefined,
     spellcheck: code ? false : undefined,
     "aria-invalid": error ? "true" : undefined,
-    "aria-describedby": described || undefined,
+    "aria-describedby": described,
     // When several fields have autofocus, the browser focuses the first.
     autofocus: error ? true : undefined,
     ...rest,
   };
-  const errorText = error && (
-    <p class="error" id={`${name}-error`}>
-      {error}
-    </p>
-  );
+  const part = (kind: "hint" | "error", text: Child, Tag: "p" | "span" = "p") =>
+    text && (
+      <Tag class={kind} id={`${name}-${kind}`}>
+        {text}
+      </Tag>
+    );
   if (fields !== undefined)
     return (
-      <fieldset id={name} aria-describedby={described || undefined}>
+      <fieldset id={name} aria-describedby={described}>
         <legend>{label}</legend>
-        {hint && (
-          <p class="hint" id={`${name}-hint`}>
-            {hint}
-          </p>
-        )}
+        {part("hint", hint)}
         <FormFields fields={fields} filled={filled} />
-        {errorText}
+        {part("error", error)}
       </fieldset>
     );
   if (type === "checkbox")
@@ -230,23 +201,15 @@ export function Field(props: FieldProps) {
         <p class="tick">
           <input type="checkbox" checked={value !== ""} {...common} />
           <label for={name}>{label}</label>
-          {hint && (
-            <span class="hint" id={`${name}-hint`}>
-              {hint}
-            </span>
-          )}
+          {part("hint", hint, "span")}
         </p>
-        {errorText}
+        {part("error", error)}
       </div>
     );
   return (
     <div class="field">
       <label for={name}>{label}</label>
-      {hint && (
-        <p class="hint" id={`${name}-hint`}>
-          {hint}
-        </p>
-      )}
+      {part("hint", hint)}
       {options !== undefined ? (
         <select {...common}>
           {options.map(([each, text]) => (
@@ -261,7 +224,7 @@ export function Field(props: FieldProps) {
         // The HTML parser drops the first line end of a textarea. Without this line end, it would drop one of the value.
         <textarea rows={rows} {...common}>{`\n${value}`}</textarea>
       )}
-      {errorText}
+      {part("error", error)}
     </div>
   );
 }

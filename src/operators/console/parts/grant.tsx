@@ -1,14 +1,11 @@
-import type { Child } from "hono/jsx";
 import { isVisible } from "../../../core/fields.ts";
 import type { Role } from "../../access/role.ts";
 import type { Site } from "../../services/sites.ts";
-import type { PageContext } from "../env.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { wholeNumber } from "../forms/read-form.ts";
-import { showPage } from "../layout.tsx";
 import { useView, type View } from "../view.ts";
 import type { Fields } from "./form.tsx";
-import { Badge, type FactRows, Facts, NoticeBox, Time, TimeUntil } from "./parts.tsx";
+import { Badge, type Fact, Time } from "./parts.tsx";
 import { roleMeans, roleText } from "./role-texts.ts";
 
 /** What the pages of tokens and those of people have in common: a role, perhaps one site, and an end. */
@@ -62,7 +59,7 @@ export const grantFacts = (
   view: View,
   { role, siteId, expiresAt }: Omit<Grant, "lastUsedAt">,
   sites: SitesById,
-): FactRows => [
+): Fact[] => [
   [view.t("Role"), roleText(view, role)],
   [view.t("Site"), <SiteOf siteId={siteId} sites={sites} />],
   [view.t("Ends"), <End at={expiresAt} />],
@@ -138,39 +135,4 @@ export function grantFields(
       maxlength: 4,
     },
   };
-}
-
-/** How long the page with a new token stays on the screen. */
-const SHOWN_SECONDS = 600;
-
-/** Shows a new token. It is shown only once. @param made `warning` says what whoever has it can do, `list` is the path of the page after it */
-export function newTokenPage(
-  c: PageContext,
-  made: { title: string; warning: Child; facts: FactRows; token: string; list: string },
-): Promise<Response> {
-  const { view, t } = c.var;
-  const { title, warning, facts, token, list } = made;
-  // The browser opens the list after this time, so that the token does not stay on the screen.
-  c.header("refresh", `${SHOWN_SECONDS}; url=${list}`);
-  const body = (
-    <>
-      <NoticeBox kind="note" title={t("Copy the token now")}>
-        <p>{t("It is shown on this page alone, and stored nowhere: only its hash is kept.")}</p>
-        <p>{warning}</p>
-      </NoticeBox>
-      <section class="card">
-        <Facts
-          rows={[
-            ...facts,
-            [t("Token"), token, "token"],
-            [t("Shown here until"), <TimeUntil at={view.now + SHOWN_SECONDS} />],
-          ]}
-        />
-        <a class="button" href={list}>
-          {t("I have saved it")}
-        </a>
-      </section>
-    </>
-  );
-  return showPage(c, { title, section: "tokens", back: list, body });
 }

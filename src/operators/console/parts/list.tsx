@@ -1,9 +1,8 @@
 import type { Child } from "hono/jsx";
 import { useView } from "../view.ts";
-import { filteredPath } from "./filtered-path.ts";
 import { Field, type Fields } from "./form.tsx";
 import { Icon } from "./icons.tsx";
-import { type Column, MoreLink, Table } from "./table.tsx";
+import { type Column, filteredPath, MoreLink, Table } from "./table.tsx";
 import { hasUnseen, Unseen, withoutUnseen } from "./unseen.tsx";
 
 /**

@@ -1,31 +1,27 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { withParameter } from "../console-path.ts";
 import { useView } from "../view.ts";
+import { Icon } from "./icons.tsx";
 
-export function NoticeBox({
-  kind,
-  title,
-  sticks,
-  children,
-}: PropsWithChildren<{
+interface NoticeProps {
   kind: "good" | "bad" | "note";
   title: string;
   /** Whether the notice stays in sight while the reader scrolls. */
   sticks?: boolean;
-}>) {
-  return (
-    <section class={`notice ${kind}${sticks ? " done" : ""}`} role={kind === "bad" ? "alert" : "status"}>
-      <h2>{title}</h2>
-      {children}
-    </section>
-  );
 }
+
+export const NoticeBox = ({ kind, title, sticks, children }: PropsWithChildren<NoticeProps>) => (
+  <section class={`notice ${kind}${sticks ? " done" : ""}`} role={kind === "bad" ? "alert" : "status"}>
+    <h2>{title}</h2>
+    {children}
+  </section>
+);
 
 export type BadgeKind = "good" | "bad" | "wait" | "off";
 
-export function Badge({ kind, label }: { kind: BadgeKind; label: string }) {
-  return <span class={`badge ${kind}`}>{label}</span>;
-}
+export const Badge = ({ kind, label }: { kind: BadgeKind; label: string }) => (
+  <span class={`badge ${kind}`}>{label}</span>
+);
 
 /** A link to a page. A reader who may not open the page sees the text alone. */
 export function MayLink(props: PropsWithChildren<{ href: string; class?: string | undefined }>) {
@@ -127,26 +123,60 @@ export const Facts = ({ rows, id }: { rows: FactRows; id?: string }) => (
   </dl>
 );
 
-function FactOf({ row: [label, value, copyId] }: { row: Fact }) {
-  if (copyId === undefined)
-    return (
-      <>
-        <dt>{label}</dt>
-        <dd>{value}</dd>
-      </>
-    );
-  return <Copyable id={copyId} label={String(label)} text={String(value)} />;
-}
+const FactOf = ({ row: [label, value, copyId] }: { row: Fact }) =>
+  copyId === undefined ? (
+    <>
+      <dt>{label}</dt>
+      <dd>{value}</dd>
+    </>
+  ) : (
+    <Copyable id={copyId} label={String(label)} text={String(value)} />
+  );
 
 /** Text to copy. Where scripts run, a button copies it. */
-export function Copyable({ id, label, text }: { id: string; label: string; text: string }) {
-  return (
-    <div class="copyable">
-      <dt>{label}</dt>
-      <dd>
-        <code id={id}>{text}</code>
-        <CopyButton id={id} label={label} />
-      </dd>
-    </div>
-  );
+export const Copyable = ({ id, label, text }: { id: string; label: string; text: string }) => (
+  <div class="copyable">
+    <dt>{label}</dt>
+    <dd>
+      <code id={id}>{text}</code>
+      <CopyButton id={id} label={label} />
+    </dd>
+  </div>
+);
+
+/** The actions of a row, behind one button. @param props `label` names the button for readers who do not see it, with the row's name */
+export const RowMenu = ({ label, children }: PropsWithChildren<{ label: string }>) => (
+  <details class="menu">
+    <summary title={label}>
+      <Icon name="more" />
+      <span class="unseen">{label}</span>
+    </summary>
+    <div>{children}</div>
+  </details>
+);
+
+/** A setting: what it is on one side, and what changes it on the other. */
+export interface Setting {
+  title: string;
+  text?: Child;
+  id?: string;
+  change: Child;
 }
+
+/** A card of settings. What is false is left out. */
+export const Settings = ({ rows }: { rows: readonly (Setting | false)[] }) => (
+  <div class="card settings">
+    {rows.map(
+      (row) =>
+        row && (
+          <section id={row.id}>
+            <div>
+              <h2>{row.title}</h2>
+              {row.text && <p class="hint">{row.text}</p>}
+            </div>
+            <div class="change">{row.change}</div>
+          </section>
+        ),
+    )}
+  </div>
+);

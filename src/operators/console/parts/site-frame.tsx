@@ -1,10 +1,9 @@
 import { isVisible } from "../../../core/fields.ts";
+import type { HomeTrouble } from "../../services/health.ts";
+import type { Home } from "../../services/homes.ts";
 import { hasEnded, type Site } from "../../services/sites.ts";
-import { useView } from "../view.ts";
-import { SiteState, type SiteTrouble } from "./home-state.tsx";
-import { NoticeBox } from "./parts.tsx";
-
-/** The parts that every page of a site has. */
+import { useView, type View } from "../view.ts";
+import { Badge, NoticeBox } from "./parts.tsx";
 
 /** A site as its pages show it, with the tab to mark. */
 export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
@@ -19,6 +18,7 @@ const ENDED_SITE_TABS = ["overview", "audit"] as const;
 export function SiteFrame({ site }: { site: FramedSite }) {
   const view = useView();
   const { t } = view;
+  const path = `/console/sites/${site.id}`;
   const tabs = [
     ["overview", "", t("Overview")],
     ["sessions", "/sessions", t("Sessions")],
@@ -30,17 +30,13 @@ export function SiteFrame({ site }: { site: FramedSite }) {
     ["audit", "/audit", t("Audit log")],
     ["settings", "/settings", t("Settings")],
   ] as const;
-  const shown = tabs.filter(
-    ([key, path]) =>
-      view.may(`/console/sites/${site.id}${path}`, "GET") &&
-      (!hasEnded(site) || ENDED_SITE_TABS.some((each) => each === key)),
-  );
+  const offered = hasEnded(site) ? tabs.filter(([key]) => ENDED_SITE_TABS.some((each) => each === key)) : tabs;
   return (
     <div class="site">
       <div class="head">
         <p class="crumb">
           <a href="/console">{t("Sites")}</a> /{" "}
-          <a href={`/console/sites/${site.id}`}>
+          <a href={path}>
             <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
           </a>
         </p>
@@ -51,11 +47,14 @@ export function SiteFrame({ site }: { site: FramedSite }) {
       </div>
       {site.status !== "creating" && (
         <nav class="tabs" aria-label={t("Site")}>
-          {shown.map(([key, path, label]) => (
-            <a href={`/console/sites/${site.id}${path}`} aria-current={site.tab === key ? "page" : undefined}>
-              {label}
-            </a>
-          ))}
+          {offered.map(
+            ([key, tab, label]) =>
+              view.may(path + tab, "GET") && (
+                <a href={path + tab} aria-current={site.tab === key ? "page" : undefined}>
+                  {label}
+                </a>
+              ),
+          )}
         </nav>
       )}
     </div>
@@ -90,4 +89,40 @@ export function SiteNotices({ site }: { site: FramedSite }) {
       )}
     </>
   );
+}
+
+/** Why a site that is open takes no calls. */
+export type SiteTrouble = HomeTrouble | "wrong_key";
+
+export const troubleTexts = ({ t }: View): Record<SiteTrouble, [label: string, words: string]> => ({
+  unbound: [t("Not bound"), t("has no database: calls of its sites are answered 503. Bind it again.")],
+  not_migrated: [t("Not migrated"), t("lacks a migration of this release: npm run deploy migrates all databases.")],
+  silent: [t("No answer"), t("did not answer within a second: what its sites need is not known.")],
+  closed: [t("Home closed"), t("is closed: calls of its sites are answered 503 until somebody opens it.")],
+  wrong_key: [t("Wrong key"), t("MASTER_KEY does not open what is sealed: signed calls and deliveries fail.")],
+});
+
+type SiteStateProps = { site: Pick<Site, "status" | "home">; trouble?: SiteTrouble | undefined };
+
+/**
+ * The state of a site. An open site takes no calls while its home or its key is in trouble.
+ *
+ * @param props `trouble` is what the page found when it read the site; without it, the settings decide
+ */
+export function SiteState({ site: { status, home }, trouble }: SiteStateProps) {
+  const view = useView();
+  const { t } = view;
+  if (status === "creating") return <Badge kind="wait" label={t("Unfinished")} />;
+  if (status === "deleting") return <Badge kind="wait" label={t("Being deleted")} />;
+  if (status === "deleted") return <Badge kind="off" label={t("Deleted")} />;
+  if (status === "closed") return <Badge kind="off" label={t("Closed")} />;
+  const known = view.closedHomes.has(home) ? "closed" : view.isBound(home) ? trouble : "unbound";
+  if (known === undefined) return <Badge kind="good" label={t("Open")} />;
+  return <Badge kind={known === "closed" ? "off" : "bad"} label={troubleTexts(view)[known][0]} />;
+}
+
+export function HomeState({ status }: { status: Home["status"] }) {
+  const { t } = useView();
+  if (status === "down") return <Badge kind="bad" label={t("Down")} />;
+  return status === "open" ? <Badge kind="good" label={t("Open")} /> : <Badge kind="off" label={t("Closed")} />;
 }

@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import { withParameter } from "../console-path.ts";
 import { useView } from "../view.ts";
 
 /** A column of a list. */
@@ -72,6 +73,20 @@ export function Table(props: {
   );
 }
 
+/**
+ * The address of a list with these filters as parameters. Empty ones are left out, and do not filter.
+ *
+ * @param droppedName the name of a filter to leave out too
+ */
+export function filteredPath(
+  path: string,
+  filters: Readonly<Record<string, string | undefined>>,
+  droppedName?: string,
+): string {
+  const set = Object.entries(filters).filter(([name, value]) => value && name !== droppedName);
+  return set.length === 0 ? path : `${path}?${new URLSearchParams(set as [string, string][])}`;
+}
+
 /** The address holds at most this many cursors of previous pages, and this many characters of them. */
 const MOST_STEPS_BACK = 50;
 const TRAIL_LENGTH = 2_000;
@@ -93,11 +108,8 @@ export function MoreLink(props: {
   const href = (to: string | undefined, steps: string[]) => {
     const longest = Math.max(1, ...steps.map(({ length }) => length));
     const stepsBack = steps.slice(-Math.min(MOST_STEPS_BACK, Math.ceil(TRAIL_LENGTH / longest)));
-    const parameters = { ...query, cursor: to, trail: to && steps.length > 0 ? stepsBack.join(".") : undefined };
-    const set = Object.entries(parameters).filter(
-      ([name, value]) => value || (name === "trail" && value !== undefined),
-    );
-    return set.length === 0 ? path : `${path}?${new URLSearchParams(set as [string, string][])}`;
+    const address = filteredPath(path, { ...query, cursor: to });
+    return to && steps.length > 0 ? withParameter(address, "trail", stepsBack.join(".")) : address;
   };
   return (
     <nav class="more" aria-label={view.t("Pages")}>

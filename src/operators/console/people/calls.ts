@@ -1,7 +1,6 @@
 import type { ConsoleCall } from "../env.ts";
 import { form, page } from "../page-call.ts";
-import { endPersonPage, postEndPerson } from "./end-person.tsx";
-import { peoplePage, postPeople } from "./people-page.tsx";
+import { endPersonPage, peoplePage, postEndPerson, postPeople } from "./people-page.tsx";
 
 export const PEOPLE_CALLS: ConsoleCall[] = [
   page("owner", "/people", peoplePage),

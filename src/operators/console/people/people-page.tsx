@@ -1,6 +1,18 @@
 import { isRefusedFor } from "../../../core/errors.ts";
+import { isVisible } from "../../../core/fields.ts";
 import { PERSON_ROLES } from "../../access/role.ts";
-import { addPerson, listNamed, listPeople, newPersonSchema, noWayIn, type Person } from "../../services/people.ts";
+import { countOpenSessions } from "../../services/console-sessions.ts";
+import {
+  addPerson,
+  endPerson,
+  findPerson,
+  listNamed,
+  listPeople,
+  newPersonSchema,
+  noWayIn,
+  type Person,
+  roleInSettings,
+} from "../../services/people.ts";
 import { offeredSites, sitesOf } from "../../services/site-names.ts";
 import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
@@ -8,11 +20,11 @@ import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import type { Fields } from "../parts/form.tsx";
-import { grantFacts, grantFields, newTokenPage, PEOPLE_PATH, readGrant } from "../parts/grant.tsx";
-import { grantPage } from "../parts/grant-page.tsx";
-import { EmptyState } from "../parts/parts.tsx";
+import { grantFields, PEOPLE_PATH, readGrant, type SitesById } from "../parts/grant.tsx";
+import { endGrant, endGrantPage, grantPage, grantTable, newTokenPage } from "../parts/grant-page.tsx";
+import { EmptyState, Time } from "../parts/parts.tsx";
+import { roleText } from "../parts/role-texts.ts";
 import type { View } from "../view.ts";
-import { personRows } from "./person-rows.tsx";
 
 const GUIDE = "operating#from-one-token-to-names-in-five-minutes";
 
@@ -44,7 +56,18 @@ export async function postPeople(c: PageContext): Promise<Response> {
     work: async ({ site_id: siteId, expires_in_days: expiresInDays, ...rest }) => {
       const { token, ...person } = await addPerson(ctx, { ...rest, siteId, expiresInDays });
       if (token === undefined) return doneLocation(c, PEOPLE_PATH, "person_added", `row-${person.id}`);
-      const page = await newPersonPage(c, person, token);
+      const page = await newTokenPage(
+        c,
+        PEOPLE_PATH,
+        { ...person, token },
+        {
+          title: t("{0} may come in", person.name ?? ""),
+          warning: t(
+            "Give it to this person alone. They open {0}, paste it there, and stay signed in for 12 hours.",
+            `${new URL(c.req.url).origin}/console`,
+          ),
+        },
+      );
       return { page, again: await doneLocation(c, PEOPLE_PATH, "person_not_shown", `row-${person.id}`) };
     },
   });
@@ -52,20 +75,6 @@ export async function postPeople(c: PageContext): Promise<Response> {
 
 /** The ways in that CONSOLE_SIGN_IN has here. */
 const openWays = (c: PageContext) => WAYS.filter((way) => noWayIn(c.var.ctx)[way] === undefined);
-
-async function newPersonPage(c: PageContext, person: Person, token: string): Promise<Response> {
-  const { ctx, view, t } = c.var;
-  return newTokenPage(c, {
-    title: t("{0} may come in", person.name ?? ""),
-    warning: t(
-      "Give it to this person alone. They open {0}, paste it there, and stay signed in for 12 hours.",
-      `${new URL(c.req.url).origin}/console`,
-    ),
-    facts: [[t("Name"), <bdi>{person.name}</bdi>], ...grantFacts(view, person, await sitesOf(ctx, [person]))],
-    token,
-    list: PEOPLE_PATH,
-  });
-}
 
 /** The field that says who it is, after a choice of the way in where there are two. */
 function whoFields({ t }: View, ways: readonly (typeof WAYS)[number][]): Fields {
@@ -86,6 +95,7 @@ function whoFields({ t }: View, ways: readonly (typeof WAYS)[number][]): Fields 
 export async function peoplePage(c: PageContext, filledForm?: FilledForm): Promise<Response> {
   const { ctx, view, t } = c.var;
   const cursor = c.req.query("cursor");
+  const isFirst = cursor === undefined;
   const people = await listPeople(ctx, { cursor, limit: 50 });
   const [offered, sites] = await Promise.all([offeredSites(ctx), sitesOf(ctx, people.items)]);
   const ways = openWays(c);
@@ -111,10 +121,10 @@ export async function peoplePage(c: PageContext, filledForm?: FilledForm): Promi
       label: t("Let somebody in"),
       button: t("Let them in"),
       fields,
-      isOpen: cursor === undefined && people.items.length === 0,
+      isOpen: isFirst && people.items.length === 0,
     },
     filled: filledForm,
-    table: personRows(view, people.items, sites, cursor === undefined ? listNamed(ctx) : []),
+    table: personTable(view, people.items, sites, isFirst ? listNamed(ctx) : []),
     empty: (
       <EmptyState title={t("Nobody was let in yet.")}>
         {t("Until then, everybody signs in with the ADMIN_TOKEN, and may do everything.")}
@@ -123,3 +133,72 @@ export async function peoplePage(c: PageContext, filledForm?: FilledForm): Promi
     cursor: people.nextCursor,
   });
 }
+
+/** A table of people. @param named those whom the settings let in: no page ends them */
+export function personTable(view: View, people: Person[], sites: SitesById, named: ReturnType<typeof listNamed> = []) {
+  const { t } = view;
+  const kind = {
+    label: t("People"),
+    name: t("Name or e-mail address"),
+    // On a phone the name shows it: an e-mail address comes by Access.
+    cell: { label: t("Way in"), phone: "hide" as const },
+    pathOf: (id: string) => `${PEOPLE_PATH}/${id}/end`,
+    end: t("End"),
+  };
+  const persons = people.map((person) => ({ ...person, name: nameOf(person), cell: wayIn(view, person) }));
+  const table = grantTable(view, kind, persons, sites);
+  const ofSettings = named.map(({ entry, role, setting }) => [
+    <span class="pair">
+      <bdi class="clip">{entry}</bdi>
+      <small class="hint">{t("set by {0}", setting)}</small>
+    </span>,
+    roleText(view, role),
+    t("all"),
+    "Cloudflare Access",
+    "–",
+    "–",
+  ]);
+  return { ...table, rows: [...table.rows, ...ofSettings] };
+}
+
+/** The e-mail address or the name of a person. */
+function nameOf({ email, name, id }: Person): string {
+  const shown = email ?? name ?? "";
+  return isVisible(shown) ? shown : `(${id})`;
+}
+
+const wayIn = ({ t }: View, { email }: Person): string => (email === null ? t("own token") : "Cloudflare Access");
+
+const idOf = (c: PageContext) => c.req.param("person_id") ?? "";
+
+/** Asks before somebody's access is ended, and says what ends with it. */
+export async function endPersonPage(c: PageContext): Promise<Response> {
+  const { ctx, view, t } = c.var;
+  const person = await findPerson(ctx, { id: idOf(c) });
+  const roleLeft = roleInSettings(ctx, person.email);
+  const text = t(
+    "They are signed out at once, in every browser, and do not come in by this row any more. It cannot be undone.",
+  );
+  const left =
+    roleLeft &&
+    t("The settings name this address too: after signing in again it has the role {0}.", roleText(view, roleLeft));
+  return endGrantPage(c, PEOPLE_PATH, person, {
+    title: t("End this person's access?"),
+    text: [text, left].filter(Boolean).join(t(" ")),
+    name: [person.email === null ? t("Name") : t("E-mail address"), <bdi>{nameOf(person)}</bdi>],
+    facts: [
+      [t("Way in"), wayIn(view, person)],
+      [t("Open sessions that end"), String(await countOpenSessions(ctx, person))],
+      [t("Let in on"), <Time at={person.createdAt} />],
+    ],
+    button: t("End the access"),
+  });
+}
+
+export const postEndPerson = (c: PageContext): Promise<Response> =>
+  endGrant(c, PEOPLE_PATH, {
+    end: () => endPerson(c.var.ctx, { id: idOf(c) }),
+    unknown: "person_unknown",
+    done: "person_ended",
+    before: "person_ended_before",
+  });

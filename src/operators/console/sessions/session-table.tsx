@@ -1,7 +1,6 @@
 import { isVisible } from "../../../core/fields.ts";
 import type { SessionRow, SessionStatus } from "../../services/sessions.ts";
-import { Ago, Badge, type BadgeKind, MayLink } from "../parts/parts.tsx";
-import { RowMenu } from "../parts/row-menu.tsx";
+import { Ago, Badge, type BadgeKind, MayLink, RowMenu } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { useView, type View } from "../view.ts";

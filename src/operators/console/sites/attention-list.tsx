@@ -5,9 +5,9 @@ import { BINDINGS, type Health, type PartStates } from "../../services/health.ts
 import { type HomeFill, homeFill } from "../../services/home-fill.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { type SiteTrouble, troubleTexts } from "../parts/home-state.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { Ago, Badge, type BadgeKind, TimeUntil } from "../parts/parts.tsx";
+import { type SiteTrouble, troubleTexts } from "../parts/site-frame.tsx";
 import { reasonLabels } from "../reasons.ts";
 import { useView, type View } from "../view.ts";
 import { resultWords } from "../webhooks/failure-words.ts";

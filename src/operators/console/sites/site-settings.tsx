@@ -17,9 +17,8 @@ import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
 import { daysKeptText } from "../parts/days-kept-text.ts";
 import { AskLink, type Fields, FieldsForm, Form, FormErrors, FormFields } from "../parts/form.tsx";
-import { SiteState } from "../parts/home-state.tsx";
-import { Badge, type FactRows, Facts, Time } from "../parts/parts.tsx";
-import { type Setting, Settings } from "../parts/settings.tsx";
+import { Badge, type FactRows, Facts, type Setting, Settings, Time } from "../parts/parts.tsx";
+import { SiteState } from "../parts/site-frame.tsx";
 import { useView, type View } from "../view.ts";
 import { sitePath } from "./site-paths.ts";
 

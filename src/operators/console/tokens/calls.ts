@@ -1,7 +1,6 @@
 import type { ConsoleCall } from "../env.ts";
 import { form, page } from "../page-call.ts";
-import { deleteTokenPage, postDeleteToken } from "./delete-token.tsx";
-import { postTokens, tokensPage } from "./tokens-page.tsx";
+import { deleteTokenPage, postDeleteToken, postTokens, tokensPage } from "./tokens-page.tsx";
 
 export const TOKENS_CALLS: ConsoleCall[] = [
   page("owner", "/tokens", tokensPage),

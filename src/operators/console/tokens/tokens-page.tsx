@@ -1,13 +1,16 @@
+import { isVisible } from "../../../core/fields.ts";
 import { ROLES } from "../../access/role.ts";
 import { offeredSites, sitesOf } from "../../services/site-names.ts";
-import { createToken, listTokens, newTokenSchema } from "../../services/tokens.ts";
+import { createToken, deleteToken, findToken, listTokens, newTokenSchema, type Token } from "../../services/tokens.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { grantFacts, grantFields, newTokenPage, readGrant, TOKENS_PATH } from "../parts/grant.tsx";
-import { grantPage } from "../parts/grant-page.tsx";
-import { tokenRows } from "./token-rows.tsx";
+import { grantFields, readGrant, type SitesById, TOKENS_PATH } from "../parts/grant.tsx";
+import { endGrant, endGrantPage, grantPage, grantTable, newTokenPage } from "../parts/grant-page.tsx";
+import { Ago, Time } from "../parts/parts.tsx";
+import type { Column } from "../parts/table.tsx";
+import type { View } from "../view.ts";
 
 const DEFAULT_DAYS = "90";
 
@@ -24,12 +27,9 @@ export async function postTokens(c: PageContext): Promise<Response> {
     list: TOKENS_PATH,
     work: async ({ site_id: siteId, expires_in_days: expiresInDays, ...rest }) => {
       const made = await createToken(ctx, { ...rest, siteId, expiresInDays });
-      const page = await newTokenPage(c, {
+      const page = await newTokenPage(c, TOKENS_PATH, made, {
         title: t("The token was made"),
         warning: t("Whoever has it can do what its role may: keep it out of code, chats and tickets."),
-        facts: [[t("Name"), <bdi>{made.name}</bdi>], ...grantFacts(view, made, await sitesOf(ctx, [made]))],
-        token: made.token,
-        list: TOKENS_PATH,
       });
       return { page, again: await doneLocation(c, TOKENS_PATH, "token_not_shown") };
     },
@@ -40,12 +40,13 @@ export async function tokensPage(c: PageContext, filledForm?: FilledForm): Promi
   const { ctx, view, t } = c.var;
   const tokens = await listTokens(ctx, { cursor: c.req.query("cursor"), limit: 50 });
   const [offered, sites] = await Promise.all([offeredSites(ctx), sitesOf(ctx, tokens.items)]);
-  const askedRole = ROLES.find((role) => role === c.req.query("role"));
+  const role = ROLES.find((each) => each === c.req.query("role"));
   const siteHint = t("A token with the role metrics or owner is for all sites.");
   const fields = {
     name: { label: t("Name"), hint: t("What will use it: “Nightly export”, say."), required: true, maxlength: 100 },
-    ...grantFields(view, { roles: ROLES, role: askedRole, offered, days: DEFAULT_DAYS, siteHint }, filledForm),
+    ...grantFields(view, { roles: ROLES, role, offered, days: DEFAULT_DAYS, siteHint }, filledForm),
   };
+  const isOpen = role !== undefined || tokens.items.length === 0;
   return grantPage(c, {
     title: t("Tokens for programs"),
     path: TOKENS_PATH,
@@ -58,15 +59,43 @@ export async function tokensPage(c: PageContext, filledForm?: FilledForm): Promi
         <a href={`${TOKENS_PATH}?role=metrics#make`}>{t("Make a token")}</a>
       </>
     ),
-    add: {
-      label: t("Make a token"),
-      button: t("Make the token"),
-      fields,
-      isOpen: askedRole !== undefined || tokens.items.length === 0,
-    },
+    add: { label: t("Make a token"), button: t("Make the token"), fields, isOpen },
     filled: filledForm,
-    table: tokenRows(view, tokens.items, sites),
+    table: tokenTable(view, tokens.items, sites),
     empty: t("No tokens yet."),
     cursor: tokens.nextCursor,
   });
 }
+
+/** A table of tokens. @param sites those that tokens name */
+export function tokenTable(view: View, tokens: Token[], sites: SitesById) {
+  const { t } = view;
+  const pathOf = (id: string) => `${TOKENS_PATH}/${id}/delete`;
+  const made: Column = { label: t("Made"), phone: "hide" };
+  const rows = tokens.map((token) => ({ ...token, name: nameOf(token), cell: <Ago at={token.createdAt} /> }));
+  return grantTable(view, { label: t("Tokens"), name: t("Name"), cell: made, pathOf, end: t("Delete") }, rows, sites);
+}
+
+const nameOf = ({ name, id }: Token): string => (isVisible(name) ? name : `(${id})`);
+
+const idOf = (c: PageContext) => c.req.param("token_id") ?? "";
+
+export async function deleteTokenPage(c: PageContext): Promise<Response> {
+  const { t } = c.var;
+  const token = await findToken(c.var.ctx, { id: idOf(c) });
+  return endGrantPage(c, TOKENS_PATH, token, {
+    title: t("Delete this token?"),
+    text: t("From the next call on it opens nothing: programs that use it are answered 401. It cannot be undone."),
+    name: [t("Name"), <bdi>{nameOf(token)}</bdi>],
+    facts: [[t("Made"), <Time at={token.createdAt} />]],
+    button: t("Delete"),
+  });
+}
+
+export const postDeleteToken = (c: PageContext): Promise<Response> =>
+  endGrant(c, TOKENS_PATH, {
+    end: () => deleteToken(c.var.ctx, { id: idOf(c) }),
+    unknown: "token_unknown",
+    done: "token_deleted",
+    before: "token_deleted_before",
+  });
