@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { OF_NOTE } from "./big-world/sessions.ts";
 import type { BigWorld } from "./big-world.ts";
@@ -125,15 +125,10 @@ const STATES: readonly KnownPage[] = [
   page("not-found", "", () => "/console/nowhere"),
 ];
 
-const CONSOLE = join(import.meta.dirname, "../../src/operators/console");
+const CALLS = readFileSync(join(import.meta.dirname, "../../src/operators/console/calls.ts"), "utf8");
 
 /** The paths that the console declares and that need no more than the id of a site. */
-const PLAIN = readdirSync(CONSOLE, { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith("calls.ts"))
-  .flatMap((file) => [
-    ...readFileSync(join(CONSOLE, file), "utf8").matchAll(/page\("\w+", "\/((?:sites\/:site_id\/)?[\w/-]+)"/g),
-  ])
-  .map(([, path = ""]) => path);
+const PLAIN = [...CALLS.matchAll(/page\("\w+", "\/((?:sites\/:site_id\/)?[\w/-]+)"/g)].map(([, path = ""]) => path);
 
 /** Paths that redirect, that need no sign-in, or that STATES has under another name. */
 const OTHERS = ["sites", "sign-in", "search", "audit"];

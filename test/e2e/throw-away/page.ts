@@ -28,12 +28,12 @@ export async function throwAwayPage(c: PageContext, site: Site): Promise<Respons
 `,
   },
   {
-    file: "src/operators/console/agents/calls.ts",
+    file: "src/operators/console/calls.ts",
     red: "test/operators/console/agents/throw-away-page",
-    find: /(import \{ agentsPage,.*\n)(.*AGENTS_CALLS.*? = \[\n)/s,
-    replace: `$1import { throwAwayPage } from "./throw-away-page.tsx";
+    find: /(import \{ agentsPage,.*?\n)(.*?)( {2}page\("viewer", "\/sites\/:site_id\/agents",)/s,
+    replace: `$1import { throwAwayPage } from "./agents/throw-away-page.tsx";
 $2  page("viewer", "/sites/:site_id/throw-away", throwAwayPage),
-`,
+$3`,
   },
   {
     file: "src/operators/console/agents/agents-page.tsx",

@@ -25,7 +25,7 @@ const CHAT_ID = /^\d{1,16}$/;
  * Answers with a file of all stored data of a customer. For a customer with very many sessions, it answers with a list of several
  * files. The form may be sent any number of times: each file writes its audit rows.
  */
-export async function postExport(c: PageContext, site: Site): Promise<Response> {
+export async function postCustomerExport(c: PageContext, site: Site): Promise<Response> {
   c.set("onlyReads", true);
   const form = await readForm(c);
   const { after, from = "0", part = "1" } = form;

@@ -18,14 +18,14 @@ import { askPage } from "../parts/ask.tsx";
 import { daysKeptText } from "../parts/days-kept-text.ts";
 import type { View } from "../view.ts";
 import { sitePath } from "./site-paths.ts";
-import { settingsPage } from "./site-settings.tsx";
+import { siteSettingsPage } from "./site-settings.tsx";
 
 /** Asks before a site's retention of sessions changes, and says which sessions would be deleted today. */
 export async function retentionPage(c: PageContext, site: Site): Promise<Response> {
   const { days } = c.req.query();
   if (days === undefined || site.status === "creating") return c.redirect(sitePath(site, "/settings"), 303);
   const readInput = readDays(c.var.view, days);
-  if ("errors" in readInput) return settingsPage(c, site, { values: { days }, errors: readInput.errors });
+  if ("errors" in readInput) return siteSettingsPage(c, site, { values: { days }, errors: readInput.errors });
   return questionPage(c, site, readInput.input);
 }
 
@@ -44,7 +44,7 @@ export async function postRetention(c: PageContext, site: Site): Promise<Respons
     values: { days },
     entered: mustRepeat && !isRepeated ? { errors: { days_again: view.t("Must be {0}, as above", days) } } : readInput,
     page: (filled) =>
-      "input" in readInput ? questionPage(c, site, readInput.input, filled) : settingsPage(c, site, filled),
+      "input" in readInput ? questionPage(c, site, readInput.input, filled) : siteSettingsPage(c, site, filled),
     list,
     work: async (wantedDays) => {
       await changeSite(ctx, { site, change: { retentionDays: wantedDays } });
@@ -124,7 +124,7 @@ export async function chatIdPage(c: PageContext, site: Site): Promise<Response> 
   if (first_chat_id === undefined || site.status === "creating") return c.redirect(settings, 303);
   const checked = readFirstChatId(c, first_chat_id);
   const pageWithErrors = (errors: Record<string, string>) =>
-    settingsPage(c, site, { values: { first_chat_id }, errors });
+    siteSettingsPage(c, site, { values: { first_chat_id }, errors });
   if ("errors" in checked) return pageWithErrors(checked.errors);
   const { next, setTo } = await readNextChatId(c.var.ctx, { site });
   const wanted = Number(checked.input.first_chat_id);
@@ -154,7 +154,7 @@ export async function postChatId(c: PageContext, site: Site): Promise<Response> 
   return formAction(c, form, {
     values: { first_chat_id },
     entered: readFirstChatId(c, first_chat_id),
-    page: (filledForm) => settingsPage(c, site, filledForm),
+    page: (filledForm) => siteSettingsPage(c, site, filledForm),
     draft: { path: question },
     list: settings,
     work: async ({ first_chat_id: firstChatId }) => {

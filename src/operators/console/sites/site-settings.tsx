@@ -28,7 +28,7 @@ export async function postSettings(c: PageContext, site: Site): Promise<Response
   return formAction(c, form, {
     values: { name },
     entered: enteredFields(c.var.view, siteChangeSchema.safeParse({ name })),
-    page: (filledForm) => settingsPage(c, site, filledForm),
+    page: (filledForm) => siteSettingsPage(c, site, filledForm),
     list: c.req.path,
     work: async ({ name }) => {
       await changeSite(c.var.ctx, { site, change: { name } });
@@ -113,7 +113,7 @@ export async function eventsOffPage(c: PageContext, site: Site): Promise<Respons
   });
 }
 
-export async function settingsPage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
+export async function siteSettingsPage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
   if (site.status === "creating") return c.redirect(sitePath(site), 303);
   const { view, ctx, t } = c.var;
   const path = sitePath(site, "/settings");

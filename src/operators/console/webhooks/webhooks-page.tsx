@@ -37,7 +37,7 @@ export async function postWebhook(c: PageContext, site: Site): Promise<Response>
   const form = await readForm(c);
   return formAction(c, form, {
     ...sentWebhook(c.var.view, form),
-    page: (filledForm) => settingsPage(c, site, filledForm),
+    page: (filledForm) => webhookSettingsPage(c, site, filledForm),
     list: path,
     work: async (change) => {
       await changeWebhook(c.var.ctx, { ...webhookOfPath, change });
@@ -153,11 +153,11 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
 
 export const webhookSecretOf = async (c: PageContext, site: Site): Promise<ShownSecretOwner> => ({
   ...(await webhookOf(c, site)),
-  page: (filledForm) => settingsPage(c, site, filledForm),
+  page: (filledForm) => webhookSettingsPage(c, site, filledForm),
 });
 
 /** The page that changes a webhook: its URL, its events and its secret. */
-export async function settingsPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): Promise<Response> {
+export async function webhookSettingsPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): Promise<Response> {
   const { view, t } = c.var;
   const { webhook, site, path, name, ...owner } = await webhookOf(c, siteOfPath);
   const fields = fieldsOf(view, t("What is pending goes to the new URL at once."));
