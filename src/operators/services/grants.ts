@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { invalidInput, isRefusedFor } from "../../core/errors.ts";
+import { invalidInput, unlessRefusedFor } from "../../core/errors.ts";
 import { positiveId } from "../../core/fields.ts";
 import type { Role } from "../access/role.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -32,9 +32,7 @@ export interface Grant {
 /** The columns of a grant that begins now. @throws ServiceError `invalid_input` for an unknown site */
 export async function newGrant(ctx: ServiceContext, { siteId = null, expiresInDays }: Grant) {
   if (siteId !== null) {
-    const site = await findSite(ctx, { siteId }).catch((error: unknown) => {
-      if (!isRefusedFor(error, "site_unknown")) throw error;
-    });
+    const site = await findSite(ctx, { siteId }).catch(unlessRefusedFor("site_unknown"));
     if (site === undefined || hasEnded(site))
       throw invalidInput([{ field: "site_id", message: "must be a site's id" }]);
   }

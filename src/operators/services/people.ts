@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { invalidInput } from "../../core/errors.ts";
-import { displayName, text, UNSEEN_CHARACTERS } from "../../core/fields.ts";
+import { text, UNSEEN_CHARACTERS } from "../../core/fields.ts";
 import { plainEmail, roleOfEmail, SETTING_OF_ROLE } from "../access/person-role.ts";
 import { isAtLeast, PERSON_ROLES, type PersonRole } from "../access/role.ts";
 import { newTokenText } from "../access/token-text.ts";
@@ -21,7 +21,7 @@ import { afterPerson, type Page, type PageInput, pageOf } from "./page.ts";
 import { personTaken, personUnknown } from "./refusals.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 import { hourOf, writeLater } from "./sign-in-log.ts";
-import { looksLikeAnother, TOKEN_NAME_RULE } from "./token-names.ts";
+import { operatorName } from "./token-names.ts";
 
 /** A person as lists show them. Either `email` or `name` is null. Times are Unix seconds. */
 export type Person = Omit<PersonRow, "hash" | "deletedAt">;
@@ -39,7 +39,7 @@ const hasOne = ({ email, name }: EmailOrName): boolean => (email === undefined) 
 export const newPersonSchema = z
   .strictObject({
     email: z.optional(text(3, 320, EMAIL_RULE).check(z.refine(isEmail, EMAIL_RULE))),
-    name: z.optional(displayName.check(z.refine((name) => !looksLikeAnother(name), TOKEN_NAME_RULE))),
+    name: z.optional(operatorName),
     role: z.enum(PERSON_ROLES, `must be ${PERSON_ROLES.join(" or ")}`),
     ...grantFields,
   })

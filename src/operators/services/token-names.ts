@@ -1,3 +1,6 @@
+import * as z from "zod/mini";
+import { displayName } from "../../core/fields.ts";
+import { readTokenText } from "../access/token-text.ts";
 import { WORKER } from "../store/audit.ts";
 import { ROOT } from "./identity.ts";
 
@@ -44,11 +47,16 @@ const ADDRESS = /[^@]@[^@]/;
 /** An id of a token or a person, {@link seenAs} a reader sees it: of the 16 digits, 0, 1, 3, 4 and 7 are letters then. */
 const OPERATOR_ID = /^(tok|per)[25689a-foit]{32}$/;
 
-export const TOKEN_NAME_RULE = `must not look like ${OWN_NAMES.join(", ")}, an e-mail address, or the id of a token or a person`;
+export const TOKEN_NAME_RULE = `must not look like ${OWN_NAMES.join(", ")}, an e-mail address, a token, or the id of a token or a person`;
 
 /** Whether a reader of the audit log could take a token or a person of this name for somebody else. */
-export function looksLikeAnother(name: string): boolean {
+function looksLikeAnother(name: string): boolean {
   const visible = name.normalize("NFKC").replace(/[\p{DI}\p{Z}]/gu, "");
   const seen = seenAs(name);
   return OWN_NAMES_AS_SEEN.has(seen) || ADDRESS.test(visible) || OPERATOR_ID.test(seen);
 }
+
+/** The name of a new token or person in a body. A token that is pasted here by mistake must not be stored, nor shown in lists. */
+export const operatorName = displayName.check(
+  z.refine((name) => !looksLikeAnother(name) && readTokenText(name.trim()) === undefined, TOKEN_NAME_RULE),
+);

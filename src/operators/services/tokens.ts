@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { displayName } from "../../core/fields.ts";
 import { ROLES, type Role } from "../access/role.ts";
 import { newTokenText } from "../access/token-text.ts";
 import {
@@ -15,7 +14,7 @@ import { fitsOneSite, type Grant, grantFields, newGrant } from "./grants.ts";
 import { afterToken, type Page, type PageInput, pageOf } from "./page.ts";
 import { tokenUnknown } from "./refusals.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
-import { looksLikeAnother, TOKEN_NAME_RULE } from "./token-names.ts";
+import { operatorName } from "./token-names.ts";
 
 /** A token as lists show it. Times are Unix seconds. */
 export type Token = Omit<TokenRow, "hash" | "deletedAt">;
@@ -25,7 +24,7 @@ const ROLE_RULE = `must be ${ROLES.join(" or ")}`;
 /** Body of POST /admin/tokens. */
 export const newTokenSchema = z
   .strictObject({
-    name: displayName.check(z.refine((name) => !looksLikeAnother(name), TOKEN_NAME_RULE)),
+    name: operatorName,
     role: z.enum(ROLES, ROLE_RULE),
     ...grantFields,
   })

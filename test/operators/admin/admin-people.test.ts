@@ -73,7 +73,7 @@ describe("POST /admin/people", () => {
         action: "person.added",
         who_kind: "root",
         site_id: null,
-        details: '{"name":"Mei","role":"viewer","site_id":null}',
+        details: '{"name":"Mei","role":"viewer","site_id":null,"expires_at":null}',
       },
     ]);
     const details = await env.DB.prepare("SELECT json_group_array(details) AS all_details FROM audit_log").first(
@@ -111,7 +111,7 @@ describe("POST /admin/people", () => {
     ]);
     const { id } = body as AddedPerson;
     expect(await rowOf(id)).toMatchObject({ email, name: null, hash: null, site_id: world.siteId });
-    const details = JSON.stringify({ email, role: "operator", site_id: world.siteId });
+    const details = JSON.stringify({ email, role: "operator", site_id: world.siteId, expires_at: NOW + 90 * DAY });
     expect(await auditOf(id)).toMatchObject([{ action: "person.added", details }]);
   });
 
@@ -145,7 +145,8 @@ describe("POST /admin/people", () => {
 
   const ONE_OF_TWO = "give either an e-mail address or a name";
   const EMAIL_RULE = "must be one e-mail address such as ada@example.com, without characters that nobody sees";
-  const NAME_RULE = "must not look like root, ADMIN_TOKEN, worker, an e-mail address, or the id of a token or a person";
+  const NAME_RULE =
+    "must not look like root, ADMIN_TOKEN, worker, an e-mail address, a token, or the id of a token or a person";
   const email = (value: string): [object, [string, string][]] => [
     { name: undefined, email: value },
     [["email", EMAIL_RULE]],
@@ -174,6 +175,7 @@ describe("POST /admin/people", () => {
     [{ name: "r00t" }, [["name", NAME_RULE]]],
     [{ name: "ada@example.com" }, [["name", NAME_RULE]]],
     [{ name: `per_${"0f".repeat(16)}` }, [["name", NAME_RULE]]],
+    [{ name: `asp_${"0f".repeat(24)}1` }, [["name", NAME_RULE]]],
     [{ role: "metrics" }, [["role", "must be viewer or operator or owner"]]],
     [{ role: "owner", site_id: 1 }, [["role", "must be viewer or operator for a person of one site"]]],
     [{ site_id: 987_654_321 }, [["site_id", "must be a site's id"]]],
@@ -257,7 +259,7 @@ describe("DELETE /admin/people/:person_id", () => {
     expect(await Promise.all(others.map(endOf))).toEqual([null, NOW - 5, null]);
     expect((await auditOf(id)).at(-1)).toMatchObject({
       action: "person.ended",
-      details: '{"name":"Mei","role":"operator","site_id":null}',
+      details: '{"name":"Mei","role":"operator","site_id":null,"expires_at":null}',
     });
     for (const name of open)
       expect(await auditOf(name)).toMatchObject([

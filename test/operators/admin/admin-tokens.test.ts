@@ -71,7 +71,11 @@ describe("POST /admin/tokens", () => {
     });
     const entries = await auditOf(id);
     expect(entries).toMatchObject([
-      { action: "token.created", who_kind: "root", details: '{"name":"Nightly","role":"operator","site_id":null}' },
+      {
+        action: "token.created",
+        who_kind: "root",
+        details: '{"name":"Nightly","role":"operator","site_id":null,"expires_at":null}',
+      },
     ]);
     const details = await env.DB.prepare("SELECT json_group_array(details) AS all_details FROM audit_log").first(
       "all_details",
@@ -89,10 +93,12 @@ describe("POST /admin/tokens", () => {
     expect(check).toBe(crc32(token.slice(0, -6)));
   });
 
-  it("a new token stores its site and its end", async () => {
+  it("a new token and its audit row have its site and its end", async () => {
     const world = await World.create();
     const { id } = await makeToken(world, { role: "operator", site_id: world.siteId, expires_in_days: 90 });
     expect(await rowOf(id)).toMatchObject({ site_id: world.siteId, expires_at: NOW + 90 * DAY });
+    const details = { name: "Nightly", role: "operator", site_id: world.siteId, expires_at: NOW + 90 * DAY };
+    expect(await auditOf(id)).toMatchObject([{ action: "token.created", details: JSON.stringify(details) }]);
   });
 
   const WRONG: [change: object, field: string, message: string][] = [
@@ -105,13 +111,14 @@ describe("POST /admin/tokens", () => {
     [{ token: "ast_mine" }, "token", "is not a field of this call"],
   ];
 
-  /** Each name looks like a name that the audit log uses for others. ␣ stands for a blank. */
+  /** Each name looks like a name that the audit log uses for others, or is a token in the wrong field. ␣ stands for a blank. */
   const NAMES_OF_OTHERS = `root Root ＲＯＯＴ r␣o␣o␣t ro\u200bot root: «root» rооt r00t ṙööt ⓡⓞⓞⓣ гoοτ
     worker WORKER\u2060 vvorker шоrкеr w-o-r-k-e-r ADMIN_TOKEN admin␣token Аdmin.Token adrnin-token
     ada@example.com ada＠example.com ada␣@␣example.com ada\u200b﹫example *@example.com tok_${"0f".repeat(16)} per_${"0f".repeat(16)}
-    per-${"0f".repeat(16)} (PER_${"3C".repeat(16)}) tok_${"of".repeat(16)} рer_${"4с".repeat(16)} tоk_${"l7".repeat(16)}.`;
+    per-${"0f".repeat(16)} (PER_${"3C".repeat(16)}) tok_${"of".repeat(16)} рer_${"4с".repeat(16)} tоk_${"l7".repeat(16)}. ast_mine
+    asp_${"0f".repeat(24)}1`;
   const LOOKS_LIKE_ANOTHER =
-    "must not look like root, ADMIN_TOKEN, worker, an e-mail address, or the id of a token or a person";
+    "must not look like root, ADMIN_TOKEN, worker, an e-mail address, a token, or the id of a token or a person";
   for (const name of NAMES_OF_OTHERS.split(/\s+/))
     WRONG.push([{ name: name.replaceAll("␣", " ") }, "name", LOOKS_LIKE_ANOTHER]);
 

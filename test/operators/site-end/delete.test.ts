@@ -36,6 +36,14 @@ async function usedSite(home: string): Promise<{ world: World; text: string }> {
   return { world, text };
 }
 
+/** The rows of the audit log about the end of a token or a person. */
+const endsInAuditLog = async (id: string) =>
+  (
+    await env.DB.prepare("SELECT action, actor FROM audit_log WHERE subject = ? AND action IN (?, ?)")
+      .bind(id, "token.deleted", "person.ended")
+      .all()
+  ).results;
+
 describe.each(HOMES)("a site in %s that is deleted", (home) => {
   it("a deleted site is gone from every table, shows what remains meanwhile, and its neighbour does not change", async () => {
     const { world, text } = await usedSite(home);
@@ -168,6 +176,8 @@ describe("DELETE /admin/sites/:site_id: the deletion of a site", () => {
     expect((await useToken(world, owner.token, "GET", sitePath(world))).status).toBe(200);
     await pruneEnded(NOW);
     expect((await useToken(world, owner.token, "GET", sitePath(world))).status).toBe(401);
+    await pruneEnded(NOW);
+    expect(await endsInAuditLog(owner.id)).toEqual([{ action: "token.deleted", actor: "worker" }]);
   });
 
   it("the access of people who see a deleted site alone ends when the deletion is done, and nobody else's", async () => {
@@ -184,6 +194,8 @@ describe("DELETE /admin/sites/:site_id: the deletion of a site", () => {
       (await rows.all<{ id: string; deleted_at: number | null }>()).results.map((row) => [row.id, row.deleted_at]),
     );
     expect([ends.get(ofSite.id), ends.get(ofAll.id)]).toEqual([NOW, null]);
+    expect(await endsInAuditLog(ofSite.id)).toEqual([{ action: "person.ended", actor: "worker" }]);
+    expect(await endsInAuditLog(ofAll.id)).toEqual([]);
   });
 
   it("the open sessions of people who see a deleted site alone end with it: the same assertion opens none when the address is let in again", async () => {

@@ -119,6 +119,7 @@ function namedText(view: View, key: string, value: unknown): string | undefined 
     status: () => t("status {0}", valueText(view, value)),
     since: () => t("from {0}", view.time(Number(value))),
     until: () => t("up to {0}", view.time(Number(value))),
+    expires_at: () => t("ends {0}", view.time(Number(value))),
     previous_expires_at: () => t("previous until {0}", view.time(Number(value))),
     ends: () => (value === "current" ? t("the one in use ended") : t("the one before ended")),
     lifted_by: () => t("session numbers skipped (chat_id): {0}", number()),

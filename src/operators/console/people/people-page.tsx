@@ -1,13 +1,16 @@
 import { isRefusedFor } from "../../../core/errors.ts";
 import { isVisible } from "../../../core/fields.ts";
 import { PERSON_ROLES } from "../../access/role.ts";
+import { identityOf } from "../../http/context.ts";
 import { countOpenSessions } from "../../services/console-sessions.ts";
 import {
   addPerson,
   endPerson,
   findPerson,
+  identityOfPerson,
   listNamed,
   listPeople,
+  listUsablePeople,
   newPersonSchema,
   noWayIn,
   type Person,
@@ -176,15 +179,17 @@ export async function endPersonPage(c: PageContext): Promise<Response> {
   const { ctx, view, t } = c.var;
   const person = await findPerson(ctx, { id: idOf(c) });
   const roleLeft = roleInSettings(ctx, person.email);
-  const text = t(
-    "They are signed out at once, in every browser, and do not come in by this row any more. It cannot be undone.",
-  );
-  const left =
+  const text = [
+    t("They are signed out at once, in every browser, and do not come in by this row any more. It cannot be undone."),
+    identityOf(c).who.id === identityOfPerson(person).who.id && t("It is your own access."),
     roleLeft &&
-    t("The settings name this address too: after signing in again it has the role {0}.", roleText(view, roleLeft));
+      t("The settings name this address too: after signing in again it has the role {0}.", roleText(view, roleLeft)),
+    (await isLastOwner(c, person)) &&
+      t("Nobody else is an owner: then only the ADMIN_TOKEN can let people in and end their access."),
+  ];
   return endGrantPage(c, PEOPLE_PATH, person, {
     title: t("End this person's access?"),
-    text: [text, left].filter(Boolean).join(t(" ")),
+    text: text.filter(Boolean).join(t(" ")),
     name: [person.email === null ? t("Name") : t("E-mail address"), <bdi>{nameOf(person)}</bdi>],
     facts: [
       [t("Way in"), wayIn(view, person)],
@@ -193,6 +198,12 @@ export async function endPersonPage(c: PageContext): Promise<Response> {
     ],
     button: t("End the access"),
   });
+}
+
+/** Whether a person is an owner, and nobody else is one. */
+async function isLastOwner({ var: { ctx } }: PageContext, { id, role }: Person): Promise<boolean> {
+  if (role !== "owner" || listNamed(ctx).some((named) => named.role === "owner")) return false;
+  return (await listUsablePeople(ctx)).every((other) => other.role !== "owner" || other.id === id);
 }
 
 export const postEndPerson = (c: PageContext): Promise<Response> =>

@@ -6,6 +6,7 @@ import { withRetries } from "../../../core/store/run-batch.ts";
 import { appRoutes, sites } from "../../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { adminTokens } from "../operator-schema.ts";
+import { auditOfGrant } from "./grants.ts";
 import type { Site } from "./sites.ts";
 
 export type TokenRow = typeof adminTokens.$inferSelect;
@@ -69,19 +70,11 @@ export function selectTokenById(runtime: Runtime, db: D1Database, id: string): P
   return withRetries(runtime, () => drizzle(db).select().from(adminTokens).where(isUndeletedToken(id)).get());
 }
 
-/** An audit row about a token belongs to no site: operators of one site must not see it, as they have no list of tokens. */
-const auditRow = (action: "token.created" | "token.deleted", { id, name, role, siteId }: TokenRow) => ({
-  siteId: sql`NULL`,
-  action,
-  subject: sql`${id}`,
-  details: sql`${JSON.stringify({ name, role, site_id: siteId })}`,
-});
-
 export async function insertToken(runtime: Runtime, db: D1Database, row: TokenRow, author: Author): Promise<void> {
   const batch = () =>
     inOneBatch(db, {
       inserted: drizzle(db).insert(adminTokens).values(row).onConflictDoNothing(),
-      audited: auditOf(db, author, auditRow("token.created", row), ONE_ROW, CHANGED),
+      audited: auditOf(db, author, auditOfGrant("token.created", row), ONE_ROW, CHANGED),
     });
   await withRetries(runtime, batch);
 }
@@ -98,7 +91,7 @@ export async function updateTokenDeleted(
   const batch = () =>
     inOneBatch(db, {
       deleted: drizzle(db).update(adminTokens).set({ deletedAt: author.now }).where(isUndeletedToken(id)),
-      audited: auditOf(db, author, auditRow("token.deleted", token), ONE_ROW, CHANGED),
+      audited: auditOf(db, author, auditOfGrant("token.deleted", token), ONE_ROW, CHANGED),
     });
   await withRetries(runtime, batch);
   return true;

@@ -6,6 +6,7 @@ import { withRetries } from "../../../core/store/run-batch.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { consoleSessions, people } from "../operator-schema.ts";
 import { endSessionsOf } from "./console-sessions.ts";
+import { auditOfGrant } from "./grants.ts";
 
 export type PersonRow = typeof people.$inferSelect;
 
@@ -58,21 +59,13 @@ export function selectPersonById(
   );
 }
 
-/** An audit row about a person belongs to no site: operators of one site must not see it, as they have no list of people. */
-const auditRow = (action: "person.added" | "person.ended", { id, email, name, role, siteId }: PersonRow) => ({
-  siteId: sql`NULL`,
-  action,
-  subject: sql`${id}`,
-  details: sql`${JSON.stringify({ ...(email === null ? { name } : { email }), role, site_id: siteId })}`,
-});
-
 /** Inserts a person. @returns the id of the row that the person has now: another one when the e-mail address had a row before */
 export async function insertPerson(runtime: Runtime, db: D1Database, row: PersonRow, author: Author): Promise<string> {
   const store = drizzle(db);
   const batch = () =>
     inOneBatch(db, {
       inserted: store.insert(people).values(row).onConflictDoNothing(),
-      audited: auditOf(db, author, auditRow("person.added", row), ONE_ROW, CHANGED),
+      audited: auditOf(db, author, auditOfGrant("person.added", row), ONE_ROW, CHANGED),
       earlier:
         row.email === null
           ? undefined
@@ -105,7 +98,7 @@ export async function updatePersonEnded(
     inOneBatch(db, {
       sessions: endSessionsOf(db, author, and(eq(consoleSessions.whoId, nameOfPerson(person)), isStillIn)),
       ended: store.update(people).set({ deletedAt: author.now }).where(isUnended(id)),
-      audited: auditOf(db, author, auditRow("person.ended", person), ONE_ROW, CHANGED),
+      audited: auditOf(db, author, auditOfGrant("person.ended", person), ONE_ROW, CHANGED),
     });
   await withRetries(runtime, batch);
   return true;

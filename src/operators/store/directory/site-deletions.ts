@@ -4,13 +4,14 @@ import type { Runtime } from "../../../core/runtime.ts";
 import { inOneBatch } from "../../../core/store/batch.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { appRoutes, SITE_STATUSES, sites } from "../../../core/store/schema.ts";
-import { byWorker } from "../audit.ts";
+import { auditOf, byWorker } from "../audit.ts";
 import { erasureReceipts, siteDeletions } from "../erasure-schema.ts";
 import type { SiteDeletion } from "../home/site-deletions.ts";
 import { eachRow, rowField } from "../json-rows.ts";
 import { adminTokens, consoleSessions, people } from "../operator-schema.ts";
 import { siteMetrics } from "../usage-schema.ts";
 import { endSessionsOf } from "./console-sessions.ts";
+import { auditOfGrant } from "./grants.ts";
 
 /** This file stores the deletions of sites in the directory. */
 
@@ -121,6 +122,8 @@ const endGrants = (directory: D1Database, isOfSites: SQL | undefined, now: numbe
   return [
     // Otherwise an assertion of Access would open its old session when its address is let in again.
     endSessionsOf(directory, byWorker(now), inArray(consoleSessions.whoId, names)),
+    auditOf(directory, byWorker(now), auditOfGrant("person.ended", people), people, endsNow(people)),
+    auditOf(directory, byWorker(now), auditOfGrant("token.deleted", adminTokens), adminTokens, endsNow(adminTokens)),
     ...[adminTokens, people].map((table) => store.update(table).set({ deletedAt: now }).where(endsNow(table))),
   ];
 };

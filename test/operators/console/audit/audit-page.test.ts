@@ -106,7 +106,12 @@ const DETAILS: [action: Row["action"], details: object, english: string | undefi
     "origin https://a.example · events x → x, y · another path or query",
     "来源 https://a.example · 事件 x → x、y · 路径或查询参数已更改",
   ],
-  ["token.created", { name: "Nightly", role: "viewer" }, "Nightly · role viewer", "Nightly · 角色 查看者"],
+  [
+    "token.created",
+    { name: "Nightly", role: "viewer", expires_at: NOW },
+    "Nightly · role viewer · ends 15 Jan 2027, 08:00",
+    "Nightly · 角色 查看者 · 到期 2027年1月15日 08:00",
+  ],
   [
     "operator.refused",
     { reason: "token_slip", count: 12 },

@@ -286,7 +286,23 @@ describe("ending somebody's access", () => {
     const { world } = await start("main");
     const owner = await signedInPerson(world, { role: "owner" });
     const question = await owner.visitor.open(`${PATH}/${owner.id}/end`);
+    expect(question.text).toContain("It is your own access.");
     const page = await owner.visitor.press(question, "End the access");
     expect([page.status, page.heading]).toEqual([200, "Sign in to the console"]);
+  });
+
+  it("the page that asks says of the only owner that nobody else is one", async () => {
+    const { visitor } = await start("main");
+    await env.DB.prepare("UPDATE people SET deleted_at = 1 WHERE role = 'owner'").run();
+    const { id } = await newPerson({ role: "owner" });
+    const path = `${PATH}/${id}/end`;
+    const onlyOwner = "Nobody else is an owner: then only the ADMIN_TOKEN can let people in and end their access.";
+    expect((await visitor.open(path)).text).toContain(onlyOwner);
+    await newPerson({ role: "owner", expiresAt: NOW });
+    expect((await visitor.open(path)).text).toContain(onlyOwner);
+    await newPerson({ role: "owner" });
+    const page = await visitor.open(path);
+    expect(page.text).not.toContain(onlyOwner);
+    expect(page.text).not.toContain("It is your own access.");
   });
 });
