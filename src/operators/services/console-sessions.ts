@@ -5,19 +5,18 @@ import {
   type ConsoleSessionRow,
   insertConsoleSession,
   selectConsoleSession,
-  selectConsoleSessions,
   selectSessionOfName,
   sessionName,
   updateSessionEnded,
   updateSessionUsed,
 } from "../store/directory/console-sessions.ts";
 import { nameOfPerson, selectPersonById } from "../store/directory/people.ts";
-import { insertPersonSession, selectSessionAndPerson } from "../store/directory/visits.ts";
+import { insertPersonSession, selectConsoleSessions, selectSessionAndPerson } from "../store/directory/visits.ts";
 import { checkAdminToken, type GivenToken, refuseToken, waitForTurn } from "./admin-token.ts";
 import { isMac, macOf, randomText, sha256 } from "./digests.ts";
 import { hasExpired } from "./grants.ts";
 import { type Identity, ROOT } from "./identity.ts";
-import { identityOfPerson, notePersonUse, type Person, personIdOf } from "./people.ts";
+import { identityOfPerson, notePersonUse, type Person, personIdOf, roleInSettings } from "./people.ts";
 import { consoleSessionUnknown } from "./refusals.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 import { writeLater } from "./sign-in-log.ts";
@@ -208,18 +207,21 @@ const onlyOwnPerson = ({ identity }: ServiceContext): string | undefined =>
   identity?.role === "owner" ? undefined : (identity?.who.id ?? "");
 
 /** The open console sessions, the last used first. An owner's list has everyone's; other operators see only their own. */
-export async function listConsoleSessions(ctx: ServiceContext): Promise<OpenSession[]> {
-  const { config, now } = ctx;
-  const rows = await selectConsoleSessions(config.directory, now, onlyOwnPerson(ctx), MOST_LISTED_SESSIONS);
-  return rows.map((row) => {
+export const listConsoleSessions = async (ctx: ServiceContext): Promise<OpenSession[]> =>
+  (await openSessions(ctx, onlyOwnPerson(ctx))).map((row) => {
     const { id, browser, address, createdAt, lastUsedAt } = row;
     return { name: sessionName(id), who: whoOf(row), browser, address, createdAt, lastUsedAt };
   });
-}
 
 /** How many open sessions end with a person's access, as far as a list would show them. */
-export const countOpenSessions = async ({ config, now }: ServiceContext, person: Person): Promise<number> =>
-  (await selectConsoleSessions(config.directory, now, nameOfPerson(person), MOST_LISTED_SESSIONS)).length;
+export const countOpenSessions = async (ctx: ServiceContext, person: Person): Promise<number> =>
+  (await openSessions(ctx, nameOfPerson(person))).length;
+
+/** Open sessions. One whose person neither a row nor the settings let in any more opens nothing, and is left out. */
+async function openSessions(ctx: ServiceContext, whoId: string | undefined) {
+  const rows = await selectConsoleSessions(ctx.config.directory, ctx.now, whoId, MOST_LISTED_SESSIONS);
+  return rows.filter((row) => row.hasPerson || row.whoKind !== "person" || roleInSettings(ctx, row.whoId));
+}
 
 /**
  * Ends a console session for good: from the next request on its cookie is refused.

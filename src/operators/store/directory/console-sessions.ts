@@ -1,4 +1,4 @@
-import { and, type Column, desc, eq, getTableColumns, gt, gte, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { and, type Column, eq, getTableColumns, gt, gte, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { ServiceError } from "../../../core/errors.ts";
 import { type Runtime, withinTime } from "../../../core/runtime.ts";
@@ -10,7 +10,8 @@ import { consoleForms, consoleSessions } from "../operator-schema.ts";
 export type ConsoleSessionRow = typeof consoleSessions.$inferSelect;
 
 const isRow = (id: string) => eq(consoleSessions.id, id);
-const isLive = (now: number) => and(gt(consoleSessions.expiresAt, now), isNull(consoleSessions.endedAt));
+/** Sessions that have neither expired nor ended. */
+export const isLive = (now: number) => and(gt(consoleSessions.expiresAt, now), isNull(consoleSessions.endedAt));
 
 /** The row of the audit log about a session, or about the sessions of a statement. */
 const auditRow = ({ id, whoId, whoName }: Record<"id" | "whoId" | "whoName", string | null | Column>) => ({
@@ -84,23 +85,6 @@ export function selectSessionOfName(
   // These are the ids that begin with the name. No hex digit comes after `f`, so the key finds them by a range.
   const isSessionOfName = and(gte(consoleSessions.id, name), lt(consoleSessions.id, `${name}g`));
   return withRetries(runtime, () => drizzle(db).select().from(consoleSessions).where(isSessionOfName).get());
-}
-
-/** Sessions that are open at `now`, the last used first. @param whoId only those of this operator */
-export function selectConsoleSessions(
-  db: D1Database,
-  now: number,
-  whoId: string | undefined,
-  limit: number,
-): Promise<ConsoleSessionRow[]> {
-  const isTheirs = whoId === undefined ? undefined : eq(sql`coalesce(${consoleSessions.whoId}, 'root')`, whoId);
-  return drizzle(db)
-    .select()
-    .from(consoleSessions)
-    .where(and(isLive(now), isTheirs))
-    .orderBy(desc(sql`coalesce(${consoleSessions.lastUsedAt}, ${consoleSessions.createdAt})`))
-    .limit(limit)
-    .all();
 }
 
 /**

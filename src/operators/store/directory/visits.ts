@@ -1,11 +1,11 @@
-import { and, eq, exists, getTableColumns, gt, sql } from "drizzle-orm";
+import { and, desc, eq, exists, getTableColumns, gt, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
 import { inOneBatch } from "../../../core/store/batch.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import type { Author } from "../audit.ts";
 import { consoleSessions, people } from "../operator-schema.ts";
-import { type ConsoleSessionRow, insertConsoleSession } from "./console-sessions.ts";
+import { type ConsoleSessionRow, insertConsoleSession, isLive } from "./console-sessions.ts";
 import { mayComeIn, type PersonRow } from "./people.ts";
 
 /** This file reads a session together with the person whose it is: what a person may do comes from their row of this moment. */
@@ -49,6 +49,29 @@ export async function selectSessionAndEmail(
     }),
   );
   return { session: sessions[0], person: persons[0] };
+}
+
+/**
+ * Sessions that have neither expired nor ended at `now`, the last used first, each with whether a row of people lets its person in.
+ *
+ * @param whoId only those of this operator
+ */
+export async function selectConsoleSessions(
+  db: D1Database,
+  now: number,
+  whoId: string | undefined,
+  limit: number,
+): Promise<(ConsoleSessionRow & { hasPerson: boolean })[]> {
+  const { whoId: id, lastUsedAt, createdAt } = consoleSessions;
+  const rows = await drizzle(db)
+    .select({ session: getTableColumns(consoleSessions), person: people.id })
+    .from(consoleSessions)
+    .leftJoin(people, and(or(eq(people.id, id), eq(people.email, id)), mayComeIn(now)))
+    .where(and(isLive(now), whoId === undefined ? undefined : eq(sql`coalesce(${id}, 'root')`, whoId)))
+    .orderBy(desc(sql`coalesce(${lastUsedAt}, ${createdAt})`))
+    .limit(limit)
+    .all();
+  return rows.map(({ session, person }) => ({ ...session, hasPerson: person !== null }));
 }
 
 /** Inserts a session of a person, unless they may come in no longer. As `insertConsoleSession` otherwise. */

@@ -6,6 +6,7 @@ import { type Identity, ROOT } from "../../../../src/operators/services/identity
 import { visitorWithRole } from "../../../support/access-world.ts";
 import { ConsoleVisitor, ownSession, start } from "../../../support/console-visitor.ts";
 import { newConsoleSession } from "../../../support/new-console-session.ts";
+import { newPerson } from "../../../support/new-person.ts";
 import { contextAt } from "../../../support/service-context.ts";
 import { NOW, World } from "../../../support/world.ts";
 
@@ -71,6 +72,7 @@ describe('the page "Your access"', () => {
   it('the page "Your access" shows an owner the sessions of all people, also old ones without a person', async () => {
     const world = await World.create();
     const ada = somebody();
+    await newPerson({ email: ada });
     await newConsoleSession(personColumns(ada));
     const past = { whoKind: null, whoId: null, whoName: null, browser: null, address: null, lastUsedAt: null };
     await newConsoleSession({ ...past, createdAt: NOW + 1 });
@@ -82,9 +84,28 @@ describe('the page "Your access"', () => {
     expect(page.rows.filter((cells) => cells[1]?.includes("This session"))).toHaveLength(1);
   });
 
+  it('the page "Your access" leaves out the sessions of people whom nothing lets in any more', async () => {
+    const [expired, removed, ...others] = [somebody(), somebody(), somebody()];
+    await newPerson({ email: expired, expiresAt: NOW });
+    await newPerson({ email: others[0], expiresAt: NOW + 1 });
+    const names = await Promise.all(
+      [expired, removed, ...others].map((id) => newConsoleSession({ ...personColumns(id), lastUsedAt: NOW + 9 })),
+    );
+    const listed = new Set(
+      (await listConsoleSessions({ ...contextAt(NOW, {}), identity: ROOT })).map(({ name }) => name),
+    );
+    expect(names.map((name) => listed.has(name))).toEqual([false, false, true]);
+    expect(await Promise.all(names.map(rowOf))).toMatchObject([
+      { ended_at: null },
+      { ended_at: null },
+      { ended_at: null },
+    ]);
+  });
+
   it('the page "Your access" lists at most 200 sessions, those used last', async () => {
     const ctx = contextAt(NOW, {});
     const ada = somebody();
+    await newPerson({ email: ada });
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
        INSERT INTO console_sessions (id, created_at, expires_at, who_kind, who_id, who_name, last_used_at)
