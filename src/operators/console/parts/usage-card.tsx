@@ -3,17 +3,21 @@ import type { Site } from "../../services/sites.ts";
 import { useView, type View } from "../view.ts";
 
 /** The calls of a site, or of an app, by UTC days: bars, and the same numbers as a table. */
-export function UsageCard({ usage, site }: { usage: SiteUsage; site: Pick<Site, "createdAt"> }) {
-  const view = useView();
-  const { t } = view;
-  const { days, completeUntil } = usage;
-  const sum = (counter: "accepted" | "refused" | "sessions") => days.reduce((all, day) => all + day[counter], 0);
-  const [accepted, refused] = [sum("accepted"), sum("refused")];
+export function UsageCard({
+  usage: { days, completeUntil },
+  site,
+}: {
+  usage: SiteUsage;
+  site: Pick<Site, "createdAt">;
+}) {
+  const { t, number, time } = useView();
   if (completeUntil === null)
     return <p class="empty">{t("Nothing is counted yet. Calls are counted half an hour after they came.")}</p>;
+  const sum = (counter: "accepted" | "refused" | "sessions") => days.reduce((all, day) => all + day[counter], 0);
+  const [accepted, refused] = [sum("accepted"), sum("refused")];
   const counted = t(
     "Days in UTC. Counted up to {0}: calls are counted half an hour after they came.",
-    view.time(completeUntil),
+    time(completeUntil),
   );
   if (accepted + refused === 0)
     return (
@@ -32,25 +36,19 @@ export function UsageCard({ usage, site }: { usage: SiteUsage; site: Pick<Site, 
     [t("Accepted"), accepted, "accepted"],
     [t("Refused"), refused, "refused"],
   ];
+  const calls = number(accepted + refused);
+  const title = t("Calls in the last {0} days: {1}, of which {2} were refused.", DAYS_SHOWN, calls, number(refused));
   return (
     <section class="card usage">
       <dl class="key">
         {sums.map(([label, count, kind]) => (
           <div class={kind}>
             <dt>{label}</dt>
-            <dd>{view.number(count)}</dd>
+            <dd>{number(count)}</dd>
           </div>
         ))}
       </dl>
-      <Chart
-        days={days}
-        title={t(
-          "Calls in the last {0} days: {1}, of which {2} were refused.",
-          DAYS_SHOWN,
-          view.number(accepted + refused),
-          view.number(refused),
-        )}
-      />
+      <Chart days={days} title={title} />
       <p class="hint">{counted}</p>
       <details>
         <summary>{t("The numbers of each day")}</summary>
@@ -70,10 +68,16 @@ const LEAST_HEIGHT = 2.5;
 /** The bars. Their labels are hidden from screen readers, which get the same from the title and the table. */
 function Chart({ days, title }: { days: DayOfCalls[]; title: string }) {
   const view = useView();
+  const { t, number } = view;
   const top = topOf(Math.max(...days.map(({ accepted, refused }) => accepted + refused)));
   const short = new Intl.NumberFormat(view.language, { notation: "compact" });
   const month = new Intl.DateTimeFormat(localeOf(view), { month: "short", timeZone: "UTC" });
   const dateOf = (at: number) => new Date(at * 1000).getUTCDate();
+  const width = days.length * COLUMN;
+  const titleOf = ({ at, ...day }: DayOfCalls) => {
+    const counts = [day.sessions, day.accepted + day.refused, day.refused].map(number);
+    return t("{0}: {1} sessions opened, {2} calls, {3} refused", dayText(view, at), ...counts);
+  };
   return (
     <div class="chart">
       <div class="scale" aria-hidden="true">
@@ -81,29 +85,19 @@ function Chart({ days, title }: { days: DayOfCalls[]; title: string }) {
           <span>{short.format(mark)}</span>
         ))}
       </div>
-      <svg
-        role="img"
-        aria-labelledby="calls-title"
-        viewBox={`0 0 ${days.length * COLUMN} ${HEIGHT}`}
-        preserveAspectRatio="none"
-      >
+      <svg role="img" aria-labelledby="calls-title" viewBox={`0 0 ${width} ${HEIGHT}`} preserveAspectRatio="none">
         <title id="calls-title">{title}</title>
         {[0, HEIGHT / 2, HEIGHT].map((y) => (
-          <line class="grid" x1="0" x2={days.length * COLUMN} y1={y} y2={y} />
+          <line class="grid" x1="0" x2={width} y1={y} y2={y} />
         ))}
         {days.map((day, i) => (
           <g>
-            <title>
-              {view.t(
-                "{0}: {1} sessions opened, {2} calls, {3} refused",
-                dayText(view, day.at),
-                view.number(day.sessions),
-                view.number(day.accepted + day.refused),
-                view.number(day.refused),
-              )}
-            </title>
+            <title>{titleOf(day)}</title>
             <rect class="day" x={i * COLUMN} y="0" width={COLUMN} height={HEIGHT} />
-            <Bar leftEdge={i * COLUMN} accepted={heightOf(day.accepted, top)} refused={heightOf(day.refused, top)} />
+            {barParts(heightOf(day.accepted, top), heightOf(day.refused, top)).map(
+              ([kind, height, y]) =>
+                height > 0 && <rect class={kind} x={(i + 0.22) * COLUMN} width={0.56 * COLUMN} y={y} height={height} />,
+            )}
           </g>
         ))}
       </svg>
@@ -119,25 +113,13 @@ function Chart({ days, title }: { days: DayOfCalls[]; title: string }) {
   );
 }
 
-/** The bar of a day. Its refused calls stand above the accepted ones. */
-function Bar({ leftEdge, accepted, refused }: { leftEdge: number; accepted: number; refused: number }) {
+/** The parts of a day's bar: each with its height and the place of its top. The refused calls stand above the accepted ones. */
+function barParts(accepted: number, refused: number): [kind: string, height: number, y: number][] {
   const rest = Math.min(accepted, HEIGHT - refused);
-  const part = (kind: string, height: number, below: number) =>
-    height > 0 && (
-      <rect
-        class={kind}
-        x={leftEdge + 0.22 * COLUMN}
-        width={0.56 * COLUMN}
-        y={roundLength(HEIGHT - below - height)}
-        height={roundLength(height)}
-      />
-    );
-  return (
-    <>
-      {part("accepted", rest, 0)}
-      {part("refused", refused, rest)}
-    </>
-  );
+  return [
+    ["accepted", roundLength(rest), roundLength(HEIGHT - rest)],
+    ["refused", roundLength(refused), roundLength(HEIGHT - rest - refused)],
+  ];
 }
 
 const heightOf = (count: number, top: number) => (count === 0 ? 0 : Math.max(LEAST_HEIGHT, (count / top) * HEIGHT));
@@ -155,7 +137,10 @@ function topOf(most: number): number {
 function Days({ days }: { days: DayOfCalls[] }) {
   const view = useView();
   const { t } = view;
-  const today = days.at(-1)?.at;
+  const rows = days.toReversed().map(({ at, accepted, refused, sessions }, i) => {
+    const day = dayText(view, at);
+    return { day: i === 0 ? t("{0}, so far", day) : day, counts: [sessions, accepted + refused, refused] };
+  });
   return (
     <table class="numbers" aria-label={t("Calls by day")}>
       <thead>
@@ -166,10 +151,10 @@ function Days({ days }: { days: DayOfCalls[] }) {
         </tr>
       </thead>
       <tbody>
-        {days.toReversed().map(({ at, accepted, refused, sessions }) => (
+        {rows.map(({ day, counts }) => (
           <tr>
-            <th scope="row">{at === today ? t("{0}, so far", dayText(view, at)) : dayText(view, at)}</th>
-            {[sessions, accepted + refused, refused].map((count) => (
+            <th scope="row">{day}</th>
+            {counts.map((count) => (
               <td>{view.number(count)}</td>
             ))}
           </tr>
