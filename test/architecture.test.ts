@@ -166,18 +166,9 @@ const MAY_IMPORT: Record<string, string[]> = {
     ...SHARED_HTTP,
     "config.ts",
     ...LEAVES,
-    "operators/console/journal/refusal-texts.ts",
     "assets/console/names.json",
     "hono",
   ],
-  // Only this file imports the parts that read old rows without violations. When no such row is left, all of this is deleted.
-  "operators/console/journal/refusal-texts.ts": [
-    "core/describe-violations.ts",
-    "operators/console",
-    "operators/console/journal/details-of-old-rows.ts",
-    "operators/services",
-  ],
-  "operators/console/journal/details-of-old-rows.ts": ["core/rules.ts", "operators/console"],
   "operators/services": [
     "core/config.ts",
     "operators/diagnosis",

@@ -1,17 +1,34 @@
+import { describeViolations } from "../../core/describe-violations.ts";
 import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, SENT_AS, type Violation, wordsOf } from "../../core/rules.ts";
+import type { Refusal } from "../services/journal.ts";
 import type { View } from "./view.ts";
 
 export type Translator = Pick<View, "t">;
 
-/** Quotes a text that has no translation here. */
-export const quote = (text: string): string => `“${text}”`;
+/**
+ * The stored detail of a refused call in the reader's language: a text for each violation. The rest of the detail is quoted. It may be
+ * cut off, a sentence for operators, from another release, or of a row from before rows had violations.
+ */
+export function refusalTexts(
+  reader: Translator,
+  { detail, violations }: Pick<Refusal, "detail" | "violations">,
+): string[] {
+  if (detail === null) return [];
+  const stored = violations ?? [];
+  const unknown = stored.findIndex((each) => !isKnown(each));
+  const known = unknown < 0 ? stored : stored.slice(0, unknown);
+  const description = describeViolations(known);
+  // A detail that begins in another way is from a release that worded the same rules differently.
+  const rest = detail.startsWith(description) ? detail.slice(description.length).replace(/^; /, "") : "";
+  return [...violationTexts(reader, known), ...(rest === "" ? [] : [`“${rest}”`])];
+}
 
 /** Each violation of a refused call as a text in the reader's language. */
 export const violationTexts = (reader: Translator, violations: readonly Violation[]): string[] =>
   violations.map((violation) => violationText(reader, violation));
 
 /** Whether this release has words for a violation. Another release may have stored it. */
-export function isKnown({ rule, values = [], sentAs, agents }: Violation): boolean {
+function isKnown({ rule, values = [], sentAs, agents }: Violation): boolean {
   if (!Object.hasOwn(RULES, rule) || (sentAs !== undefined && !Object.hasOwn(SENT_AS, sentAs))) return false;
   if (agents !== undefined) return agents.every(({ why }) => LEFT_OUT_BECAUSE.includes(why));
   return [...RULES[rule].detail.matchAll(/\{(\d)\}/g)].every(([, place]) => values[Number(place)] !== undefined);

@@ -1,4 +1,6 @@
+import { describeViolations } from "../../../src/core/describe-violations.ts";
 import { STATUS_OF } from "../../../src/core/errors.ts";
+import type { Violation } from "../../../src/core/rules.ts";
 import { codeOfReason, REFUSAL_REASONS } from "../../../src/core/signed/refusal-reasons.ts";
 import { SHOWN } from "../shown-time.ts";
 import { insertRows, pick, range, requestIdAt } from "./rows.ts";
@@ -16,21 +18,35 @@ export interface SeededRefusal {
 /** The most frequent reasons, which are added to the list of all reasons. */
 const FREQUENT = ["signature_mismatch", "signature_mismatch", "fields_invalid", "timestamp_stale", "agents_invalid"];
 
-const DETAILS: Record<string, string[]> = {
+const VIOLATIONS: Record<string, Violation[][]> = {
   fields_invalid: [
-    "sbs: must be a string of 1 to 64 characters",
-    "ip: must be one IPv4 or IPv6 address, without port, brackets or blanks; fzr_uid: must be one of kefu_id",
-    "kefu_id: must be an array of 1 to 100 agent ids (one named twice counts once)",
-    "content: must be a string of 1 to 2000 characters",
+    [{ field: "sbs", rule: "text_within", values: [1, 64] }],
+    [
+      { field: "ip", rule: "ip_address" },
+      { field: "fzr_uid", rule: "one_of", values: ["kefu_id"] },
+    ],
+    [{ field: "kefu_id", rule: "agent_ids", values: [1, 100] }],
+    [{ field: "content", rule: "text_within", values: [1, 2000] }],
   ],
-  agents_invalid: ["kefu_id: 10408 disabled", "kefu_id: 99999 unknown, 10416 disabled"],
-  timestamp_stale: ["timestamp: 1803912000 is 4212 s too old; 300 s are allowed"],
+  agents_invalid: [[10408], [99999, 10416]].map((ids) => [
+    {
+      field: "kefu_id",
+      rule: "agents_fit",
+      agents: ids.map((id) => ({ id, why: id === 99999 ? "unknown" : "disabled" })),
+    },
+  ]),
+};
+
+/** What rows from before rows had violations say. */
+const OLD_DETAILS: Record<string, string> = {
+  timestamp_stale: "timestamp: 1803912000 is 4212 s too old; 300 s are allowed",
 };
 
 /** Makes refusals of two days, for every reason of the journal. @returns the newest first */
 export async function seedJournal(db: D1Database, siteId: number, appids: readonly string[]): Promise<SeededRefusal[]> {
   const rows = range(460).map((index) => {
     const reason = index % 3 === 0 ? pick(REFUSAL_REASONS, Math.floor(index / 3)) : pick(FREQUENT, index);
+    const violations = VIOLATIONS[reason] ? pick(VIOLATIONS[reason], index) : null;
     const at = SHOWN - 45 - Math.round(index ** 1.4 * 32);
     return {
       site_id: siteId,
@@ -40,7 +56,8 @@ export async function seedJournal(db: D1Database, siteId: number, appids: readon
       operation: index % 4 === 0 ? "add_agents" : "create_session",
       reason,
       status: STATUS_OF[codeOfReason(reason)],
-      detail: DETAILS[reason] ? pick(DETAILS[reason], index) : null,
+      detail: violations ? describeViolations(violations) : (OLD_DETAILS[reason] ?? null),
+      violations: violations && JSON.stringify(violations),
       secret: null,
       client: index % 6 === 0 ? "2001:db8:4f::/48" : `192.0.2.${(index % 2) * 128}/24`,
       skipped: index % 11 === 0 ? 12 + index : 0,

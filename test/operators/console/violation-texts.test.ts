@@ -8,10 +8,9 @@ import { checkFreshness } from "../../../src/core/signed/check-freshness.ts";
 import { readIdempotencyKey } from "../../../src/core/signed/idempotency-key.ts";
 import { readFields } from "../../../src/core/signed/read-fields.ts";
 import { violationOfShape } from "../../../src/core/signed/violation-of-shape.ts";
-import { refusalTexts } from "../../../src/operators/console/journal/refusal-texts.ts";
 import { reasonText } from "../../../src/operators/console/reasons.ts";
 import type { View } from "../../../src/operators/console/view.ts";
-import { leftOutText, violationTexts } from "../../../src/operators/console/violation-texts.ts";
+import { leftOutText, refusalTexts, violationTexts } from "../../../src/operators/console/violation-texts.ts";
 import { REFUSAL_REASONS } from "../../../src/operators/services/journal.ts";
 
 const SOURCES = import.meta.glob(
@@ -34,13 +33,10 @@ const CHINESE = viewOf(chinese);
 
 const HAN = /\p{Script=Han}/u;
 
-/** The violations without a Chinese text. Also checks that an old journal row without violations reads the same. */
+/** The violations without a Chinese text. Also checks that a row of the journal says them, and quotes nothing. */
 const unknownOf = (violations: readonly Violation[]) => {
-  const old = { detail: describeViolations(violations), violations: null };
-  // Old rows do not say that a value was sent as another type.
-  if (violations.every(({ sentAs = "string" }) => sentAs === "string")) {
-    for (const view of [ENGLISH, CHINESE]) expect(refusalTexts(view, old)).toEqual(violationTexts(view, violations));
-  }
+  const row = { detail: describeViolations(violations), violations: [...violations] };
+  for (const view of [ENGLISH, CHINESE]) expect(refusalTexts(view, row)).toEqual(violationTexts(view, violations));
   return violationTexts(CHINESE, violations).filter((text) => !HAN.test(text));
 };
 
@@ -165,7 +161,7 @@ describe("a violation in the reader's language", () => {
 });
 
 describe("a row of the journal in the reader's language", () => {
-  it("a journal row says the same from its violations as an old row from its detail", () => {
+  it("a journal row has a sentence for each of its violations", () => {
     const sentences: Violation[] = [
       { rule: "site_open" },
       { rule: "home_open", values: ["eu-1"] },
@@ -186,7 +182,7 @@ describe("a row of the journal in the reader's language", () => {
       "“sbs_mc: is req”",
     ]);
     const purple = { detail: "sbs: is purple", violations: [{ field: "sbs", rule: "green" as "json" }] };
-    for (const row of [purple, { ...purple, violations: [] }, { ...purple, violations: null }]) {
+    for (const row of [purple, { ...purple, violations: [] }]) {
       expect(refusalTexts(CHINESE, row)).toEqual(["“sbs: is purple”"]);
     }
     const later = [
@@ -198,7 +194,6 @@ describe("a row of the journal in the reader's language", () => {
       { detail: "sbs: is required, not green", violations: [{ field: "sbs", rule: "required", sentAs: "green" }] },
     ] as unknown as Parameters<typeof refusalTexts>[1][];
     for (const row of later) expect(refusalTexts(ENGLISH, row)).toEqual([`“${row.detail}”`]);
-    expect(refusalTexts(CHINESE, { detail: "It stands alone.", violations: null })).toEqual(["“It stands alone.”"]);
     expect(refusalTexts(CHINESE, { detail: null, violations: null })).toEqual([]);
   });
 });

@@ -7,13 +7,13 @@ import { formAction } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
-import { refusalTexts } from "../journal/refusal-texts.ts";
 import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
 import { EmptyState, Facts, NoticeBox } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
 import { refusedLocation } from "../secrets/secret-owner.tsx";
 import { useView } from "../view.ts";
+import { refusalTexts } from "../violation-texts.ts";
 import { appOf } from "./app-page.tsx";
 
 /** How many agents the form offers as responsible agents. */

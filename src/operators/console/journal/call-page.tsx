@@ -8,8 +8,8 @@ import { showPage } from "../layout.tsx";
 import { EmptyState, type FactRows, Facts, NoticeBox, Time } from "../parts/parts.tsx";
 import { filteredPath, Table } from "../parts/table.tsx";
 import { reasonText } from "../reasons.ts";
-import { useView, type View } from "../view.ts";
-import { refusalTexts } from "./refusal-texts.ts";
+import type { View } from "../view.ts";
+import { refusalTexts } from "../violation-texts.ts";
 import { namesOf, refusalColumns } from "./refusals-page.tsx";
 
 /** The page of one call, by its request id: its answer and the reason. */
@@ -33,14 +33,12 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
     ok: [t("The call was accepted: session {0}", sessionId ?? "")],
     repeated: [
       t("The call was answered like an earlier one: session {0}", sessionId ?? ""),
-      t(
-        "An earlier call with the same Idempotency-Key was accepted. Its answer was given again, and nothing was changed.",
-      ),
+      t("An earlier call had the same Idempotency-Key. Its answer was given again, and nothing was changed."),
     ],
   }[refusal ? "lost" : call.accepted.outcome];
   const body = (
     <>
-      {refusal && <RefusedNotice refusal={refusal} />}
+      {refusal && refusedNotice(view, refusal)}
       {sessionId !== null && (
         <NoticeBox kind={refusal ? "note" : "good"} title={doneTitle}>
           {doneText && <p>{doneText}</p>}
@@ -85,22 +83,26 @@ const TimeInBoth = ({ at }: { at: number }) => (
 );
 
 /** A refused call: the reason, and what to do. The signature check gets what the journal knows of the call. */
-function RefusedNotice({ refusal }: { refusal: Refusal }) {
-  const view = useView();
+function refusedNotice(view: View, refusal: Refusal) {
+  const { t } = view;
   const { reason, requestId, appid, operation } = refusal;
   const { what, cure } = reasonText(view, reason);
-  const check = new URLSearchParams({ operation: wireNameOf(operation), appid, request: requestId });
+  const check = filteredPath("/console/signature-check", {
+    operation: wireNameOf(operation),
+    appid,
+    request: requestId,
+  });
   return (
     <NoticeBox kind="bad" title={what}>
       {refusalTexts(view, refusal).map((text) => (
         <p>{text}</p>
       ))}
       <p>
-        <strong>{view.t("What to do:")}</strong> {cure}
+        <strong>{t("What to do:")}</strong> {cure}
       </p>
       <p>
-        <a class="button plain" href={`/console/signature-check?${check}`}>
-          {view.t("Check this request")}
+        <a class="button plain" href={check}>
+          {t("Check this request")}
         </a>
       </p>
     </NoticeBox>
@@ -168,30 +170,27 @@ export async function aroundCall({ var: { ctx, view } }: PageContext, requestId:
   ]);
   if (calls === undefined) return undefined;
   const { at, time, around, leftOut, homesDown } = calls;
+  const texts = {
+    ahead: [t("That is in the future, so no call here has had this id.")],
+    too_old: [t("Refused calls are kept for {0} days, and no longer.", ctx.config.journalDays)],
+    kept: [
+      homesDown.length > 0 &&
+        t("These homes do not answer, so their calls are missing here: {0}", homesDown.join(", ")),
+      leftOut === 0 &&
+        t("No call of that time is known to be left out yet. In a flood, that takes seconds or minutes."),
+    ],
+  }[time];
   return (
     <section class="part">
       <h2>{t("What its id tells")}</h2>
       <p>
         {t("It holds a time:")} <TimeInBoth at={at} />
       </p>
-      {time === "ahead" && <p>{t("That is in the future, so no call here has had this id.")}</p>}
-      {time === "too_old" && <p>{t("Refused calls are kept for {0} days, and no longer.", ctx.config.journalDays)}</p>}
-      {time === "kept" && homesDown.length > 0 && (
-        <p>{t("These homes do not answer, so their calls are missing here: {0}", homesDown.join(", "))}</p>
-      )}
-      {time === "kept" && leftOut === 0 && (
-        <p>
-          {t(
-            "No refused call of that time is known to be left out so far. In a flood, that is known after seconds or minutes.",
-          )}
-        </p>
-      )}
+      {texts.map((text) => text && <p>{text}</p>)}
       {leftOut > 0 && (
         <NoticeBox kind="note" title={t("{0} refused calls within two minutes of it were left out", number(leftOut))}>
           <p>
-            {t(
-              "It may be one of them. Of each app the first 20 of a minute are kept, and further ones are counted. The log has every call: filter by request_id there.",
-            )}
+            {t("It may be one of them. An app's first 20 of a minute are kept. The log has all: filter by request_id.")}
           </p>
         </NoticeBox>
       )}

@@ -18,8 +18,8 @@ import { type FilterFields, List, queryOf } from "../parts/list.tsx";
 import { Ago, Badge } from "../parts/parts.tsx";
 import { filteredPath } from "../parts/table.tsx";
 import { reasonLabels, reasonText } from "../reasons.ts";
-import { localTime, secondsOf, useView, type View } from "../view.ts";
-import { refusalTexts } from "./refusal-texts.ts";
+import { localTime, secondsOf, type View } from "../view.ts";
+import { refusalTexts } from "../violation-texts.ts";
 
 /** The refused calls of a site, with their counts by app and by reason. */
 export async function refusalsPage(c: PageContext, site: Site): Promise<Response> {
@@ -29,17 +29,22 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
   const [refusals, apps] = await Promise.all([readRefusals(c, site, wanted), listApps(ctx, { site, limit: 100 })]);
   const [{ items, nextCursor, lookedTo }, tally] = refusals ?? [{ items: [], nextCursor: null, lookedTo: null }];
   const nameOf = namesOf(apps.items);
-  const appids = apps.items.map(({ appid }): [string, string] => [appid, nameOf(appid)]);
+  const options = apps.items.map(({ appid }): [string, string] => [appid, nameOf(appid)]);
   // The appid is typed when there are more apps than one page of the list.
-  const appChoice = apps.nextCursor === null ? { options: appids } : { maxlength: 64, code: true };
+  const appChoice = apps.nextCursor === null ? { options } : { maxlength: 64, code: true };
   const fields = { ...wanted.fields, appid: { ...wanted.fields.appid, ...appChoice } };
-  const isFiltered = Object.values(wanted.filter).some((value) => value !== undefined);
   const since = (seconds: number) => localTime(view.now - seconds, view.timeZone).slice(0, 16);
+  const empty =
+    refusals === undefined
+      ? t("Correct the filter above.")
+      : lookedTo !== null
+        ? t("Nothing was found so far.")
+        : Object.values(wanted.filter).some((value) => value !== undefined)
+          ? t("No refused call fits this filter.")
+          : t("No call of this site has been refused in the last {0} days.", ctx.config.journalDays);
   const body = (
     <>
-      {tally && tally.byApp.length + tally.byReason.length > 0 && (
-        <RefusalTally path={path} query={queryOf(fields)} tally={tally} nameOf={nameOf} />
-      )}
+      {tally && tallyLinks(view, path, queryOf(fields), tally, nameOf)}
       <List
         path={path}
         filter={{
@@ -53,15 +58,7 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
           ],
         }}
         {...refusalColumns(view, items, nameOf)}
-        empty={
-          refusals === undefined
-            ? t("Correct the filter above.")
-            : lookedTo !== null
-              ? t("Nothing was found so far.")
-              : isFiltered
-                ? t("No refused call fits this filter.")
-                : t("No call of this site has been refused in the last {0} days.", ctx.config.journalDays)
-        }
+        empty={empty}
         lookedTo={
           lookedTo !== null &&
           t(
@@ -91,16 +88,14 @@ export function namesOf(apps: AppSummary[]): (appid: string) => string {
 }
 
 /** The filter of the address: its fields in the order of the list's columns, and as the service takes it. */
-function readFilter({ req, var: { view } }: PageContext) {
-  const { t, timeZone } = view;
+function readFilter({ req, var: { view, t } }: PageContext) {
   const text = (name: string) => req.query(name)?.trim() ?? "";
-  const { appid } = refusalQuerySchema.shape;
   const filter = {
     reason: REFUSAL_REASONS.find((each) => each === text("reason")),
-    appid: appid.safeParse(text("appid")).data,
+    appid: refusalQuerySchema.shape.appid.safeParse(text("appid")).data,
     operation: OPERATIONS.find(({ wireName }) => wireName === text("operation"))?.wireName,
-    since: secondsOf(text("from"), timeZone),
-    until: secondsOf(text("to"), timeZone, true),
+    since: secondsOf(text("from"), view.timeZone),
+    until: secondsOf(text("to"), view.timeZone, true),
   };
   // The browser sends empty fields too. An empty field does not filter.
   const field = (label: string, name: string, value: unknown, error: string) => ({
@@ -127,7 +122,7 @@ function readFilter({ req, var: { view } }: PageContext) {
 
 /** Reads the calls, and for the first page their counts by app and reason. A time that is too old is an error of its field. */
 async function readRefusals(c: PageContext, site: Site, { fields, filter }: ReturnType<typeof readFilter>) {
-  const { ctx, view } = c.var;
+  const { ctx, t } = c.var;
   const cursor = c.req.query("cursor") || undefined;
   if (Object.values(fields).some(({ error }) => error !== undefined)) return undefined;
   try {
@@ -141,8 +136,8 @@ async function readRefusals(c: PageContext, site: Site, { fields, filter }: Retu
     if (issue?.field === "cursor") throw error;
     fields[issue?.field === "until" ? "to" : "from"].error =
       issue?.message === "must not be after until"
-        ? view.t("Must not be after “To”.")
-        : view.t("Calls are kept for {0} days. The time is longer ago.", ctx.config.journalDays);
+        ? t("Must not be after “To”.")
+        : t("Calls are kept for {0} days. The time is longer ago.", ctx.config.journalDays);
     return undefined;
   }
 }
@@ -182,15 +177,16 @@ export function refusalColumns(view: View, refusals: Refusal[], nameOf: ReturnTy
 /** How many apps and reasons are listed. The filter finds the calls of all others. */
 const MOST_SHOWN = 5;
 
+type Tally = Awaited<ReturnType<typeof tallyRefusals>>;
+
 /** How many calls were refused, by app and by reason. Each count links to the list with that filter. */
-function RefusalTally(props: {
-  path: string;
-  query: ReturnType<typeof queryOf>;
-  tally: Awaited<ReturnType<typeof tallyRefusals>>;
-  nameOf: (appid: string) => string;
-}) {
-  const { path, query, tally, nameOf } = props;
-  const view = useView();
+function tallyLinks(
+  view: View,
+  path: string,
+  query: Record<string, string | undefined>,
+  tally: Tally,
+  nameOf: ReturnType<typeof namesOf>,
+) {
   const { t, number } = view;
   const labels = reasonLabels(view);
   // A reason is a sentence, which a chip shows without its full stop.
@@ -199,6 +195,7 @@ function RefusalTally(props: {
     ["appid", t("By app"), tally.byApp, nameOf],
     ["reason", t("By reason"), tally.byReason, reasonOf],
   ] as const;
+  if (lines.every(([, , sums]) => sums.length === 0)) return undefined;
   return (
     <div class="tallies">
       {lines.map(([name, label, sums, textOf]) => (

@@ -4,10 +4,10 @@ import { type SignedErrorCode, WIRE_ERRORS } from "../../../core/errors.ts";
 import type { AppidPart } from "../../services/check-pasted-request.ts";
 import { codeOfReason, type Refusal } from "../../services/journal.ts";
 import type { PageContext } from "../env.ts";
-import { refusalTexts } from "../journal/refusal-texts.ts";
 import { Badge, Time } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
 import { useView } from "../view.ts";
+import { refusalTexts } from "../violation-texts.ts";
 import type { CheckLine, Diagnosis } from "./check-lines.ts";
 
 /** A refused call, as the journal has it. */

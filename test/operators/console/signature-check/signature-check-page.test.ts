@@ -119,6 +119,7 @@ describe("the page of the signature check", () => {
       status: 400,
       reason: "fields_invalid",
       detail: "sbs: is required",
+      violations: [{ field: "sbs", rule: "required" }],
     });
     const page = await visitor.open(`/console/signature-check?operation=create_gd&request=${requestId}`);
     expect(page.notices).toEqual(["This call was answered 400 参数错误"]);

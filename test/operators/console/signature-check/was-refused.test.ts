@@ -1,6 +1,8 @@
 import { jsx } from "hono/jsx";
 import { describe, expect, it } from "vitest";
 import chinese from "../../../../src/assets/console/zh.json";
+import { describeViolations } from "../../../../src/core/describe-violations.ts";
+import type { Violation } from "../../../../src/core/rules.ts";
 import { WasRefused } from "../../../../src/operators/console/signature-check/verdict.tsx";
 import { type View, ViewContext } from "../../../../src/operators/console/view.ts";
 import { plain } from "../../../support/console-page.ts";
@@ -13,15 +15,15 @@ const viewOf = (texts: Record<string, string>) =>
     time: (seconds) => `time ${seconds}`,
   }) as View;
 
-const pageOf = (texts: Record<string, string>, reason: string, status: number, detail: string | null) => {
+const pageOf = (texts: Record<string, string>, reason: string, status: number, violations: Violation[] | null) => {
   const call = {
     requestId: "0192f0c1-0000-7000-8000-000000000001",
     appid: "shop",
     at: NOW,
     status,
     reason,
-    detail,
-    violations: null,
+    detail: violations && describeViolations(violations),
+    violations,
   };
   const view = viewOf(texts);
   // A component takes its texts and times from the page around it.
@@ -30,7 +32,7 @@ const pageOf = (texts: Record<string, string>, reason: string, status: number, d
 
 describe("a refused call above the signature check", () => {
   it("the signature check shows a refused call's answer, reason, faults, cure and the server's own words", () => {
-    const html = pageOf({}, "fields_invalid", 400, "sbs: is required");
+    const html = pageOf({}, "fields_invalid", 400, [{ field: "sbs", rule: "required" }]);
     expect(html).toContain('<p class="found">sbs is missing.</p>');
     expect(plain(html)).toBe(
       `This call was answered 400 参数错误 sbs is missing. x-error-detail: sbs: is required time ${NOW} · 0192f0c1-0000-7000-8000-000000000001`,
@@ -38,7 +40,8 @@ describe("a refused call above the signature check", () => {
   });
 
   it("the signature check shows a refused call's reason above its faults when the faults do not explain it", () => {
-    const html = pageOf({}, "agents_invalid", 400, "kefu_id: 99 unknown");
+    const unknown: Violation = { field: "kefu_id", rule: "agents_fit", agents: [{ id: 99, why: "unknown" }] };
+    const html = pageOf({}, "agents_invalid", 400, [unknown]);
     expect(plain(html)).toContain(
       "An agent was unknown, foreign or disabled. kefu_id: Unknown on this site: 99. Send only agents of this site",
     );
