@@ -1,28 +1,62 @@
+import { isVisible } from "../../../core/fields.ts";
 import { pathId } from "../../http/path-id.ts";
-import { agentChangeSchema, changeAgent, findAgent, readAgentHistory } from "../../services/agents.ts";
+import { type Agent, agentChangeSchema, changeAgent, findAgent, readAgentHistory } from "../../services/agents.ts";
 import { agentUnknown } from "../../services/refusals.ts";
 import { AGENT_PARTS, findSessions, LOOKED_THROUGH, SESSION_STATUSES } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
 import { actionTexts, detailText } from "../audit/audit-texts.ts";
-import { consolePath } from "../console-path.ts";
+import { consolePath, withParameter } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Action, Form, FormErrors, FormFields, Hidden } from "../parts/form.tsx";
+import { Action, type Fields, Form, FormErrors, FormFields, Hidden } from "../parts/form.tsx";
 import { type FilterFields, ListFilter, queryOf } from "../parts/list.tsx";
-import { Ago, Facts, type Setting, Settings, Time } from "../parts/parts.tsx";
+import { Ago, Badge, Facts, RowMenu, type Setting, Settings, Time } from "../parts/parts.tsx";
 import { MoreLink, Table } from "../parts/table.tsx";
 import { sessionColumns, statusText } from "../sessions/session-table.tsx";
-import { useView } from "../view.ts";
-import { AgentStatus, agentPath, nameOf, rowId } from "./agent-table.tsx";
+import { useView, type View } from "../view.ts";
 
-const SESSIONS_PER_LIST = 10;
-const HISTORY_LENGTH = 20;
+export const agentPath = (siteId: number, id: number): string => `/console/sites/${siteId}/agents/${id}`;
 
-/** Counting the sessions where an agent is responsible stops here. */
-const MOST_COUNTED = 100;
+/** The id of an agent's row. After a change the page scrolls to it and marks it. */
+export const rowId = (id: number) => `agent-${id}`;
+
+/** An agent's name, or the id of one whose name nobody sees. */
+export const nameOf = ({ id, name }: Agent): string => (isVisible(name) ? name : `(${id})`);
+
+export function AgentStatus({ agent: { status } }: { agent: Agent }) {
+  const { t } = useView();
+  return status === "normal" ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />;
+}
+
+/** What can be done to an agent of the list. */
+export function AgentMenu({ siteId, agent }: { siteId: number; agent: Agent }) {
+  const { t, may, here: address } = useView();
+  const path = agentPath(siteId, agent.id);
+  const name = nameOf(agent);
+  const isNormal = agent.status === "normal";
+  // After a change, the menu leads back to this page of the list.
+  const here = withParameter(address, "done");
+  return (
+    <RowMenu label={t("Actions for {0}", name)}>
+      <a href={`/console/sites/${siteId}/sessions?agent=${agent.id}`}>
+        {t("Sessions of this agent")}
+        <span class="unseen"> {name}</span>
+      </a>
+      {may(path) && (
+        <a href={withParameter(path, "back", here)}>
+          {t("Rename")}
+          <span class="unseen"> {name}</span>
+        </a>
+      )}
+      <Action action={path} label={isNormal ? t("Disable") : t("Enable")} about={name}>
+        <Hidden values={{ status: isNormal ? "disabled" : "normal", back: here }} />
+      </Action>
+    </RowMenu>
+  );
+}
 
 /** Answers the forms that rename, disable or enable an agent: those of the agent's page, and the menus of the list. */
 export async function postAgent(c: PageContext, site: Site): Promise<Response> {
@@ -34,7 +68,7 @@ export async function postAgent(c: PageContext, site: Site): Promise<Response> {
   return formAction(c, form, {
     values: { name: name ?? "", back },
     entered: enteredFields(c.var.view, agentChangeSchema.safeParse({ name, status })),
-    page: (filledForm) => agentPage(c, site, filledForm),
+    page: (filled) => agentPage(c, site, filled),
     draft: name === undefined ? { path: back, id: row } : undefined,
     list: back,
     work: async (change) => {
@@ -44,17 +78,23 @@ export async function postAgent(c: PageContext, site: Site): Promise<Response> {
   });
 }
 
+const SESSIONS_PER_LIST = 10;
+const HISTORY_LENGTH = 20;
+
+/** Counting the sessions where an agent is responsible stops here. */
+const MOST_COUNTED = 100;
+
 /** Shows an agent: the sessions where they are responsible, those where they take part, and what the audit log says of them. */
-export async function agentPage(c: PageContext, site: Site, filledForm?: FilledForm): Promise<Response> {
+export async function agentPage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
   const { ctx, view, t } = c.var;
   const id = pathId(c, "id", agentUnknown);
   const agent = await findAgent(ctx, { site, id });
   const path = agentPath(site.id, id);
   const status = SESSION_STATUSES.find((each) => each === c.req.query("status"));
   const onlyPart = AGENT_PARTS.find((each) => each === c.req.query("part"));
+  const cursor = onlyPart && c.req.query("cursor");
   const canChange = view.may(path);
   const isNormal = agent.status === "normal";
-  const cursor = onlyPart && c.req.query("cursor");
   const [history, responsible, ...lists] = await Promise.all([
     readAgentHistory(ctx, { site, id, limit: HISTORY_LENGTH }),
     canChange && isNormal
@@ -69,39 +109,29 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
     responsible: t("Sessions where they are responsible"),
     participant: t("Sessions where they take part"),
   };
+  const statuses = SESSION_STATUSES.map((each): [string, string] => [each, statusText(view, each)]);
   const fields: FilterFields = {
-    part: {
-      label: t("Sessions"),
-      value: onlyPart,
-      options: AGENT_PARTS.map((part) => [part, titles[part]]),
-    },
-    status: {
-      label: t("Status"),
-      value: status,
-      options: SESSION_STATUSES.map((each) => [each, statusText(view, each)]),
-    },
+    part: { label: t("Sessions"), value: onlyPart, options: AGENT_PARTS.map((part) => [part, titles[part]]) },
+    status: { label: t("Status"), value: status, options: statuses },
   };
   // Every other entry about an agent gives them a status.
   const since = history.items.find(({ action }) => action !== "agent.renamed")?.at;
-  const back = consolePath(filledForm?.values.back ?? c.req.query("back"), path);
-  const nameField = { name: { label: t("Name"), value: agent.name, required: true, maxlength: 100 } };
-  const rename: Setting = {
-    title: t("Rename"),
-    change: (
-      <Form action={path}>
-        <Hidden values={{ back }} />
-        <FormFields fields={nameField} filled={filledForm} />
-        <div class="buttons">
-          <button type="submit">{t("Rename")}</button>
-          {back !== path && (
-            <a class="button plain" href={back}>
-              {t("Cancel")}
-            </a>
-          )}
-        </div>
-      </Form>
-    ),
-  };
+  const back = consolePath(filled?.values.back ?? c.req.query("back"), path);
+  const nameField: Fields = { name: { label: t("Name"), value: agent.name, required: true, maxlength: 100 } };
+  const rename = (
+    <Form action={path}>
+      <Hidden values={{ back }} />
+      <FormFields fields={nameField} filled={filled} />
+      <div class="buttons">
+        <button type="submit">{t("Rename")}</button>
+        {back !== path && (
+          <a class="button plain" href={back}>
+            {t("Cancel")}
+          </a>
+        )}
+      </div>
+    </Form>
+  );
   const countText = responsible && `${responsible.items.length}${responsible.nextCursor === null ? "" : "+"}`;
   const whatItLeaves = isNormal ? (
     <>
@@ -113,19 +143,19 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
   ) : (
     t("No session gets this agent any more. Once they are enabled, calls may name them again.")
   );
-  const change: Setting = {
-    title: isNormal ? t("Disable") : t("Enable"),
-    text: whatItLeaves,
-    change: (
-      <Action action={path} label={isNormal ? t("Disable") : t("Enable")}>
-        <Hidden values={{ status: isNormal ? "disabled" : "normal", back: path }} />
-      </Action>
-    ),
-  };
-  const number = new Intl.NumberFormat(view.language).format(LOOKED_THROUGH);
+  const label = isNormal ? t("Disable") : t("Enable");
+  const change = (
+    <Action action={path} label={label}>
+      <Hidden values={{ status: isNormal ? "disabled" : "normal", back: path }} />
+    </Action>
+  );
+  const settings: Setting[] = [
+    { title: t("Rename"), change: rename },
+    { title: label, text: whatItLeaves, change },
+  ];
   const body = (
     <>
-      <FormErrors filled={filledForm} fields={nameField} />
+      <FormErrors filled={filled} fields={nameField} />
       <section class="card">
         <Facts
           rows={[
@@ -151,7 +181,7 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
             <p class="hint">
               {t(
                 "{0} sessions were looked through, back to session {1}. The next page looks further back.",
-                number,
+                view.number(LOOKED_THROUGH),
                 lookedTo,
               )}
             </p>
@@ -159,24 +189,23 @@ export async function agentPage(c: PageContext, site: Site, filledForm?: FilledF
           <MoreLink path={path} query={{ ...queryOf(fields), part }} cursor={nextCursor} />
         </section>
       ))}
-      {canChange && <Settings rows={isNormal ? [rename, change] : [change, rename]} />}
-      <History site={site} id={id} history={history} />
+      {canChange && <Settings rows={isNormal ? settings : settings.reverse()} />}
+      {historyPart(view, `/console/sites/${site.id}/audit?subject=${id}`, history)}
     </>
   );
+  const heading = <bdi>{nameOf(agent)}</bdi>;
   return showPage(c, {
     title: t("Agent {0}", id),
-    heading: <bdi>{nameOf(agent)}</bdi>,
+    heading,
     site: { ...site, tab: "agents" },
     back: path,
-    filled: filledForm,
+    filled,
     body,
   });
 }
 
 /** What the audit log says of an agent. */
-function History(props: { site: Site; id: number; history: Awaited<ReturnType<typeof readAgentHistory>> }) {
-  const { site, id, history } = props;
-  const view = useView();
+function historyPart(view: View, path: string, history: Awaited<ReturnType<typeof readAgentHistory>>) {
   const { t } = view;
   const { items, homesDown, searchedTo } = history;
   return (
@@ -197,7 +226,7 @@ function History(props: { site: Site; id: number; history: Awaited<ReturnType<ty
       {homesDown.length > 0 && <p class="hint">{t("Homes that do not answer: {0}", homesDown.join(", "))}</p>}
       {searchedTo !== null && <p class="hint">{t("Searched back to {0}.", view.time(searchedTo))}</p>}
       <p>
-        <a href={`/console/sites/${site.id}/audit?subject=${id}`}>{t("All of it in the audit log")}</a>
+        <a href={path}>{t("All of it in the audit log")}</a>
       </p>
     </section>
   );
