@@ -8,13 +8,13 @@ import { Badge, Facts } from "../parts/parts.tsx";
 import { HomeState } from "../parts/site-frame.tsx";
 import { Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
-import { pathOf } from "./reconciled.ts";
+import { pathOf } from "./restored-result.tsx";
 
 export async function homesPage(c: PageContext): Promise<Response> {
   const { view, ctx, t } = c.var;
   const [homes, fills] = await Promise.all([listHomes(ctx), homeFill(ctx)]);
-  const saidAt = Math.min(...fills.flatMap(({ at }) => (at === null ? [] : [at])));
-  const maySettle = view.may(pathOf(MAIN_HOME), "GET");
+  const fillOf = new Map(fills.map((fill) => [fill.home, fill]));
+  const saidAt = Math.min(...fills.flatMap(({ at }) => at ?? []));
   const restoredLink = (name: string) => (
     <a href={pathOf(name)}>
       {t("It was restored…")}
@@ -40,13 +40,12 @@ export async function homesPage(c: PageContext): Promise<Response> {
           name,
           <HomeState status={status} />,
           view.number(sites),
-          ...fillCells(
-            view,
-            fills.find(({ home }) => home === name),
-          ),
+          ...fillCells(view, fillOf.get(name)),
         ])}
         actions={
-          maySettle ? homes.map(({ name }) => (ctx.config.homes.has(name) ? restoredLink(name) : "–")) : undefined
+          view.may(pathOf(MAIN_HOME), "GET")
+            ? homes.map(({ name }) => (ctx.config.homes.has(name) ? restoredLink(name) : "–"))
+            : undefined
         }
         empty=""
       />
@@ -58,9 +57,7 @@ export async function homesPage(c: PageContext): Promise<Response> {
       </p>
       {fills.some(({ isFilling }) => isFilling) && (
         <p class="hint">
-          {t(
-            "Before a home is full: make new sites in another home, and let its largest sites keep sessions less long.",
-          )}
+          {t("Before a home is full: make new sites in another home, and let its largest keep sessions less long.")}
         </p>
       )}
       <details>
@@ -88,20 +85,13 @@ const DAY = 86_400;
 /** A home that is full later than this needs no date, because nobody plans so far ahead. */
 const FAR_SECONDS = 3 * 365 * DAY;
 
-/** A size or a growth in words: `8.1 GB`, `12 MB`. */
-function sizeText({ language }: View, bytes: number): string {
-  const [unit, bytesPerUnit] = Math.abs(bytes) >= 1e9 ? ["GB", 1e9] : ["MB", 1e6];
-  const maximumFractionDigits = Math.abs(bytes) < 10 * bytesPerUnit ? 1 : 0;
-  return `${new Intl.NumberFormat(language, { maximumFractionDigits }).format(bytes / bytesPerUnit)} ${unit}`;
-}
-
 /** How full a home is, how fast it grows and since when that is measured, and when it will be full. */
 function fillCells(view: View, fill: HomeFill | undefined): Child[] {
   const { t, language, now } = view;
   const unknown = t("Not known");
   if (!fill || fill.bytes === null) return [unknown, unknown, unknown];
   const { bytes, limit, growth, from, since, fullAt, isFilling } = fill;
-  const share = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 0 }).format(bytes / limit);
+  const share = new Intl.NumberFormat(language, { style: "percent" }).format(bytes / limit);
   const size = (
     <span class="fill">
       <meter min={0} max={limit} high={0.7 * limit} optimum={0} value={bytes} aria-label={t("How full it is")}>
@@ -123,6 +113,12 @@ function fillCells(view: View, fill: HomeFill | undefined): Child[] {
   if (secondsLeft > FAR_SECONDS) return [size, grows, t("Not within 3 years")];
   const days = view.number(Math.max(0, Math.round(secondsLeft / DAY)));
   const text = t("about {0}, in {1} days", view.day(fullAt), days);
-  const kind = secondsLeft < 31 * DAY ? "bad" : "wait";
-  return [size, grows, isFilling ? <Badge kind={kind} label={text} /> : text];
+  return [size, grows, isFilling ? <Badge kind={secondsLeft < 31 * DAY ? "bad" : "wait"} label={text} /> : text];
+}
+
+/** A size or a growth in words: `8.1 GB`, `12 MB`. */
+function sizeText({ language }: View, bytes: number): string {
+  const [unit, bytesPerUnit] = Math.abs(bytes) >= 1e9 ? ["GB", 1e9] : ["MB", 1e6];
+  const maximumFractionDigits = Math.abs(bytes) < 10 * bytesPerUnit ? 1 : 0;
+  return `${new Intl.NumberFormat(language, { maximumFractionDigits }).format(bytes / bytesPerUnit)} ${unit}`;
 }

@@ -11,15 +11,14 @@ import { homeUnknown } from "../../services/refusals.ts";
 import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
 import { type EnteredFields, enteredFields, formAction } from "../forms/form-action.ts";
-import { errorTexts, type FilledForm } from "../forms/messages.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { type Fields, FormErrors, FormFields } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
-import { useView, type View } from "../view.ts";
-import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf } from "./reconciled.ts";
-import { resultPage } from "./restored-result.tsx";
+import type { View } from "../view.ts";
+import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf, resultPage } from "./restored-result.tsx";
 
 /** Reconciles a home after D1's Time Travel restored it: the form, the question and the result. See docs/operating.md. */
 export async function restoredPage(c: PageContext): Promise<Response> {
@@ -28,43 +27,39 @@ export async function restoredPage(c: PageContext): Promise<Response> {
   if (reconciled !== undefined) return resultPage(c, home, reconciled);
   const { lift, settling_id } = c.req.query();
   if (lift === undefined) return formPage(c, home);
-  const input = reconciliationOf(lift, settling_id);
-  if (!input.success) {
-    return formPage(c, home, { values: { lift }, errors: errorTexts(c.var.view, fieldIssues(input.error)) });
-  }
+  const entered = enteredFields(c.var.view, reconciliationOf(lift, settling_id));
+  if ("errors" in entered) return formPage(c, home, { values: { lift }, errors: entered.errors });
+  const { lift: skip, settling_id: id } = entered.input;
   // The address holds the id. When the answer is lost, a page that is sent again continues the same reconciliation.
-  if (input.data.settling_id === undefined)
-    return c.redirect(confirmPath(home, lift, newReconciliationId(c.var.ctx)), 303);
-  return confirmPage(c, home, input.data.lift, input.data.settling_id);
+  if (id === undefined) return c.redirect(confirmPath(home, lift, newReconciliationId(c.var.ctx)), 303);
+  return confirmPage(c, home, skip, id);
 }
 
 export async function postRestored(c: PageContext): Promise<Response> {
   const home = homeOf(c);
-  const { view } = c.var;
+  const { ctx, view, t } = c.var;
   const form = await readForm(c);
-  const { lift = "", settling_id } = form;
+  const { lift = "", settling_id, receipts = "" } = form;
   const checked = reconciliationOf(lift, settling_id);
-  const { lift: skip = 0, settling_id: reconciliationId = newReconciliationId(c.var.ctx) } = checked.data ?? {};
-  const receipts = pastedReceipts(view, form.receipts ?? "");
-  const path = confirmPath(home, String(skip), reconciliationId);
-  const values = { lift, settling_id: reconciliationId, ...(form.receipts && { receipts: form.receipts }) };
+  const { lift: skip = 0, settling_id: id = newReconciliationId(ctx) } = checked.data ?? {};
+  const entered = enteredFields(view, checked);
+  const path = confirmPath(home, String(skip), id);
+  const values = { lift, settling_id: id, ...(receipts && { receipts }) };
   return formAction(c, form, {
     values,
-    entered: "errors" in receipts && checked.success ? receipts : enteredFields(view, checked),
-    page: (filled) =>
-      checked.success ? confirmPage(c, home, skip, reconciliationId, filled) : formPage(c, home, filled),
+    entered: "errors" in entered ? entered : pastedReceipts(view, receipts),
+    page: (filled) => (checked.success ? confirmPage(c, home, skip, id, filled) : formPage(c, home, filled)),
     // A pasted text stays in its field only when the page is shown directly. A redirect would lose it.
-    draft: form.receipts ? undefined : { path },
+    draft: receipts ? undefined : { path },
     list: path,
-    work: async () => {
+    work: async (pasted) => {
       noteHome(c, home);
-      const pastedReceipts = "input" in receipts ? receipts.input : {};
       try {
-        const reconciledHome = await reconcileHome(c.var.ctx, { home, skip, reconciliationId, ...pastedReceipts });
-        return reconciledLocation(c, home, reconciledHome);
+        return reconciledLocation(c, home, await reconcileHome(ctx, { home, skip, reconciliationId: id, ...pasted }));
       } catch (error) {
         if (!isRefusedFor(error, "floors_unread")) throw error;
-        return confirmPage(c, home, skip, reconciliationId, { values, errors: {} }, true);
+        const title = t("Not done yet: KV holds more than is read at once. Press it again, until it is done.");
+        return confirmPage(c, home, skip, id, { values, errors: {} }, <NoticeBox kind="bad" title={title} />);
       }
     },
   });
@@ -81,8 +76,8 @@ function homeOf(c: PageContext): string {
   return home;
 }
 
-async function formPage(c: PageContext, home: string, filled?: FilledForm): Promise<Response> {
-  const { t, closedHomes } = c.var.view;
+async function formPage(c: PageContext, home: string, filled?: FilledForm) {
+  const { view, t } = c.var;
   const fields: Fields = {
     lift: {
       label: t("Session numbers to skip (chat_id)"),
@@ -96,7 +91,7 @@ async function formPage(c: PageContext, home: string, filled?: FilledForm): Prom
   const body = (
     <>
       <FormErrors filled={filled} fields={fields} />
-      {!closedHomes.has(home) && (
+      {!view.closedHomes.has(home) && (
         <NoticeBox kind="note" title={t("The home {0} is not closed", home)}>
           <p>
             {t(
@@ -105,7 +100,7 @@ async function formPage(c: PageContext, home: string, filled?: FilledForm): Prom
           </p>
         </NoticeBox>
       )}
-      <RestoreSteps home={home} />
+      {restoreSteps(view, home)}
       <section class="card">
         <h2>{t("This home was restored")}</h2>
         <p>
@@ -128,50 +123,41 @@ async function formPage(c: PageContext, home: string, filled?: FilledForm): Prom
   return showPage(c, { title: t("Restored home {0}", home), section: "homes", filled, body });
 }
 
-/** @param isUnread whether the form must be sent again, because KV held more receipts than were read */
+/** @param unread what to say when the form must be sent again, because KV held more receipts than were read */
 async function confirmPage(
   c: PageContext,
   home: string,
-  lift: number,
-  reconciliationId: string,
+  skip: number,
+  id: string,
   filled?: FilledForm,
-  isUnread = false,
-): Promise<Response> {
-  const { t, number } = c.var.view;
-  const receipts: Fields[string] = {
-    label: t("Receipts of erasures and deletions"),
-    // Without KV, the deployment has stored no receipt. With KV, the operator may have older receipts, or none.
-    hint: areKeptByOperator(c.var.ctx)
-      ? t(
-          "This deployment has no KV: without the receipts of the last 31 days, customers who were erased since then come back, and so do sites that were deleted. Paste each list as it was shown, one a line. Leave it empty only if no customer was erased and no site deleted.",
-        )
-      : t(
-          "Only those that you were told to keep before this deployment had KV. Paste each list as it was shown, one a line.",
-        ),
-    value: filled?.values.receipts,
-    rows: areKeptByOperator(c.var.ctx) ? 6 : 2,
-    code: true,
-  };
+  unread?: Child,
+) {
+  const { ctx, view, t } = c.var;
+  const byOperator = areKeptByOperator(ctx);
+  // Without KV, the deployment has stored no receipt. With KV, the operator may have older receipts, or none.
+  const hint = byOperator
+    ? t(
+        "This deployment has no KV: without the receipts of the last 31 days, customers who were erased since then come back, and so do sites that were deleted. Paste each list as it was shown, one a line. Leave it empty only if no customer was erased and no site deleted.",
+      )
+    : t(
+        "Only those that you were told to keep before this deployment had KV. Paste each list as it was shown, one a line.",
+      );
+  const label = t("Receipts of erasures and deletions");
   const body = (
     <>
-      {isUnread && (
-        <NoticeBox
-          kind="bad"
-          title={t("Not done yet: KV holds more than is read at once. Press it again, until it is done.")}
-        />
-      )}
+      {unread}
       <Ask
         text={t(
           "The session numbers (chat_id) of its sites skip ahead for good. This page sent again skips nothing more and goes on where it stopped.",
         )}
         facts={[
           [t("Home"), home],
-          [t("Session numbers to skip (chat_id)"), number(lift)],
+          [t("Session numbers to skip (chat_id)"), view.number(skip)],
         ]}
         action={pathOf(home)}
-        hidden={{ lift: String(lift), settling_id: reconciliationId }}
-        fields={{ receipts }}
-        filled={isUnread ? undefined : filled}
+        hidden={{ lift: String(skip), settling_id: id }}
+        fields={{ receipts: { label, hint, value: filled?.values.receipts, rows: byOperator ? 6 : 2, code: true } }}
+        filled={unread ? undefined : filled}
         button={t("It was restored: skip now")}
         back={pathOf(home)}
       />
@@ -181,17 +167,14 @@ async function confirmPage(
 }
 
 /** The steps that restore a home. They begin with the same words as those of docs/operating.md, which a test compares. */
-function RestoreSteps({ home }: { home: string }) {
-  const view = useView();
+function restoreSteps(view: View, home: string) {
   const { t } = view;
   const binding = bindingOfHome(home);
+  const log = <a href="/console/audit">{t("Audit log")}</a>;
   const steps: [begins: string, rest: Child, ...commands: string[]][] = [
     [
       t("Keep the list of changes since the point."),
-      <>
-        {t("The home's own log goes back too. Keep it as a file, from the page:")}{" "}
-        <a href="/console/audit">{t("Audit log")}</a>
-      </>,
+      [t("The home's own log goes back too. Keep it as a file, from the page:"), " ", log],
     ],
     [t("Close the home."), t("Then wait a minute."), `npm run deploy -- --close ${home}`],
     [
@@ -235,10 +218,7 @@ function RestoreSteps({ home }: { home: string }) {
 }
 
 /** The receipts that the operator saved: of erasures, and of deleted sites. */
-interface PastedReceipts {
-  receipts: KeptReceipt[];
-  deletions: KeptDeletion[];
-}
+type PastedReceipts = { receipts: KeptReceipt[]; deletions: KeptDeletion[] };
 
 /** Reads the receipts in a pasted text: one JSON list, or a list or a single receipt on each line. */
 function pastedReceipts({ t }: View, text: string): EnteredFields<PastedReceipts> {
@@ -249,7 +229,8 @@ function pastedReceipts({ t }: View, text: string): EnteredFields<PastedReceipts
   if (cutLine >= 0) return receiptsError(t("Line {0} is not JSON. Was it cut off?", cutLine + 1));
   const pasted: PastedReceipts = { receipts: [], deletions: [] };
   for (const [at, one] of lines.flat().entries()) {
-    const checked = isDeletion(one) ? keptDeletionsSchema.safeParse([one]) : keptReceiptsSchema.safeParse([one]);
+    const isDeletion = typeof one === "object" && one !== null && "deletion_id" in one;
+    const checked = isDeletion ? keptDeletionsSchema.safeParse([one]) : keptReceiptsSchema.safeParse([one]);
     if (!checked.success) {
       const [, ...field] = (fieldIssues(checked.error)[0]?.field ?? "").split(".");
       return receiptsError(
@@ -265,8 +246,6 @@ function pastedReceipts({ t }: View, text: string): EnteredFields<PastedReceipts
   }
   return { input: pasted };
 }
-
-const isDeletion = (one: unknown): boolean => typeof one === "object" && one !== null && "deletion_id" in one;
 
 /** The values of a JSON list, or a single value; undefined when the text is no JSON. */
 function parsedJson(text: string): unknown[] | undefined {
