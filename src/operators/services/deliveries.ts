@@ -36,7 +36,12 @@ export interface DeliveryPage {
  */
 export async function pageOfDeliveries(
   ctx: ServiceContext,
-  input: WebhookOf & { status?: DeliveryStatus | undefined; before?: number; after?: number; limit: number },
+  input: WebhookOf & {
+    status?: DeliveryStatus | undefined;
+    before?: number | undefined;
+    after?: number | undefined;
+    limit: number;
+  },
 ): Promise<DeliveryPage> {
   const { site, webhookId: id, status, before, after, limit } = input;
   const [db, key] = [homeOf(ctx, site), { siteId: site.id, id }];

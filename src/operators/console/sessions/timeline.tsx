@@ -3,7 +3,7 @@ import type { StoredSession } from "../../services/sessions.ts";
 import { LookAgain } from "../parts/parts.tsx";
 import { useView } from "../view.ts";
 import { DeliveryBadge } from "../webhooks/deliveries.tsx";
-import { resultWords } from "../webhooks/failure-words.ts";
+import { resultWords } from "../webhooks/webhook-health.tsx";
 import { nameAmong } from "../webhooks/webhook-of.tsx";
 import { AgentLink, AgentList } from "./agent-list.tsx";
 

@@ -10,7 +10,7 @@ import { Ago, Badge, type BadgeKind, TimeUntil } from "../parts/parts.tsx";
 import { type SiteTrouble, troubleTexts } from "../parts/site-frame.tsx";
 import { reasonLabels } from "../reasons.ts";
 import { useView, type View } from "../view.ts";
-import { resultWords } from "../webhooks/failure-words.ts";
+import { resultWords } from "../webhooks/webhook-health.tsx";
 import { hostOf } from "../webhooks/webhook-of.tsx";
 import { sitePath } from "./site-paths.ts";
 

@@ -1,44 +1,37 @@
+import type { Child } from "hono/jsx";
 import { isRefusedFor } from "../../../core/errors.ts";
 import { refusalOf } from "../../../core/http/faults.ts";
-import {
-  REDELIVERED_STATUSES,
-  type RedeliveredStatus,
-  redeliverEvents,
-  redeliveringSchema,
-} from "../../services/events.ts";
+import { REDELIVERED_STATUSES, redeliverEvents, redeliveringSchema } from "../../services/events.ts";
 import { unixSecondsSchema } from "../../services/page.ts";
 import type { Site } from "../../services/sites.ts";
 import type { Webhook, WebhookOf } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { type EnteredFields, formAction } from "../forms/form-action.ts";
-import type { FilledForm } from "../forms/messages.ts";
+import { type FilledForm, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { type Fields, FieldsForm, FormErrors, FormFields, Hidden } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import { statusText } from "../sessions/session-table.tsx";
 import { localTime, secondsOf, useView, type View } from "../view.ts";
-import { resultIn, withResult } from "./result-address.ts";
-import { UpLink, webhookOf } from "./webhook-of.tsx";
+import { resultIn, UpLink, webhookOf, withResult } from "./webhook-of.tsx";
 
 /** How many steps of the service one press of a button makes. A step has up to 5,000 events. */
 const MOST_STEPS = 4;
+
+type RedeliveredStatus = (typeof REDELIVERED_STATUSES)[number];
 
 /** The events to send again. */
 type WantedEvents = Omit<Parameters<typeof redeliverEvents>[1], keyof WebhookOf> & { status: RedeliveredStatus[] };
 
 type Values = Record<string, string>;
+type Value = string | number | null | undefined;
 
 /** The values of a form that sends events again: two times, a field for each ticked status, and the seq to continue after. */
-const valuesOf = (
-  status: readonly string[],
-  since: string | number = "",
-  until: string | number = "",
-  afterSeq: string | number = "",
-): Values => ({
-  since: String(since),
-  until: String(until),
-  ...(afterSeq !== "" && { after_seq: String(afterSeq) }),
+const valuesOf = (status: readonly string[], since: Value, until: Value, afterSeq: Value): Values => ({
+  since: String(since ?? ""),
+  until: String(until ?? ""),
+  ...((afterSeq ?? "") !== "" && { after_seq: String(afterSeq) }),
   ...Object.fromEntries(status.map((each) => [each, "on"])),
 });
 
@@ -51,8 +44,12 @@ function readWanted({ t, timeZone }: View, form: Values) {
     const number = wholeNumber(text);
     return typeof number === "string" ? (secondsOf(text, timeZone, isEnd) ?? text) : number;
   };
-  const times = { since: timeOf(since, false), until: timeOf(until, true) };
-  const checked = redeliveringSchema.safeParse({ ...times, after_seq: wholeNumber(after_seq), status });
+  const checked = redeliveringSchema.safeParse({
+    since: timeOf(since, false),
+    until: timeOf(until, true),
+    after_seq: wholeNumber(after_seq),
+    status,
+  });
   const notTime = t("Must be a date and a time");
   const errors = {
     since: ["since", notTime],
@@ -76,7 +73,8 @@ function refusedFields({ t }: View, error: unknown): Values | undefined {
 
 /**
  * Sends events again, or counts them, in up to {@link MOST_STEPS} steps. An error after the first step ends the work. The result then
- * has the events of the finished steps, and the reader can continue with the rest.
+ * has the events of the finished steps, and the reader can continue with the rest. It is undefined when the webhook is disabled: the
+ * webhook's page then says so, and why.
  */
 async function runSteps(c: PageContext, webhookOfPath: WebhookOf, wanted: WantedEvents, dryRun: boolean) {
   const { ctx, trace } = c.var;
@@ -87,14 +85,15 @@ async function runSteps(c: PageContext, webhookOfPath: WebhookOf, wanted: Wanted
     try {
       const stepResult = await redeliverEvents(ctx, input);
       count += dryRun ? stepResult.matched : stepResult.queued;
-      nextAfterSeq = stepResult.nextAfterSeq;
+      ({ nextAfterSeq } = stepResult);
     } catch (error) {
+      if (step === 0 && isRefusedFor(error, "webhook_disabled")) return undefined;
       if (step === 0) throw error;
       refusalOf(error as Error, trace);
       break;
     }
   }
-  return { count, until, nextAfterSeq };
+  return { ...wanted, count, until, nextAfterSeq };
 }
 
 export async function postSendAgain(c: PageContext, site: Site): Promise<Response> {
@@ -107,35 +106,28 @@ export async function postSendAgain(c: PageContext, site: Site): Promise<Respons
     list: path,
     refused: (error) => refusedFields(view, error),
     work: async (wanted) => {
-      try {
-        const { count, until, nextAfterSeq } = await runSteps(c, webhookOfPath, wanted, false);
-        const rest = valuesOf(wanted.status, wanted.since, until, nextAfterSeq ?? undefined);
-        const text = `${count}~${new URLSearchParams(rest)}`;
-        return await withResult(c, path, ["sent", text]);
-      } catch (error) {
-        // The webhook's page says that the webhook is disabled, and why.
-        if (isRefusedFor(error, "webhook_disabled")) return path;
-        throw error;
-      }
+      const sent = await runSteps(c, webhookOfPath, wanted, false);
+      if (sent === undefined) return path;
+      const rest = valuesOf(sent.status, sent.since, sent.until, sent.nextAfterSeq);
+      return withResult(c, path, ["sent", `${sent.count}~${new URLSearchParams(rest)}`]);
     },
   });
 }
 
 /** The notice on the webhook's page after events were sent again, with a button that continues with the rest. */
 export async function sentNotice(c: PageContext, path: string) {
-  const { t, language } = c.var.view;
+  const { t, number } = c.var.view;
   const [count, rest] = (await resultIn(c, path, "sent"))?.split("~") ?? [];
   if (count === undefined) return null;
   const values = Object.fromEntries(new URLSearchParams(rest));
-  const number = new Intl.NumberFormat(language).format(Number(count));
   if (values.after_seq !== undefined)
     return (
-      <NoticeBox kind="note" title={t("Events sent again: {0}. There may be more.", number)}>
+      <NoticeBox kind="note" title={t("Events sent again: {0}. There may be more.", number(Number(count)))}>
         <FieldsForm action={`${path}/send-again`} hidden={values} fields={{}} button={t("Go on with the rest")} />
       </NoticeBox>
     );
   if (count === "0") return <NoticeBox kind="note" title={t("No event matched, so none was sent.")} />;
-  const title = t("Events sent again: {0}. The deliveries below tell what comes of them.", number);
+  const title = t("Events sent again: {0}. The deliveries below tell what comes of them.", number(Number(count)));
   return <NoticeBox kind="good" title={title} />;
 }
 
@@ -144,11 +136,8 @@ export async function sentNotice(c: PageContext, path: string) {
  * first, it is what the receiver does not have of the last hour.
  */
 function askedIn(query: Values, now: number, { failingSince }: Webhook): { time: string; values: Values } {
-  const starts = new Map([
-    ["hour", now - 3_600],
-    ["day", now - 86_400],
-    ["failing", failingSince ?? now - 86_400],
-  ]);
+  const day = now - 86_400;
+  const starts = new Map(Object.entries({ hour: now - 3_600, day, failing: failingSince ?? day }));
   const isOwn = ["since", "until", ...REDELIVERED_STATUSES].some((name) => query[name] !== undefined);
   const { time = isOwn ? "own" : "hour" } = query;
   const since = starts.get(time);
@@ -166,9 +155,6 @@ function fieldsOf(view: View, { failingSince }: Webhook): Fields {
     missed: t("of a type that it wants, and never meant for it: it was disabled, or not there yet"),
     delivered: t("the receiver gets them a second time, under the same webhook-id"),
   };
-  const statuses = REDELIVERED_STATUSES.map((status) => {
-    return [status, { label: statusText(view, status), type: "checkbox", hint: hints[status] }] as const;
-  });
   const times: [string, string][] = [
     ["hour", t("The last hour")],
     ["day", t("The last 24 hours")],
@@ -177,11 +163,15 @@ function fieldsOf(view: View, { failingSince }: Webhook): Fields {
   ];
   const sinceHint = t("When the event happened, in {0}. Left empty: all that is kept.", view.timeZone);
   const untilHint = t("This minute too. Left empty: until now.");
+  const tickOf = (status: RedeliveredStatus): [string, Fields[string]] => [
+    status,
+    { label: statusText(view, status), type: "checkbox", hint: hints[status] },
+  ];
   return {
     time: { label: t("Time"), options: times.filter(([name]) => name !== "failing" || failingSince !== null) },
     since: { label: t("From"), type: "datetime-local", hint: sinceHint },
     until: { label: t("To"), type: "datetime-local", hint: untilHint },
-    statuses: { label: t("Which events"), fields: Object.fromEntries(statuses) },
+    statuses: { label: t("Which events"), fields: Object.fromEntries(REDELIVERED_STATUSES.map(tickOf)) },
   };
 }
 
@@ -197,21 +187,21 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
   if (webhook.status === "disabled") return c.redirect(path, 303);
   const asked = askedIn(filledForm?.values ?? c.req.query(), view.now, webhook);
   const { values, entered } = readWanted(view, asked.values);
-  let errors = filledForm?.errors ?? ("errors" in entered ? entered.errors : {});
-  let count: Parameters<typeof CountCard>[0] | undefined;
-  if ("input" in entered && Object.keys(errors).length === 0) {
-    const { input: wanted } = entered;
+  const filled = { values, errors: filledForm?.errors ?? ("errors" in entered ? entered.errors : {}) };
+  let matching: Child;
+  if ("input" in entered && !isRefused(filled)) {
     try {
-      count = { path, wanted, counted: await runSteps(c, webhookOfPath, wanted, true) };
+      const counted = await runSteps(c, webhookOfPath, entered.input, true);
+      if (counted === undefined) return c.redirect(path, 303);
+      matching = <CountCard path={path} {...counted} />;
     } catch (error) {
-      if (isRefusedFor(error, "webhook_disabled")) return c.redirect(path, 303);
-      const refused = refusedFields(view, error);
-      if (refused === undefined) throw error;
-      errors = refused;
+      const errors = refusedFields(view, error);
+      if (errors === undefined) throw error;
+      filled.errors = errors;
     }
   }
-  const filled = filledForm ?? (Object.keys(errors).length > 0 ? { values, errors } : undefined);
   const fields = fieldsOf(view, webhook);
+  const shownForm = filledForm ?? (isRefused(filled) ? filled : undefined);
   // A time is in Unix seconds when it comes from a button, or from a form that was not carried out.
   const ownTime = (text = "") => {
     if (asked.time !== "own") return "";
@@ -221,8 +211,8 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
   const body = (
     <>
       <UpLink path={path} name={name} />
-      <FormErrors filled={filled} fields={fields} />
-      {count && <CountCard {...count} />}
+      <FormErrors filled={shownForm} fields={fields} />
+      {matching}
       <section class="card">
         <p class="hint">
           {t(
@@ -230,8 +220,8 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
           )}
         </p>
         <form method="get" action={`${path}/send-again`} class="again">
-          <FormFields fields={fields} filled={{ values: shown, errors }} />
-          <Hidden values={values.after_seq === undefined ? {} : { after_seq: values.after_seq }} />
+          <FormFields fields={fields} filled={{ ...filled, values: shown }} />
+          {values.after_seq !== undefined && <Hidden values={{ after_seq: values.after_seq }} />}
           <button type="submit" class="plain">
             {t("Count")}
           </button>
@@ -239,16 +229,16 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
       </section>
     </>
   );
-  return showPage(c, { title: t("Send events again"), site, back: `${path}/send-again`, body, filled });
+  const back = `${path}/send-again`;
+  return showPage(c, { title: t("Send events again"), site, back, body, filled: shownForm });
 }
 
 /** The counted events to send again, with the form that sends them. */
-function CountCard(props: { path: string; wanted: WantedEvents; counted: Awaited<ReturnType<typeof runSteps>> }) {
+function CountCard(props: NonNullable<Awaited<ReturnType<typeof runSteps>>> & { path: string }) {
   const view = useView();
-  const { t } = view;
-  const { count, until, nextAfterSeq } = props.counted;
-  const { status, since, afterSeq } = props.wanted;
-  const number = new Intl.NumberFormat(view.language).format(count);
+  const { t, time } = view;
+  const { path, status, since, until, afterSeq, count, nextAfterSeq } = props;
+  const number = view.number(count);
   const isCut = nextAfterSeq !== null;
   const one = count === 1 ? t("1 event matches: send it again?") : t("{0} events match: send them again?", number);
   const some = isCut ? t("{0} events or more match: send them again?", number) : one;
@@ -263,13 +253,13 @@ function CountCard(props: { path: string; wanted: WantedEvents; counted: Awaited
         <p class="hint">
           {status.map((each) => statusText(view, each)).join(t(", "))}
           {" · "}
-          {since === undefined ? t("up to {0}", view.time(until)) : t("{0} to {1}", view.time(since), view.time(until))}
+          {since === undefined ? t("up to {0}", time(until)) : t("{0} to {1}", time(since), time(until))}
           {afterSeq !== undefined && ` · ${t("after event {0}", afterSeq)}`}
         </p>
       </div>{" "}
       {!isNone && (
         <FieldsForm
-          action={`${props.path}/send-again`}
+          action={`${path}/send-again`}
           hidden={valuesOf(status, since, until, afterSeq)}
           fields={{}}
           button={isCut || count === 1 ? t("Send again") : t("Send {0} events again", number)}

@@ -1,40 +1,95 @@
 import type { Child } from "hono/jsx";
 import { MOST_RECENT, type RecentDeliveries } from "../../services/deliveries.ts";
+import { causeText, FAILURE_WORDS, type FailureCause } from "../../services/events.ts";
 import { MOST_COUNTED, TROUBLE_SECONDS, type Webhook } from "../../services/webhooks.ts";
+import { ruleText } from "../forms/messages.ts";
 import { Ago, Badge } from "../parts/parts.tsx";
 import { useView, type View } from "../view.ts";
-import { cureOf, type DeliveryResult, resultWords } from "./failure-words.ts";
 
-const UNITS = [
-  ["day", 86_400],
-  ["hour", 3_600],
-  ["minute", 60],
-  ["second", 1],
-] as const;
+/** The stored result of an attempt. */
+export interface DeliveryResult {
+  lastStatus: number | null;
+  lastError: string | null;
+  /** The cause of the failure, which stays stored after its words are deleted. */
+  lastCause?: FailureCause | null;
+}
+
+function errorOf({ lastStatus, lastError, lastCause }: DeliveryResult): string {
+  const cause = lastStatus === null ? lastCause : "status";
+  return lastError ?? (cause ? causeText(cause, lastStatus) : "");
+}
+
+/**
+ * A result in words that need no knowledge of HTTP; `quote` is the receiver's own text, which may be any text.
+ *
+ * @returns undefined when the attempt has no result
+ */
+export function resultWords(
+  view: View,
+  result: DeliveryResult,
+): { words: string; quote?: string | undefined } | undefined {
+  const { t } = view;
+  const { lastStatus } = result;
+  const error = errorOf(result);
+  // A failure of the network begins with our own words, which may be followed by the receiver's.
+  const ownWords = FAILURE_WORDS.find((each) => `${error}: `.startsWith(`${each}: `));
+  if (ownWords !== undefined)
+    return { words: ruleText(view, ownWords), quote: error.slice(ownWords.length).replace(/^: /, "") };
+  const [, timeout] = /^no answer in (\d+) s$/.exec(error) ?? [];
+  if (timeout !== undefined) return { words: t("No answer within {0} s", timeout) };
+  if (error === "no connection") return { words: t("No connection to the receiver") };
+  if (lastStatus === null) return error === "" ? undefined : { words: ruleText(view, error) };
+  const words = t("The receiver answered {0}", lastStatus);
+  const [answer, quote] = /^(?:HTTP \d+(?:: (.*))?)?$/s.exec(error) ?? [];
+  return answer === undefined ? { words: `${words} · ${ruleText(view, error)}` } : { words, quote };
+}
+
+/** What can be done about a failure; undefined when the words of the failure say enough. */
+function cureOf({ t }: View, result: DeliveryResult): string | undefined {
+  const cures: [failure: RegExp, cure: string][] = [
+    [/^\S+ no answer/, t("It answers too late. Let it store the event, answer 200 at once, and do its work then.")],
+    [
+      /^\S+ no connection$/,
+      t("Nothing answers at this address. Look whether it runs, and whether a firewall bars it."),
+    ],
+    [/^3/, t("Set the address that it redirects to as the URL: redirects are not followed.")],
+    [/^40[13]/, t("It refuses the event. Look whether it knows the secret of this webhook, and its clock is right.")],
+    [/^40[45]/, t("Nothing takes events at this path. Look whether the URL is the right one.")],
+    [/^410/, t("It wants no more events at this address. If the receiver has moved, change the URL.")],
+    [/^429/, t("It gets more than it takes. What waits is tried again later, and slower.")],
+    [/^5[2-9]/, t("The host itself does not work. Whoever runs it must mend it.")],
+    [/^5/, t("The receiver has a fault. Its own log says which.")],
+  ];
+  const failure = `${result.lastStatus} ${errorOf(result)}`;
+  return cures.find(([each]) => each.test(failure))?.[1];
+}
+
+/** The answers that tell of a wrong address or of its certificate. The last four come from Cloudflare. */
+const OF_URL = [301, 302, 303, 307, 308, 404, 405, 410, 523, 525, 526, 530];
+
+/** Whether a change of the webhook's URL may cure a failure. */
+export const isOfUrl = (result: DeliveryResult): boolean =>
+  OF_URL.includes(result.lastStatus ?? 0) || errorOf(result) === "no connection";
+
+const UNITS = { day: 86_400, hour: 3_600, minute: 60, second: 1 };
 
 /** A length of time in its largest unit, such as `2 hours`. */
 export function spanText({ language }: View, seconds: number): string {
-  const [unit, length] = UNITS.find(([, each]) => seconds >= each) ?? ["second", 1];
+  const [unit, length] = Object.entries(UNITS).find(([, each]) => seconds >= each) ?? ["second", 1];
   const number = Math.max(1, Math.floor(seconds / length));
   return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(number);
 }
 
 /** Counting stops at MOST_COUNTED, so the real number may be larger. */
-export function countText({ t, language }: View, count: number): string {
-  const number = new Intl.NumberFormat(language).format(count);
-  return count < MOST_COUNTED ? number : t("{0} or more", number);
-}
+export const countText = ({ t, number }: View, count: number): string =>
+  count < MOST_COUNTED ? number(count) : t("{0} or more", number(count));
 
 /** The state of a webhook, in a word or two. */
 export function WebhookState({ webhook: { status, disabledReason, failingSince } }: { webhook: Webhook }) {
   const view = useView();
   const { t } = view;
-  if (status === "disabled")
-    return disabledReason === null ? (
-      <Badge kind="off" label={t("Disabled")} />
-    ) : (
-      <Badge kind="bad" label={t("Disabled by the Worker")} />
-    );
+  if (status === "disabled" && disabledReason === null) return <Badge kind="off" label={t("Disabled")} />;
+  if (status === "disabled") return <Badge kind="bad" label={t("Disabled by the Worker")} />;
   if (failingSince === null) return <Badge kind="good" label={t("Enabled")} />;
   const past = view.now - failingSince;
   return (
@@ -71,13 +126,10 @@ export const PairOf = ({ pair: [fact, below] }: { pair: Pair }) => (
 );
 
 /** The share of the tried deliveries that were delivered, such as `68%`, and their numbers. It is rounded down, so that 100% means all. */
-export function shareOf({ t, language }: View, { delivered, tried, isCut }: RecentDeliveries): Pair {
-  const number = new Intl.NumberFormat(language);
-  const share = new Intl.NumberFormat(language, { style: "percent" });
+export function shareOf({ t, number }: View, { delivered, tried, isCut }: RecentDeliveries): Pair {
   if (tried === 0) return ["–", t("none tried")];
-  const text = t("{0} of {1} tried", number.format(delivered), number.format(tried));
-  const cut = isCut ? `, ${t("of the last {0}", number.format(MOST_RECENT))}` : "";
-  return [share.format(Math.floor((delivered / tried) * 100) / 100), text + cut];
+  const cut = isCut ? `, ${t("of the last {0}", number(MOST_RECENT))}` : "";
+  return [`${Math.floor((delivered / tried) * 100)}%`, t("{0} of {1} tried", number(delivered), number(tried)) + cut];
 }
 
 /** How many deliveries are pending, and since when the oldest is. */
@@ -115,8 +167,8 @@ export function ResultText(props: { result: DeliveryResult; noWords: string; at?
 
 /** The last failure of a webhook while it matters; undefined when all is well. */
 export function troubleOf(webhook: Webhook, { failure }: RecentDeliveries) {
-  const { failingSince, disabledAt, disabledReason, lastCause } = webhook;
-  if (failingSince === null && (disabledAt === null || disabledReason === null)) return undefined;
+  const { failingSince, disabledReason, lastCause } = webhook;
+  if (failingSince === null && (webhook.disabledAt === null || disabledReason === null)) return undefined;
   const lastFailure = { ...webhook, at: webhook.lastFailedAt };
   // Older rows of webhooks do not say why the webhook fails. Its newest deliveries may say it then.
   return lastCause === null ? (failure ?? lastFailure) : lastFailure;
@@ -126,9 +178,10 @@ export function troubleOf(webhook: Webhook, { failure }: RecentDeliveries) {
 export function Health({ webhook, recent }: { webhook: Webhook; recent: RecentDeliveries }) {
   const view = useView();
   const { t } = view;
-  const { disabledAt, healthSince, slow, status } = webhook;
+  const { disabledAt, healthSince } = webhook;
   const { failure, deliveredAt } = recent;
   const trouble = troubleOf(webhook, recent);
+  const isWell = !trouble && webhook.status === "enabled";
   const isMoved = disabledAt !== null && (healthSince ?? 0) >= disabledAt;
   const noWords = isMoved ? t("Its URL was changed since: enable it to send to the new one.") : t("It fails");
   const figures: [string, ...Pair][] = [
@@ -142,19 +195,14 @@ export function Health({ webhook, recent }: { webhook: Webhook; recent: RecentDe
       <div class="health">
         <WebhookState webhook={webhook} />
         <div class="why">
-          {trouble ? (
-            <ResultText result={trouble} noWords={noWords} at={trouble.at} />
-          ) : (
-            <p>{wellText(view, webhook, recent)}</p>
-          )}
-          {!trouble && slow === true && status === "enabled" && (
+          {trouble && <ResultText result={trouble} noWords={noWords} at={trouble.at} />}
+          {!trouble && <p>{wellText(view, webhook, recent)}</p>}
+          {isWell && webhook.slow && (
             <p class="hint">
-              {t(
-                "Its newest delivery took over 10 s. Until one is quicker, its events may come later: it shares places with those that fail.",
-              )}
+              {t("Its newest delivery took over 10 s. Until one is quicker, its events wait beside those that fail.")}
             </p>
           )}
-          {!trouble && failure !== null && status === "enabled" && (
+          {isWell && failure && (
             <p class="hint">
               {t("Last failure")}: {resultWords(view, failure)?.words} · <Ago at={failure.at} />
             </p>
@@ -178,12 +226,9 @@ export function Health({ webhook, recent }: { webhook: Webhook; recent: RecentDe
 function wellText(view: View, webhook: Webhook, { tried, deliveredAt }: RecentDeliveries): string {
   const { t } = view;
   if (webhook.status === "disabled") return t("It gets no events.");
-  if (webhook.pending > 0)
-    return isBehind(view, webhook) ? t("Some events wait for their next attempt.") : t("Events are on their way.");
+  if (isBehind(view, webhook) && webhook.pending > 0) return t("Some events wait for their next attempt.");
+  if (webhook.pending > 0) return t("Events are on their way.");
   if (deliveredAt !== null) return tried === 0 ? t("Nothing waits.") : t("All is well: nothing waits.");
-  return webhook.healthSince === null
-    ? t("Nothing was delivered yet. A ping shows whether the receiver answers.")
-    : t(
-        "Nothing was delivered since its URL was changed or it was enabled. A ping shows whether the receiver answers.",
-      );
+  if (webhook.healthSince === null) return t("Nothing was delivered yet. A ping shows whether the receiver answers.");
+  return t("Nothing was delivered since its URL was changed or it was enabled. A ping shows whether it answers.");
 }

@@ -1,8 +1,10 @@
 import type { Site } from "../../services/sites.ts";
 import { endWebhookOverlap, readWebhookSecret, rotateWebhookSecret } from "../../services/webhook-secrets.ts";
 import { findWebhook, listWebhookUrls, type Webhook } from "../../services/webhooks.ts";
+import { withParameter } from "../console-path.ts";
 import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
+import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 import type { ShownSecretOwner } from "../secrets/secret-owner.tsx";
 import { useView } from "../view.ts";
 
@@ -27,11 +29,10 @@ const withPath = (webhook: Named) =>
     .replace(/^(.{40}).+/s, "$1…");
 
 /**
- * What tells a webhook from the others of its site: its host; beside others of that host its path too; and a number where this is not
- * enough, as for viewers, who see no paths.
+ * What tells a webhook from the others of its site: its host; beside others of that host its path too (`longName`); and a number where
+ * this is not enough, as for viewers, who see no paths.
  *
  * @param all the webhooks of the site, the oldest first
- * @param longName the name beside others of the host
  */
 export function nameAmong(all: Named[], webhook: Named, longName = withPath): string {
   if (all.filter((each) => hostOf(each) === hostOf(webhook)).length < 2) return hostOf(webhook);
@@ -48,15 +49,12 @@ export const UpLink = ({ path, name }: { path: string; name: string }) => (
 );
 
 /** The button that cures a failure of the URL, for readers who may change it. */
-export function ChangeUrl({ path }: { path: string }) {
-  const { t, may } = useView();
-  if (!may(`${path}/settings`, "GET")) return null;
-  return (
+export const ChangeUrl = ({ path }: { path: string }) =>
+  useView().may(`${path}/settings`, "GET") && (
     <a class="button" href={`${path}/settings`}>
-      {t("Change URL…")}
+      {useView().t("Change URL…")}
     </a>
   );
-}
 
 /** The webhook that the path names, for the pages of its secret. @throws ServiceError `not_found` */
 export async function webhookOf(c: PageContext, site: Site) {
@@ -75,9 +73,7 @@ export async function webhookOf(c: PageContext, site: Site) {
       made: t("The webhook was added"),
       use: (
         <>
-          {t(
-            "The receiver verifies deliveries with it. Whoever has it can forge them: keep it out of code, chats and tickets.",
-          )}{" "}
+          {t("It signs deliveries. Whoever has it can forge them: keep it out of code, chats and tickets.")}{" "}
           <a href={docsPath(view, "receiving#verify")}>{t("How a receiver verifies")}</a>
         </>
       ),
@@ -91,3 +87,33 @@ export async function webhookOf(c: PageContext, site: Site) {
   const names = { name: nameAmong(all, webhook), title: nameAmong(all, webhook, hostOf) };
   return { ...owner, ...names, webhookOfPath, webhook };
 }
+
+/**
+ * The results that an address holds for the page after a form: the event that was sent `again`, how many were `sent`, and since when a
+ * webhook that is `enabled` got nothing.
+ */
+type Result = "again" | "sent" | "enabled";
+
+/** How long the page shows what comes of a form, and offers to go on. */
+const SHOWN_SECONDS = 7_200;
+
+/** An address, by default the webhook's `path`, that shows a result to this console session only. The result's text has no dot. */
+export async function withResult(c: PageContext, path: string, [name, text]: [Result, string], back = path) {
+  const { session, now } = c.var.view;
+  if (session === undefined) return back;
+  const ticket = await ticketFor(session, [name, path, text], now, SHOWN_SECONDS);
+  return withParameter(back, name, `${text}.${ticket}`);
+}
+
+/** The result that an address of {@link withResult} holds; undefined when it is not for this session, or over. */
+export async function resultIn(c: PageContext, path: string, name: Result): Promise<string | undefined> {
+  const { session, now } = c.var.view;
+  const [, text = "", ticket = ""] = /^([^.]+)\.(.*)$/.exec(c.req.query(name) ?? "") ?? [];
+  const end = session && (await ticketEnd(session, [name, path, text], ticket, now));
+  return end === undefined ? undefined : text;
+}
+
+/** The parameters that show the result of an earlier form. */
+export const RESULTS = ["done", "again", "sent", "enabled"];
+
+export const deliveryId = (seq: number) => `event-${seq}`;

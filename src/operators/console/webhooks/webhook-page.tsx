@@ -14,23 +14,21 @@ import { Action, AskLink, FieldsForm } from "../parts/form.tsx";
 import { Facts, LookAgain, NoticeBox, RowMenu, Time } from "../parts/parts.tsx";
 import { OverlapCard } from "../secrets/rotate-secret.tsx";
 import { useView, type View } from "../view.ts";
-import { DeliveryList, listedDeliveries } from "./deliveries.tsx";
-import { type DeliveryResult, isOfUrl } from "./failure-words.ts";
-import { againLocation, deliveryId, resultIn, withResult } from "./result-address.ts";
+import { deliveryList, seqIn } from "./deliveries.tsx";
 import { sentNotice } from "./send-again-page.tsx";
-import { Health, troubleOf } from "./webhook-health.tsx";
-import { ChangeUrl, pathOf, webhookOf } from "./webhook-of.tsx";
+import { type DeliveryResult, Health, isOfUrl, troubleOf } from "./webhook-health.tsx";
+import { ChangeUrl, deliveryId, pathOf, resultIn, webhookOf, withResult } from "./webhook-of.tsx";
 
 /** A webhook's state, what to do about it, and its deliveries. `?event=` names an event, and leads to the page of its delivery. */
 export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { ctx, view, t } = c.var;
-  const { webhook, webhookOfPath, name, title, ...owner } = await webhookOf(c, siteOfPath);
-  const { site, path } = owner;
-  const event = c.req.query("event");
-  if (event !== undefined && /^\d{1,15}$/.test(event)) return c.redirect(`${path}/deliveries/${event}`, 303);
-  const [[recent], listed] = await Promise.all([
+  const owner = await webhookOf(c, siteOfPath);
+  const { webhook, webhookOfPath, name, title, site, path } = owner;
+  const event = seqIn(c.req.query("event"));
+  if (event !== undefined) return c.redirect(`${path}/deliveries/${event}`, 303);
+  const [[recent], deliveries] = await Promise.all([
     recentDeliveries(ctx, { site: webhookOfPath.site, webhooks: [webhook] }),
-    listedDeliveries(c, webhookOfPath, path),
+    deliveryList(c, owner),
   ]);
   const body = (
     <>
@@ -45,7 +43,7 @@ export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Res
         <Actions webhook={webhook} path={path} trouble={recent && troubleOf(webhook, recent)} />
       </section>
       <OverlapCard owner={owner} />
-      <DeliveryList siteId={site.id} path={path} webhook={webhook} listed={listed} />
+      {deliveries}
       <section class="card">
         <h2>{t("About this webhook")}</h2>
         <Facts
@@ -116,8 +114,8 @@ function Actions({ webhook, path, trouble }: { webhook: Webhook; path: string; t
       <RowMenu label={t("More actions")}>
         <a href={`${path}/settings`}>{t("Change URL and events…")}</a>
         <a href={`${path}/settings#rotate`}>{t("Rotate the secret…")}</a>
-        {isEnabled && <AskLink href={`${path}/disable`}>{`${t("Disable")}…`}</AskLink>}
-        <AskLink href={`${path}/delete`}>{`${t("Delete")}…`}</AskLink>
+        {isEnabled && <AskLink href={`${path}/disable`}>{t("Disable")}…</AskLink>}
+        <AskLink href={`${path}/delete`}>{t("Delete")}…</AskLink>
       </RowMenu>
       {isEnabled && (
         <p class="hint">
@@ -141,29 +139,22 @@ export const webhookButton =
     const id = seq ? deliveryId(seq) : undefined;
     const isAsked = name === "delete" || name === "disable";
     const webhookOfPath = { site, webhookId: c.req.param("webhook_id") ?? "" };
+    const change = (status: Webhook["status"]) => changeWebhook(ctx, { ...webhookOfPath, change: { status } });
+    const sentLocation = async ({ seq }: { seq: number }) =>
+      `${await withResult(c, path, ["again", String(seq)], back)}#${deliveryId(seq)}`;
     /** Each does its work, and gives the address of the page that shows the result. */
     const work = {
-      ping: async () => againLocation(c, path, path, (await pingWebhook(ctx, webhookOfPath)).seq),
-      redeliver: async () => {
-        await redeliver(ctx, { ...webhookOfPath, seq });
-        return againLocation(c, path, back, seq);
-      },
+      ping: () => pingWebhook(ctx, webhookOfPath).then(sentLocation),
+      redeliver: () => redeliver(ctx, { ...webhookOfPath, seq }).then(() => sentLocation({ seq })),
       enable: async () => {
         const { disabledAt, failingSince } = await findWebhook(ctx, webhookOfPath);
-        await changeWebhook(ctx, { ...webhookOfPath, change: { status: "enabled" } });
+        await change("enabled");
         if (disabledAt === null) return doneLocation(c, back, "saved");
         // The webhook also missed the events that failed before the Worker disabled it.
-        const since = Math.min(disabledAt, failingSince ?? disabledAt);
-        return withResult(c, path, ["enabled", String(since)]);
+        return withResult(c, path, ["enabled", String(Math.min(disabledAt, failingSince ?? disabledAt))]);
       },
-      disable: async () => {
-        await changeWebhook(ctx, { ...webhookOfPath, change: { status: "disabled" } });
-        return doneLocation(c, back, "saved");
-      },
-      delete: async () => {
-        await deleteWebhook(ctx, webhookOfPath);
-        return doneLocation(c, back, "deleted");
-      },
+      disable: () => change("disabled").then(() => doneLocation(c, back, "saved")),
+      delete: () => deleteWebhook(ctx, webhookOfPath).then(() => doneLocation(c, back, "deleted")),
     };
     return buttonAction(c, form, {
       draft: { path: isAsked ? c.req.path : back, id },
@@ -180,7 +171,7 @@ export const webhookButton =
     });
   };
 
-export const disabledMeans = ({ t }: View): string =>
+const disabledMeans = ({ t }: View): string =>
   t(
     "While a webhook is disabled, it gets no events, and does not get them later by itself. What was pending fails, and can be sent again once it is enabled.",
   );

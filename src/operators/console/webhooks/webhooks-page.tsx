@@ -12,46 +12,39 @@ import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
 import { RotateCard, rotationFields } from "../secrets/rotate-secret.tsx";
 import { type ShownSecretOwner, secretLocation } from "../secrets/secret-owner.tsx";
 import type { View } from "../view.ts";
-import { resultWords } from "./failure-words.ts";
-import { PairOf, pendingOf, shareOf, WebhookState, worstFirst } from "./webhook-health.tsx";
+import { PairOf, pendingOf, resultWords, shareOf, WebhookState, worstFirst } from "./webhook-health.tsx";
 import { hostOf, nameAmong, pathOf, UpLink, webhookOf } from "./webhook-of.tsx";
 
-/** Adds a webhook. */
-export async function postWebhooks(c: PageContext, site: Site): Promise<Response> {
+/** Answers a form with the URL and the events of a webhook. */
+async function answerForm(
+  c: PageContext,
+  page: (filledForm: FilledForm) => Promise<Response>,
+  work: (webhook: { url: string; events?: string[] | undefined }) => Promise<string>,
+): Promise<Response> {
   const form = await readForm(c);
-  const { path } = c.req;
-  return formAction(c, form, {
-    ...sentWebhook(c.var.view, form),
-    page: (filledForm) => webhooksPage(c, site, filledForm),
-    list: path,
-    work: async (webhook) => {
-      const { id, version } = await addWebhook(c.var.ctx, { site, ...webhook });
-      return secretLocation(c, `${path}/${id}`, version, true);
-    },
-  });
-}
-
-/** Changes the URL and the events of a webhook. */
-export async function postWebhook(c: PageContext, site: Site): Promise<Response> {
-  const { webhookOfPath, path } = await webhookOf(c, site);
-  const form = await readForm(c);
-  return formAction(c, form, {
-    ...sentWebhook(c.var.view, form),
-    page: (filledForm) => webhookSettingsPage(c, site, filledForm),
-    list: path,
-    work: async (change) => {
-      await changeWebhook(c.var.ctx, { ...webhookOfPath, change });
-      return doneLocation(c, path, "saved");
-    },
-  });
-}
-
-/** Reads a sent form of a webhook for `formAction`. */
-function sentWebhook(view: View, form: Record<string, string>) {
   const { url = "" } = form;
   const events = EVENT_TYPES.filter((type) => form[type] !== undefined);
-  const entered = enteredFields(view, newWebhookSchema.safeParse({ url, events }));
-  return { values: valuesOf({ url, events }), entered };
+  const entered = enteredFields(c.var.view, newWebhookSchema.safeParse({ url, events }));
+  return formAction(c, form, { values: valuesOf({ url, events }), entered, page, list: c.req.path, work });
+}
+
+export const postWebhooks = (c: PageContext, site: Site): Promise<Response> =>
+  answerForm(
+    c,
+    (filledForm) => webhooksPage(c, site, filledForm),
+    async (webhook) => {
+      const { id, version } = await addWebhook(c.var.ctx, { site, ...webhook });
+      return secretLocation(c, `${c.req.path}/${id}`, version, true);
+    },
+  );
+
+export async function postWebhook(c: PageContext, site: Site): Promise<Response> {
+  const { webhookOfPath, path } = await webhookOf(c, site);
+  const page = (filledForm: FilledForm) => webhookSettingsPage(c, site, filledForm);
+  return answerForm(c, page, async (change) => {
+    await changeWebhook(c.var.ctx, { ...webhookOfPath, change });
+    return doneLocation(c, path, "saved");
+  });
 }
 
 /** The values of the form of a webhook: the URL, and one field for each ticked type of event. */

@@ -223,9 +223,7 @@ describe("a webhook", () => {
     expect(list.rows[0]?.slice(1, 3)).toEqual([text, "No answer within 15 s"]);
     expect(list.html).toContain('<span title="15 Jan 2027, 07:55:00"><span class="badge bad">');
     const page = await visitor.open(`${site}/webhooks/${id}`);
-    expect(page.text).toContain(
-      `${text} No answer within 15 s The receiver takes the event and does not answer in time.`,
-    );
+    expect(page.text).toContain(`${text} No answer within 15 s It answers too late.`);
     await env.DB.prepare("UPDATE webhooks SET failing_since = failing_since + 1 WHERE id = ?").bind(id).run();
     expect((await visitor.open(`${site}/webhooks`)).html).not.toContain('class="badge bad"');
   });
