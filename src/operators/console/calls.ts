@@ -24,20 +24,21 @@ import { sessionPage } from "./sessions/session-page.tsx";
 import { sessionsPage } from "./sessions/sessions-page.tsx";
 import { getSignIn, postLanguage, postSignIn, postSignOut } from "./sign-in/sign-in-pages.tsx";
 import { postSignatureCheck, signatureCheckPage } from "./signature-check/signature-check-page.tsx";
-import { exportPage, postSiteExport } from "./sites/export-site.tsx";
-import { chatIdPage, postChatId, postRetention, retentionPage } from "./sites/setting-questions.tsx";
-import { deletePage, postDelete } from "./sites/site-deletion.tsx";
-import { postFinish, sitePage } from "./sites/site-page.tsx";
+import { deletePage, exportPage, postDelete, postSiteExport } from "./sites/export-and-deletion.tsx";
 import {
+  chatIdPage,
   closePage,
   eventsOffPage,
+  postChatId,
   postClose,
   postEventsOff,
   postEventsOn,
   postOpen,
-  postSettings,
-  siteSettingsPage,
-} from "./sites/site-settings.tsx";
+  postRetention,
+  retentionPage,
+} from "./sites/setting-questions.tsx";
+import { postFinish, sitePage } from "./sites/site-page.tsx";
+import { postSettings, siteSettingsPage } from "./sites/site-settings.tsx";
 import { postSite, sitesPage } from "./sites/sites-page.tsx";
 import { deleteTokenPage, postDeleteToken, postTokens, tokensPage } from "./tokens/tokens-page.tsx";
 import { deliveryPage } from "./webhooks/deliveries.tsx";

@@ -1,3 +1,5 @@
+import type { Site } from "../services/sites.ts";
+
 /** Returns the path when it is a page of the console, and `fallback` for any other path. A form must not lead to another website or to the sign-out. */
 export function consolePath(path: string | undefined, fallback = "/console"): string {
   return path !== undefined && /^\/console(?!\/sign-out\b)(?:\/[\w-]+)*(?:\?[!-~]*)?$/.test(path) ? path : fallback;
@@ -10,3 +12,6 @@ export function withParameter(path: string, name: string, value?: string): strin
   else url.searchParams.set(name, value);
   return url.pathname + url.search;
 }
+
+/** The path of a page of a site. @param page its path below the site's own, such as `/settings`; by default the overview */
+export const sitePath = ({ id }: Pick<Site, "id">, page = ""): string => `/console/sites/${id}${page}`;

@@ -26,16 +26,13 @@ export async function metricsPage(c: PageContext): Promise<Response> {
   const { view, t } = c.var;
   const { origin, host, protocol } = new URL(c.req.url);
   const [configuration, alerts] = await Promise.all([textOf(c, "prometheus.yml"), textOf(c, "alerts.yml")]);
-  const ownConfiguration = configuration
-    ?.replace(EXAMPLE_HOST, host)
-    .replace("scheme: https", `scheme: ${protocol.slice(0, -1)}`);
+  const scheme = `scheme: ${protocol.slice(0, -1)}`;
+  const ownConfiguration = configuration?.replace(EXAMPLE_HOST, host).replace("scheme: https", scheme);
   const fileLink = (file: string) => <a href={`${FOLDER}/${file}`}>{t("{0} as a file", file)}</a>;
   const body = (
     <>
       <p class="lead">
-        {t(
-          "Prometheus, or another scraper of OpenMetrics, reads how the deployment does, and warns when it does not do well.",
-        )}{" "}
+        {t("Prometheus, or another OpenMetrics scraper, reads how the deployment does and warns of trouble.")}{" "}
         <a href={docsPath(view, "operating#what-to-watch")}>{t("What each metric says")}</a>
       </p>
       <section class="card">

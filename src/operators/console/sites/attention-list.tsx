@@ -4,15 +4,15 @@ import { type Attention, readAttention } from "../../services/attention.ts";
 import { BINDINGS, type Health, type PartStates } from "../../services/health.ts";
 import { type HomeFill, homeFill } from "../../services/home-fill.ts";
 import type { Site } from "../../services/sites.ts";
+import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { Icon } from "../parts/icons.tsx";
-import { Ago, Badge, type BadgeKind, TimeUntil } from "../parts/parts.tsx";
+import { Ago, Badge, type BadgeKind, MayLink, TimeUntil } from "../parts/parts.tsx";
 import { type SiteTrouble, troubleTexts } from "../parts/site-frame.tsx";
 import { reasonLabels } from "../reasons.ts";
 import { useView, type View } from "../view.ts";
 import { resultWords } from "../webhooks/webhook-health.tsx";
 import { hostOf } from "../webhooks/webhook-of.tsx";
-import { sitePath } from "./site-paths.ts";
 
 /** How many rows are visible at first. The others are folded. */
 const MOST_SHOWN = 4;
@@ -24,7 +24,7 @@ interface Need {
   label: string;
   /** The thing in trouble, mostly as a link, and what is known about it. */
   about: Child;
-  site?: Pick<Site, "id" | "name"> | undefined;
+  site?: Site | undefined;
   /** When the trouble began, or when it ends. */
   when?: Child;
 }
@@ -43,47 +43,66 @@ export async function readNeeds(c: PageContext, sites: readonly Site[], health: 
   ]);
   const fillsOfHomes = fills.filter(({ home, isFilling }) => isFilling && home in health.homes);
   /** Why a site takes no calls although it is open. */
-  const troubleOf = ({ home }: Pick<Site, "home">): SiteTrouble | undefined =>
+  const troubleOf = ({ home }: Site): SiteTrouble | undefined =>
     attention.homes.get(home) ?? (health.isKeyWrong ? "wrong_key" : undefined);
-  const needs = [
-    ...partsInNeed(view, health),
-    ...fillsOfHomes.map((fill) => fillingHome(view, fill)),
-    ...needsOf(view, attention, sites),
-  ];
-  return { attention, needs, troubleOf };
+  return { attention, needs: needsOf(view, sites, health, fillsOfHomes, attention), troubleOf };
 }
 
-/** The troubles of sites, the most urgent first. Rows whose page the reader may not open are left out. */
-function needsOf(view: View, attention: Attention, sites: readonly Site[]): Need[] {
-  const { t } = view;
+/** The troubles, the most urgent first. Rows whose page the reader may not open are left out. */
+function needsOf(
+  view: View,
+  sites: readonly Site[],
+  { parts, isKeyWrong }: Health,
+  fills: HomeFill[],
+  { homes, webhooks, risen, notCompared, overlaps }: Attention,
+): Need[] {
+  const { t, language } = view;
   const sitesById = new Map(sites.map((site) => [site.id, site]));
   const labels = reasonLabels(view);
-  const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 });
+  const number = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
+  const percent = new Intl.NumberFormat(language, { style: "percent" });
   const link = (siteId: number, page: string, text: Child) => <a href={sitePath({ id: siteId }, page)}>{text}</a>;
+  const homeLink = (home: string) => <MayLink href="/console/homes">{home}</MayLink>;
   const need = (kind: BadgeKind, label: string, about: Child, siteId = 0, when?: Child): Need => {
     return { kind, label, about, when, site: sitesById.get(siteId) };
   };
-  const notCompared = t("Refused calls could not be compared with the week before. Try again in a moment.");
   return [
-    ...[...attention.homes].map(([home, trouble]) => {
-      const [label, words] = troubleTexts(view)[trouble];
-      return need(trouble === "closed" ? "wait" : "bad", label, [homeLink(view, home), " ", words]);
+    ...(isKeyWrong ? [need("bad", ...troubleTexts(view).wrong_key)] : []),
+    ...BINDINGS.filter((name) => parts[name] === "down").map((name) => {
+      const [label, effect] = bindingTexts(view)[name];
+      return need("bad", label, t("{0} does not answer: {1}", name.toUpperCase(), effect));
     }),
-    ...attention.webhooks.map((webhook) => {
+    // A home that is nearly full needs an operator before D1 refuses writes.
+    ...fills.map(({ home, bytes, limit, fullAt }) => {
+      const share = percent.format((bytes ?? 0) / limit);
+      const words =
+        fullAt === null
+          ? t("is {0} full.", share)
+          : t("is {0} full, and will take nothing more from about {1}.", share, view.day(fullAt));
+      return need("wait", t("Home fills"), [homeLink(home), " ", words]);
+    }),
+    ...[...homes].map(([home, trouble]) => {
+      const [label, words] = troubleTexts(view)[trouble];
+      return need(trouble === "closed" ? "wait" : "bad", label, [homeLink(home), " ", words]);
+    }),
+    ...webhooks.map((webhook) => {
       const { id, siteId, disabledReason, since } = webhook;
       const label = disabledReason === null ? t("Webhook failing") : t("Webhook stopped");
       const words = <bdi>{resultWords(view, webhook)?.words}</bdi>;
       const about = [link(siteId, `/webhooks/${id}`, hostOf(webhook)), " ", words];
       return need("bad", label, about, siteId, since > 0 && <Ago at={since} />);
     }),
-    ...attention.risen.map(({ siteId, reason, count, daily }) => {
+    ...risen.map(({ siteId, reason, count, daily }) => {
       const calls = link(siteId, `/refusals?${new URLSearchParams({ reason })}`, labels.get(reason) ?? reason);
       const [recent, before] = [number.format(count), number.format(daily)];
       const words = t("{0} in the last 24 hours counted; in the week before, {1} a day.", recent, before);
       return need("bad", t("More refused calls"), [calls, " ", words], siteId);
     }),
-    ...attention.notCompared.slice(0, 1).map(() => need("wait", t("Not known"), notCompared)),
-    ...attention.overlaps.map(({ siteId, kind, id, name, endsAt }) => {
+    ...notCompared.slice(0, 1).map(() => {
+      const words = t("Refused calls could not be compared with the week before. Try again in a moment.");
+      return need("wait", t("Not known"), words);
+    }),
+    ...overlaps.map(({ siteId, kind, id, name, endsAt }) => {
       const text = <bdi>{kind === "app" ? name : hostOf({ url: name })}</bdi>;
       const about = link(siteId, `/${kind}s/${id}`, text);
       return need("wait", t("Old secret ends"), about, siteId, <TimeUntil at={endsAt} />);
@@ -93,9 +112,6 @@ function needsOf(view: View, attention: Attention, sites: readonly Site[]): Need
       .map((site) => need("wait", t("Unfinished site"), link(site.id, "", visibleName(site)))),
   ];
 }
-
-const homeLink = (view: View, home: string) =>
-  view.may("/console/homes", "GET") ? <a href="/console/homes">{home}</a> : home;
 
 /** For each binding: a label, and the effect when it does not answer and when it is not bound. */
 const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [label: string, down: string, off?: string]> => ({
@@ -109,44 +125,12 @@ const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [label: st
   journal: [t("Queue down"), t("refused calls are in the log only.")],
 });
 
-/** The troubles of the whole deployment that need an operator, without those of its homes. */
-function partsInNeed(view: View, { parts, isKeyWrong }: Health): Need[] {
-  const down = BINDINGS.filter((name) => parts[name] === "down").map((name): [string, string] => {
-    const [label, effect] = bindingTexts(view)[name];
-    return [label, view.t("{0} does not answer: {1}", name.toUpperCase(), effect)];
-  });
-  return [...(isKeyWrong ? [troubleTexts(view).wrong_key] : []), ...down].map(([label, about]) => ({
-    kind: "bad",
-    label,
-    about,
-  }));
-}
-
 /** Names the missing bindings, in case somebody forgot them. Many deployments leave them out on purpose. */
-export function SwitchedOffParts({ parts }: { parts: PartStates }) {
-  const view = useView();
-  return (
-    <>
-      {BINDINGS.filter((name) => parts[name] === "off").map((name) => {
-        const [, down, off = down] = bindingTexts(view)[name];
-        return <p class="hint">{view.t("{0} is not bound: {1}", name.toUpperCase(), off)}</p>;
-      })}
-    </>
-  );
-}
-
-/** A home that is nearly full. It needs an operator before D1 refuses writes. */
-function fillingHome(view: View, { home, bytes, limit, fullAt }: HomeFill): Need {
-  const { t } = view;
-  const share = new Intl.NumberFormat(view.language, { style: "percent", maximumFractionDigits: 0 }).format(
-    (bytes ?? 0) / limit,
-  );
-  const words =
-    fullAt === null
-      ? t("is {0} full.", share)
-      : t("is {0} full, and will take nothing more from about {1}.", share, view.day(fullAt));
-  return { kind: "wait", label: t("Home fills"), about: [homeLink(view, home), " ", words] };
-}
+export const switchedOffParts = (view: View, parts: PartStates) =>
+  BINDINGS.filter((name) => parts[name] === "off").map((name) => {
+    const [, down, off = down] = bindingTexts(view)[name];
+    return <p class="hint">{view.t("{0} is not bound: {1}", name.toUpperCase(), off)}</p>;
+  });
 
 /**
  * The first part of a workspace: the troubles that need an operator now. Without any, it is one short line.
@@ -197,4 +181,4 @@ export function AttentionList({ needs, namesSites }: { needs: Need[]; namesSites
 }
 
 /** The name of a site. One without a visible name, from an older version, shows its id. */
-export const visibleName = ({ id, name }: Pick<Site, "id" | "name">) => <bdi>{isVisible(name) ? name : `(${id})`}</bdi>;
+export const visibleName = ({ id, name }: Site) => <bdi>{isVisible(name) ? name : `(${id})`}</bdi>;

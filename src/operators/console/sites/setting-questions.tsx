@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import { CLOSED_RETRY_SECONDS } from "../../../core/config.ts";
 import {
   changeSite,
   type Retention,
@@ -6,45 +7,117 @@ import {
   readRetention,
   retentionDays,
   type Site,
+  type SiteChange,
   siteChangeSchema,
+  siteHasEvents,
   tooLowRule,
 } from "../../services/sites.ts";
+import { listWebhooks } from "../../services/webhooks.ts";
+import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
-import { type EnteredFields, enteredFields, formAction } from "../forms/form-action.ts";
-import { doneLocation, type FilledForm, ruleText } from "../forms/messages.ts";
+import { buttonAction, type EnteredFields, enteredFields, formAction } from "../forms/form-action.ts";
+import { doneLocation, type FilledForm, type FormResult, ruleText } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { askPage } from "../parts/ask.tsx";
 import { daysKeptText } from "../parts/days-kept-text.ts";
 import type { View } from "../view.ts";
-import { sitePath } from "./site-paths.ts";
 import { siteSettingsPage } from "./site-settings.tsx";
+
+/** Asks before a setting changes. */
+const askOf = (c: PageContext, site: Site, question: Omit<Parameters<typeof askPage>[1], "site" | "back">) =>
+  askPage(c, { ...question, site: { ...site, tab: "settings" }, back: sitePath(site, "/settings") });
+
+/** Makes the answer to a button that changes a site. A button that takes something away stands on a page at the path of its form. */
+const siteButton =
+  (change: SiteChange, result: FormResult) =>
+  async (c: PageContext, site: Site): Promise<Response> => {
+    const { ctx } = c.var;
+    const list = sitePath(site, "/settings");
+    const isOff = change.events === false;
+    return buttonAction(c, await readForm(c), {
+      draft: { path: isOff || change.status === "closed" ? c.req.path : list },
+      list,
+      work: async () => {
+        const wasOff = isOff && !(await siteHasEvents(ctx, { site }));
+        await changeSite(ctx, { site, change });
+        return doneLocation(c, list, wasOff ? "events_off_before" : result, isOff ? "events" : undefined);
+      },
+    });
+  };
+
+export const postClose = siteButton({ status: "closed" }, "site_closed");
+export const postOpen = siteButton({ status: "open" }, "site_opened");
+export const postEventsOn = siteButton({ events: true }, "saved");
+export const postEventsOff = siteButton({ events: false }, "events_off");
+
+export async function closePage(c: PageContext, site: Site): Promise<Response> {
+  const { t } = c.var;
+  if (site.status !== "open") return c.redirect(sitePath(site, "/settings"), 303);
+  const answer = t(
+    "503 with Retry-After: {0}. Nothing is used up, so they may send the same again.",
+    CLOSED_RETRY_SECONDS,
+  );
+  return askOf(c, site, {
+    title: t("Close this site?"),
+    text: t("None of its calls is accepted until you open it again. Nothing is deleted."),
+    facts: [
+      [t("Name"), <bdi>{site.name}</bdi>],
+      [t("Its callers get"), answer],
+    ],
+    button: t("Close now"),
+  });
+}
+
+/** Asks before the events of a site are turned off, and says what is lost from then on. */
+export async function eventsOffPage(c: PageContext, site: Site): Promise<Response> {
+  const { ctx, view, t } = c.var;
+  const [hasEvents, webhooks] = await Promise.all([siteHasEvents(ctx, { site }), listWebhooks(ctx, { site })]);
+  if (!hasEvents) return c.redirect(sitePath(site, "/settings"), 303);
+  const enabled = webhooks.filter(({ status }) => status === "enabled");
+  const lost = t("Calls that came in between left no events: none can be sent again or pulled for them.");
+  return askOf(c, site, {
+    title: t("Turn the events of this site off?"),
+    text: t(
+      "From then on its calls leave no events, and nobody is told when a customer is erased. Nothing makes up for it later.",
+    ),
+    facts: [
+      [t("Webhooks that get nothing new"), view.number(enabled.length)],
+      [t("Earlier events"), t("They stay, and what is pending is still sent.")],
+      [t("When they are turned on again"), lost],
+    ],
+    button: t("Turn off now"),
+  });
+}
 
 /** Asks before a site's retention of sessions changes, and says which sessions would be deleted today. */
 export async function retentionPage(c: PageContext, site: Site): Promise<Response> {
   const { days } = c.req.query();
   if (days === undefined || site.status === "creating") return c.redirect(sitePath(site, "/settings"), 303);
-  const readInput = readDays(c.var.view, days);
-  if ("errors" in readInput) return siteSettingsPage(c, site, { values: { days }, errors: readInput.errors });
-  return questionPage(c, site, readInput.input);
+  const entered = readDays(c.var.view, days);
+  if ("errors" in entered) return siteSettingsPage(c, site, { values: { days }, errors: entered.errors });
+  return askDays(c, site, entered.input);
 }
 
 /** Answers the form of the question. When it may delete sessions, the days must be typed a second time. */
 export async function postRetention(c: PageContext, site: Site): Promise<Response> {
-  const { ctx, view } = c.var;
+  const { ctx, view, t } = c.var;
   const form = await readForm(c);
   const { days = "", days_again = "" } = form;
-  const readInput = readDays(view, days);
+  const entered = readDays(view, days);
   const now = await readRetention(ctx, { site });
   // A draft leads to the question again, and its days need not be typed yet.
-  const mustRepeat = "input" in readInput && isShorter(readInput.input, now.days) && !(await isDraft(c, form));
-  const isRepeated = "input" in readInput && wholeNumber(days_again) === readInput.input;
+  const isUnrepeated =
+    "input" in entered &&
+    isShorter(entered.input, now.days) &&
+    wholeNumber(days_again) !== entered.input &&
+    !(await isDraft(c, form));
   const list = sitePath(site, "/settings");
   return formAction(c, form, {
     values: { days },
-    entered: mustRepeat && !isRepeated ? { errors: { days_again: view.t("Must be {0}, as above", days) } } : readInput,
+    entered: isUnrepeated ? { errors: { days_again: t("Must be {0}, as above", days) } } : entered,
     page: (filled) =>
-      "input" in readInput ? questionPage(c, site, readInput.input, filled) : siteSettingsPage(c, site, filled),
+      "input" in entered ? askDays(c, site, entered.input, filled) : siteSettingsPage(c, site, filled),
     list,
     work: async (wantedDays) => {
       await changeSite(ctx, { site, change: { retentionDays: wantedDays } });
@@ -64,16 +137,15 @@ function readDays({ t }: View, text: string): EnteredFields<number | null> {
 
 const isShorter = (days: number | null, now: number | null): boolean => days !== null && (now === null || days < now);
 
-async function questionPage(c: PageContext, site: Site, days: number | null, filled?: FilledForm): Promise<Response> {
+async function askDays(c: PageContext, site: Site, days: number | null, filled?: FilledForm): Promise<Response> {
   const { ctx, view, t } = c.var;
   const [now, then] = await Promise.all([
     readRetention(ctx, { site }),
     readRetention(ctx, { site, days: days ?? undefined }),
   ]);
   const isLess = isShorter(days, now.days);
-  return askPage(c, {
+  return askOf(c, site, {
     title: days === null ? t("Keep sessions for ever?") : t("Keep sessions for {0}?", daysKeptText(view, days)),
-    site: { ...site, tab: "settings" },
     text: isLess
       ? t(
           "Older sessions go for good, the oldest first, with their messages, participants and events, and customers without sessions with them. The cron begins within minutes. Nobody can undo it.",
@@ -96,17 +168,15 @@ async function questionPage(c: PageContext, site: Site, days: number | null, fil
     },
     filled,
     button: t("Change it now"),
-    back: sitePath(site, "/settings"),
   });
 }
 
 /** How many sessions would be deleted today, and the time of the oldest. */
-function sessionsToGo(view: View, days: number, { older, oldestAt }: Retention): Child {
-  const { t } = view;
-  if (older === null || older === 0 || oldestAt === null) return t("None");
+function sessionsToGo({ t, number, time, now }: View, days: number, { older, oldestAt }: Retention): Child {
+  if (!older || oldestAt === null) return t("None");
   return (
     <>
-      {t("About {0}, from {1} to {2}", view.number(older), view.time(oldestAt), view.time(view.now - days * 86_400))}
+      {t("About {0}, from {1} to {2}", number(older), time(oldestAt), time(now - days * 86_400))}
       <p class="hint">{t("Estimated from ids, not counted.")}</p>
     </>
   );
@@ -118,19 +188,16 @@ const readFirstChatId = (c: PageContext, first_chat_id: string) =>
 
 /** Asks before a site skips session numbers. It says how many numbers no session will get. */
 export async function chatIdPage(c: PageContext, site: Site): Promise<Response> {
-  const { view, t } = c.var;
-  const settings = sitePath(site, "/settings");
+  const { view, ctx, t } = c.var;
   const { first_chat_id } = c.req.query();
-  if (first_chat_id === undefined || site.status === "creating") return c.redirect(settings, 303);
-  const checked = readFirstChatId(c, first_chat_id);
-  const pageWithErrors = (errors: Record<string, string>) =>
-    siteSettingsPage(c, site, { values: { first_chat_id }, errors });
-  if ("errors" in checked) return pageWithErrors(checked.errors);
-  const { next, setTo } = await readNextChatId(c.var.ctx, { site });
-  const wanted = Number(checked.input.first_chat_id);
-  if (wanted < next) return pageWithErrors({ first_chat_id: ruleText(view, tooLowRule(next - 1)) });
-  return askPage(c, {
-    site: { ...site, tab: "settings" },
+  if (first_chat_id === undefined || site.status === "creating") return c.redirect(sitePath(site, "/settings"), 303);
+  const entered = readFirstChatId(c, first_chat_id);
+  const again = (errors: Record<string, string>) => siteSettingsPage(c, site, { values: { first_chat_id }, errors });
+  if ("errors" in entered) return again(entered.errors);
+  const { next, setTo } = await readNextChatId(ctx, { site });
+  const wanted = Number(entered.input.first_chat_id);
+  if (wanted < next) return again({ first_chat_id: ruleText(view, tooLowRule(next - 1)) });
+  return askOf(c, site, {
     title: t("Go on at chat_id {0}?", wanted),
     text: t("The numbers between are never given to a session. It cannot be undone: no later number may be lower."),
     facts: [
@@ -140,7 +207,6 @@ export async function chatIdPage(c: PageContext, site: Site): Promise<Response> 
     ],
     hidden: { first_chat_id: String(wanted), set_to: String(setTo) },
     button: t("Set the chat_id"),
-    back: settings,
   });
 }
 
@@ -149,20 +215,20 @@ export async function postChatId(c: PageContext, site: Site): Promise<Response> 
   const { ctx } = c.var;
   const form = await readForm(c);
   const { first_chat_id = "", set_to } = form;
-  const settings = sitePath(site, "/settings");
+  const list = sitePath(site, "/settings");
   const question = `${c.req.path}?${new URLSearchParams({ first_chat_id })}`;
   return formAction(c, form, {
     values: { first_chat_id },
     entered: readFirstChatId(c, first_chat_id),
-    page: (filledForm) => siteSettingsPage(c, site, filledForm),
+    page: (filled) => siteSettingsPage(c, site, filled),
     draft: { path: question },
-    list: settings,
+    list,
     work: async ({ first_chat_id: firstChatId }) => {
       const { setTo } = await readNextChatId(ctx, { site });
       // When the answer was lost, this form has set the number already. The form sent again repairs the copies.
       if (String(setTo) !== set_to && setTo !== firstChatId) return doneLocation(c, question, "changed_meanwhile");
       await changeSite(ctx, { site, change: { firstChatId } });
-      return doneLocation(c, settings, "first_chat_id", "numbers");
+      return doneLocation(c, list, "first_chat_id", "numbers");
     },
   });
 }

@@ -17,23 +17,21 @@ import { readSiteUsage } from "../../services/site-usage.ts";
 import { finishSite, hasEnded, readRetention, type Site } from "../../services/sites.ts";
 import { AgentTable } from "../agents/agents-page.tsx";
 import { AppTable } from "../apps/apps-page.tsx";
+import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
-import { Form } from "../parts/form.tsx";
+import { FieldsForm } from "../parts/form.tsx";
 import { Facts, Time } from "../parts/parts.tsx";
 import { UsageCard } from "../parts/usage-card.tsx";
 import { FirstCall } from "../sessions/first-call.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
 import { startOfDayAndWeek, useView } from "../view.ts";
 import { AttentionList, readNeeds } from "./attention-list.tsx";
-import { endedPage } from "./site-deletion.tsx";
-import { sitePath } from "./site-paths.ts";
+import { endedPage } from "./export-and-deletion.tsx";
 import { RetentionProgress } from "./site-settings.tsx";
-
-const MOST_SHOWN = 5;
 
 export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view, t } = c.var;
@@ -42,7 +40,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const progress = site.status === "open" ? undefined : await readDeletion(ctx, { site });
   if (progress !== undefined) return endedPage(c, site, progress);
   if (hasEnded(site)) throw siteUnknown();
-  const firstItems = { site, limit: MOST_SHOWN };
+  const firstItems = { site, limit: 5 };
   const { day, week } = startOfDayAndWeek(view.now, view.timeZone);
   const health = await readHealth(ctx, LIMIT_MS, site.home);
   const [parts, { needs, troubleOf }] = await Promise.all([
@@ -51,90 +49,76 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
       listSessions(ctx, firstItems),
       listApps(ctx, firstItems),
       listAgents(ctx, firstItems),
-      site.retentionDays === null ? null : readRetention(ctx, { site }),
       readSiteUsage(ctx, site),
+      ...(site.retentionDays === null ? [] : [readRetention(ctx, { site })]),
     ]),
     readNeeds(c, [site], health),
   ]);
-  const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
-  const reads = parts.filter((part) => part.status === "rejected" || part.value !== null);
-  if (faults.length === reads.length) throw faults[0];
+  const faults = parts.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+  if (faults.length === parts.length) throw faults[0];
   // The errors go only into the log. The page shows the parts that could be read.
   for (const fault of faults) refusalOf(fault, c.var.trace);
-  const [counts, sessions, apps, agents, retention, usage] = parts;
+  const [counts, sessions, apps, agents, usage, retention] = parts;
   const isRead = sessions.status === "fulfilled" && apps.status === "fulfilled" && agents.status === "fulfilled";
   // Only a retention takes all sessions of a site away. Calls that were counted came, even when an erasure left no session of them.
   const isYoung = site.retentionDays === null || view.now - site.createdAt < site.retentionDays * 86_400;
   const hasCounted = usage.status === "fulfilled" && usage.value.days.some(({ accepted }) => accepted > 0);
-  const firstSteps = isRead && isYoung && !hasCounted && sessions.value.items.length === 0 && (
-    <section class="card">
-      <h2>{t("Three steps to the first session")}</h2>
-      <FirstCall
-        site={site}
-        choices={{ apps: apps.value.items, agents: agents.value.items.filter(({ status }) => status === "normal") }}
-        origin={new URL(c.req.url).origin}
-      />
-    </section>
-  );
-  const part = (title: string, page: string, all: string, content: Child) => (
+  const manage = (page: string, label: string, look: string) => (view.may(sitePath(site, page)) ? label : look);
+  /** A part of the page with a link to all of it. A sentence stands in place of a part that could not be read. */
+  const part = <Value,>(
+    title: string,
+    page: string,
+    all: string,
+    read: PromiseSettledResult<Value>,
+    show: (value: Value) => Child,
+  ) => (
     <section class="part">
       <div class="head">
         <h2>{title}</h2>
         <a href={sitePath(site, page)}>{all}</a>
       </div>
-      {content}
+      {read.status === "fulfilled" ? show(read.value) : unread}
     </section>
   );
-  const manage = (page: string, label: string, look: string) => (view.may(sitePath(site, page)) ? label : look);
+  const unread = <p class="empty">{t("This part could not be read. Try again in a moment.")}</p>;
   const body = (
     <>
       <AttentionList needs={needs} />
-      {firstSteps}
-      {retention.status === "fulfilled" && retention.value !== null && (
-        <RetentionProgress retention={retention.value} />
+      {isRead && isYoung && !hasCounted && sessions.value.items.length === 0 && (
+        <section class="card">
+          <h2>{t("Three steps to the first session")}</h2>
+          <FirstCall
+            site={site}
+            choices={{ apps: apps.value.items, agents: agents.value.items.filter(({ status }) => status === "normal") }}
+            origin={new URL(c.req.url).origin}
+          />
+        </section>
       )}
-      {shown(counts, ([today, thisWeek]) => (
+      {retention?.status === "fulfilled" && <RetentionProgress retention={retention.value} />}
+      {counts.status === "rejected" ? (
+        unread
+      ) : (
         <div class="tiles">
-          <Counts label={t("Sessions today")} counts={today} />
-          <Counts label={t("Sessions this week")} counts={thisWeek} />
+          <Counts label={t("Sessions today")} counts={counts.value[0]} />
+          <Counts label={t("Sessions this week")} counts={counts.value[1]} />
         </div>
+      )}
+      {part(t("Calls"), "/refusals", t("Refused calls"), usage, (value) => (
+        <UsageCard usage={value} site={site} />
       ))}
-      {part(
-        t("Calls"),
-        "/refusals",
-        t("Refused calls"),
-        shown(usage, (value) => <UsageCard usage={value} site={site} />),
-      )}
-      {part(
-        t("Latest sessions"),
-        "/sessions",
-        t("All sessions"),
-        shown(sessions, ({ items }) => <SessionTable siteId={site.id} sessions={items} />),
-      )}
-      {part(
-        t("Apps"),
-        "/apps",
-        manage("/apps", t("Manage apps"), t("All apps")),
-        shown(apps, ({ items }) => (
-          <AppTable siteId={site.id} apps={items} uses={usage.status === "rejected" ? undefined : usage.value} />
-        )),
-      )}
-      {part(
-        t("Agents"),
-        "/agents",
-        manage("/agents", t("Manage agents"), t("All agents")),
-        shown(agents, ({ items }) => <AgentTable siteId={site.id} agents={items} />),
-      )}
+      {part(t("Latest sessions"), "/sessions", t("All sessions"), sessions, ({ items }) => (
+        <SessionTable siteId={site.id} sessions={items} />
+      ))}
+      {part(t("Apps"), "/apps", manage("/apps", t("Manage apps"), t("All apps")), apps, ({ items }) => (
+        <AppTable siteId={site.id} apps={items} uses={usage.status === "rejected" ? undefined : usage.value} />
+      ))}
+      {part(t("Agents"), "/agents", manage("/agents", t("Manage agents"), t("All agents")), agents, ({ items }) => (
+        <AgentTable siteId={site.id} agents={items} />
+      ))}
     </>
   );
   return showPage(c, { title: site.name, site: { ...site, trouble: troubleOf(site), tab: "overview" }, body });
 }
-
-/** A part of the page, or a sentence in place of one that could not be read. */
-const shown = <Value,>(part: PromiseSettledResult<Value>, show: (value: Value) => Child): Child =>
-  part.status === "fulfilled" ? show(part.value) : <UnreadPart />;
-
-const UnreadPart = () => <p class="empty">{useView().t("This part could not be read. Try again in a moment.")}</p>;
 
 function Counts({ label, counts }: { label: string; counts: Record<SessionStatus, number> | undefined }) {
   const view = useView();
@@ -174,11 +158,7 @@ async function unfinishedPage(c: PageContext, site: Site): Promise<Response> {
   const { t } = c.var;
   const body = (
     <section class="card">
-      <p>
-        {t(
-          "This site was begun, but its home does not have it yet: the home did not answer. Finish it as soon as the home answers; until then it has no apps and no agents.",
-        )}
-      </p>
+      <p>{t("Its home did not answer. Finish it when the home answers: until then it has no apps and no agents.")}</p>
       <Facts
         rows={[
           [t("Home"), site.home],
@@ -186,9 +166,7 @@ async function unfinishedPage(c: PageContext, site: Site): Promise<Response> {
           [t("Begun"), <Time at={site.createdAt} />],
         ]}
       />
-      <Form action={sitePath(site, "/finish")}>
-        <button type="submit">{t("Finish this site")}</button>
-      </Form>
+      <FieldsForm action={sitePath(site, "/finish")} fields={{}} button={t("Finish this site")} />
     </section>
   );
   return showPage(c, { title: site.name, site: { ...site, tab: "overview" }, body });

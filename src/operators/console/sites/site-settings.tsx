@@ -1,26 +1,15 @@
-import { CLOSED_RETRY_SECONDS } from "../../../core/config.ts";
-import {
-  changeSite,
-  type Retention,
-  readRetention,
-  type Site,
-  type SiteChange,
-  siteChangeSchema,
-  siteHasEvents,
-} from "../../services/sites.ts";
-import { listWebhooks } from "../../services/webhooks.ts";
+import { changeSite, type Retention, readRetention, type Site, siteChangeSchema } from "../../services/sites.ts";
+import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
-import { buttonAction, enteredFields, formAction } from "../forms/form-action.ts";
-import { doneLocation, type FilledForm, type FormResult } from "../forms/messages.ts";
+import { enteredFields, formAction } from "../forms/form-action.ts";
+import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { askPage } from "../parts/ask.tsx";
 import { daysKeptText } from "../parts/days-kept-text.ts";
-import { AskLink, type Fields, FieldsForm, Form, FormErrors, FormFields } from "../parts/form.tsx";
-import { Badge, type FactRows, Facts, type Setting, Settings, Time } from "../parts/parts.tsx";
+import { AskLink, type Fields, FieldsForm, FormErrors, FormFields } from "../parts/form.tsx";
+import { Badge, Facts, Settings, Time } from "../parts/parts.tsx";
 import { SiteState } from "../parts/site-frame.tsx";
-import { useView, type View } from "../view.ts";
-import { sitePath } from "./site-paths.ts";
+import { useView } from "../view.ts";
 
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
@@ -37,115 +26,29 @@ export async function postSettings(c: PageContext, site: Site): Promise<Response
   });
 }
 
-/**
- * Makes the answer to a button that changes a site.
- *
- * @param more `isAsked`: a page of its own, at the path of the form, has the button; `before`: the result when nothing was left to change
- */
-const siteButton =
-  (change: SiteChange, result: FormResult, more: { isAsked?: true; before?: FormResult; id?: string } = {}) =>
-  async (c: PageContext, site: Site): Promise<Response> => {
-    const { ctx } = c.var;
-    const list = sitePath(site, "/settings");
-    return buttonAction(c, await readForm(c), {
-      draft: { path: more.isAsked ? c.req.path : list },
-      list,
-      work: async () => {
-        const isBefore = more.before !== undefined && (await siteHasEvents(ctx, { site })) === change.events;
-        await changeSite(ctx, { site, change });
-        return doneLocation(c, list, isBefore && more.before ? more.before : result, more.id);
-      },
-    });
-  };
-
-export const postClose = siteButton({ status: "closed" }, "site_closed", { isAsked: true });
-export const postOpen = siteButton({ status: "open" }, "site_opened");
-export const postEventsOn = siteButton({ events: true }, "saved");
-export const postEventsOff = siteButton({ events: false }, "events_off", {
-  isAsked: true,
-  before: "events_off_before",
-  id: "events",
-});
-
-export async function closePage(c: PageContext, site: Site): Promise<Response> {
-  const { t } = c.var;
-  const back = sitePath(site, "/settings");
-  if (site.status !== "open") return c.redirect(back, 303);
-  return askPage(c, {
-    site: { ...site, tab: "settings" },
-    title: t("Close this site?"),
-    text: t("None of its calls is accepted until you open it again. Nothing is deleted."),
-    facts: [
-      [t("Name"), <bdi>{site.name}</bdi>],
-      [
-        t("Its callers get"),
-        t("503 with Retry-After: {0}. Nothing is used up, so they may send the same again.", CLOSED_RETRY_SECONDS),
-      ],
-    ],
-    button: t("Close now"),
-    back,
-  });
-}
-
-/** Asks before the events of a site are turned off, and says what is lost from then on. */
-export async function eventsOffPage(c: PageContext, site: Site): Promise<Response> {
-  const { ctx, view, t } = c.var;
-  const back = sitePath(site, "/settings");
-  const [hasEvents, webhooks] = await Promise.all([siteHasEvents(ctx, { site }), listWebhooks(ctx, { site })]);
-  if (!hasEvents) return c.redirect(back, 303);
-  const enabled = webhooks.filter(({ status }) => status === "enabled");
-  return askPage(c, {
-    site: { ...site, tab: "settings" },
-    title: t("Turn the events of this site off?"),
-    text: t(
-      "From then on its calls leave no events, and nobody is told when a customer is erased. Nothing makes up for it later.",
-    ),
-    facts: [
-      [t("Webhooks that get nothing new"), view.number(enabled.length)],
-      [t("Earlier events"), t("They stay, and what is pending is still sent.")],
-      [
-        t("When they are turned on again"),
-        t("Calls that came in between left no events: none can be sent again or pulled for them."),
-      ],
-    ],
-    button: t("Turn off now"),
-    back,
-  });
-}
-
 export async function siteSettingsPage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
   if (site.status === "creating") return c.redirect(sitePath(site), 303);
   const { view, ctx, t } = c.var;
-  const path = sitePath(site, "/settings");
-  const { events: hasEvents, ...retention } = await readRetention(ctx, { site });
-  const body = view.may(path) ? (
-    <SettingForms site={site} hasEvents={hasEvents} retention={retention} filled={filled} />
+  const { events, ...retention } = await readRetention(ctx, { site });
+  const kept = [daysKeptText(view, retention.days), <RetentionProgress retention={retention} />];
+  const body = view.may(sitePath(site, "/settings")) ? (
+    <SettingForms site={site} hasEvents={events} retention={retention} filled={filled} />
   ) : (
     <section class="card">
-      <Facts rows={settingFacts(view, site, hasEvents, retention)} />
+      <Facts
+        rows={[
+          [t("Name"), <bdi>{site.name}</bdi>],
+          [t("Status"), <SiteState site={site} />],
+          [t("First chat_id"), site.firstChatId],
+          [t("Events"), events ? t("On") : t("Off")],
+          [t("How long sessions are kept"), kept],
+          [t("Created"), <Time at={site.createdAt} />],
+        ]}
+      />
     </section>
   );
   return showPage(c, { title: t("Settings"), site: { ...site, tab: "settings" }, filled, body });
 }
-
-/** The settings, for readers who may not change them. */
-const settingFacts = (view: View, site: Site, hasEvents: boolean, retention: Retention): FactRows => {
-  const { t } = view;
-  return [
-    [t("Name"), <bdi>{site.name}</bdi>],
-    [t("Status"), <SiteState site={site} />],
-    [t("First chat_id"), site.firstChatId],
-    [t("Events"), hasEvents ? t("On") : t("Off")],
-    [
-      t("How long sessions are kept"),
-      <>
-        {daysKeptText(view, retention.days)}
-        <RetentionProgress retention={retention} />
-      </>,
-    ],
-    [t("Created"), <Time at={site.createdAt} />],
-  ];
-};
 
 function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retention; filled: FilledForm | undefined }) {
   const { site, hasEvents, retention, filled } = props;
@@ -174,18 +77,14 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
       </button>
     </form>
   );
-  const button = (page: string, label: string) => (
-    <Form action={path(page)}>
-      <button type="submit">{label}</button>
-    </Form>
-  );
+  const button = (page: string, label: string) => <FieldsForm action={path(page)} fields={{}} button={label} />;
   const question = (page: string, label: string) => (
     <p>
       <AskLink href={path(page)}>{label}</AskLink>
     </p>
   );
   const isClosed = site.status !== "open";
-  const settings: (Setting | false)[] = [
+  const settings: Parameters<typeof Settings>[0]["rows"] = [
     {
       title: t("Site"),
       change: <FieldsForm action={path("/settings")} fields={name} filled={filled} button={t("Rename")} plain />,
@@ -193,14 +92,15 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
     {
       id: "retention",
       title: t("How long sessions are kept"),
-      text: t(
-        "Older sessions are deleted for good, with their messages, participants and events. The cron does it in steps.",
-      ),
+      text: t("The cron deletes older sessions for good, with their messages, participants and events."),
       change: [
         <RetentionProgress retention={retention} />,
-        view.may(path("/retention")) && askForm("/retention", days, t("Go on…")),
-        !view.may(path("/retention")) && <Facts rows={[[t("Now"), daysKeptText(view, retention.days)]]} />,
-        !view.may(path("/retention")) && <p class="hint">{t("Only an owner may change it.")}</p>,
+        view.may(path("/retention"))
+          ? askForm("/retention", days, t("Go on…"))
+          : [
+              <Facts rows={[[t("Now"), daysKeptText(view, retention.days)]]} />,
+              <p class="hint">{t("Only an owner may change it.")}</p>,
+            ],
       ],
     },
     {
@@ -258,21 +158,13 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
 /** How far the deletion of old sessions is: how many that are old enough are still stored, and the time of the oldest. */
 export function RetentionProgress({ retention: { days, oldestAt, older } }: { retention: Retention }) {
   const view = useView();
-  const { t } = view;
+  const { t, number, time } = view;
   if (days === null) return null;
-  const retentionText = daysKeptText(view, days);
-  if (oldestAt === null || older === null || older === 0)
-    return <p>{t("No session is older than {0}.", retentionText)}</p>;
+  const kept = daysKeptText(view, days);
+  if (oldestAt === null || !older) return <p>{t("No session is older than {0}.", kept)}</p>;
   return (
     <>
-      <p>
-        {t(
-          "Sessions older than {0} that are still to go: about {1}. The oldest is from {2}.",
-          retentionText,
-          view.number(older),
-          view.time(oldestAt),
-        )}
-      </p>
+      <p>{t("Sessions older than {0} still to go: about {1}, from {2} on.", kept, number(older), time(oldestAt))}</p>
       <p class="hint">{t("Estimated from ids, not counted.")}</p>
     </>
   );

@@ -2,14 +2,9 @@ import { MAIN_HOME } from "../../../core/homes.ts";
 import { noteHome } from "../../http/context.ts";
 import { LIMIT_MS } from "../../services/attention.ts";
 import { readHealth } from "../../services/health.ts";
-import {
-  type ListedSite,
-  pageOfRanked,
-  rankSites,
-  type SiteActivity,
-  sitesToRank,
-} from "../../services/listed-sites.ts";
+import { type ListedSite, pageOfRanked, rankSites, sitesToRank } from "../../services/listed-sites.ts";
 import { createSite, newSiteSchema, type Site } from "../../services/sites.ts";
+import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
@@ -19,19 +14,18 @@ import { Action, type Fields, FieldsForm, Fold, FormErrors, FormFields } from ".
 import { type FilterFields, List } from "../parts/list.tsx";
 import { Ago, Badge } from "../parts/parts.tsx";
 import { SiteState } from "../parts/site-frame.tsx";
-import { useView, type View } from "../view.ts";
-import { AttentionList, readNeeds, SwitchedOffParts, visibleName } from "./attention-list.tsx";
-import { sitePath } from "./site-paths.ts";
+import type { View } from "../view.ts";
+import { AttentionList, readNeeds, switchedOffParts, visibleName } from "./attention-list.tsx";
 
 export async function postSite(c: PageContext): Promise<Response> {
   const form = await readForm(c);
   const { name = "", home = MAIN_HOME, first_chat_id = "" } = form;
-  const { view, ctx } = c.var;
+  const { view, ctx, t } = c.var;
   const checked = newSiteSchema.safeParse({ name, home, first_chat_id: wholeNumber(first_chat_id) });
   const isUnknown = checked.success && !ctx.config.homes.has(home);
   return formAction(c, form, {
     values: { name, home, first_chat_id },
-    entered: isUnknown ? { errors: { home: view.t("Choose one of the homes.") } } : enteredFields(view, checked),
+    entered: isUnknown ? { errors: { home: t("Choose one of the homes.") } } : enteredFields(view, checked),
     page: (filledForm) => sitesPage(c, filledForm),
     list: "/console",
     work: async ({ name, first_chat_id: firstChatId }) => {
@@ -42,15 +36,13 @@ export async function postSite(c: PageContext): Promise<Response> {
   });
 }
 
-/** How many sites a page has. */
-const PAGE_SITES = 50;
-
 /**
  * The front page: what needs attention, and the sites, the most called first. It reads up to 500 sites in one query, and asks
  * each of their homes for a second at most: whether it answers, what is in trouble, what has risen, and what happened in 24 hours.
  */
 export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Response> {
   const { view, ctx, t } = c.var;
+  const { number, time, exactTime } = view;
   const { q = "", cursor } = c.req.query();
   const text = q.trim();
   const choices = statusChoices(view);
@@ -65,21 +57,17 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
   const isInTrouble = ({ site, activity }: ListedSite) =>
     site.status === "creating" || Boolean(troubleOf(site) || activity?.troubled) || risen.has(site.id);
   const wanted = status === "trouble" ? ranked.filter(isInTrouble) : ranked;
-  const { items, nextCursor } = pageOfRanked(toRank, { ranked: wanted, unknownHomes }, PAGE_SITES);
+  const { items, nextCursor } = pageOfRanked(toRank, { ranked: wanted, unknownHomes }, 50);
   const isFiltered = text !== "" || status !== "";
   const isFirst = sites.length === 0 && !isFiltered && cursor === undefined;
   // When only `main` is bound, a site may still be in a home that was bound before.
   const showsHomes = view.hasHomes || items.some(({ site: { home } }) => home !== MAIN_HOME);
+  const [until, now] = [time(place.until), exactTime(view.now)];
   const limits = [
-    !isFirst &&
-      t(
-        "The calls are those of the 24 hours until {0}. Looked at {1}.",
-        view.time(place.until),
-        view.exactTime(view.now),
-      ),
+    !isFirst && t("The calls are those of the 24 hours until {0}. Looked at {1}.", until, now),
     unknownHomes.length > 0 && t("Not asked, so their sites stand last: {0}.", unknownHomes.join(t(", "))),
     nextAfter !== null &&
-      t("{0} sites were looked through; the last pages lead to further ones.", view.number(sites.length)),
+      t("{0} sites were looked through; the last pages lead to further ones.", number(sites.length)),
   ];
   const fields: FilterFields = {
     status: { label: t("Status"), value: status, options: choices.map(([value, label]) => [value, label]) },
@@ -91,17 +79,14 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
   const body = (
     <>
       {errors}
-      {isFirst ? (
-        <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
-      ) : (
-        !isFiltered && attentionList
-      )}
-      {cursor === undefined && <SwitchedOffParts parts={health.parts} />}
+      {isFirst && <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>}
+      {!isFirst && !isFiltered && attentionList}
+      {cursor === undefined && switchedOffParts(view, health.parts)}
       <List
         path="/console"
         label={t("Sites")}
         add={form}
-        filter={isFirst ? undefined : { fields }}
+        filter={!isFirst && { fields }}
         head={[
           t("Name"),
           { label: "ID", phone: "hide" },
@@ -124,13 +109,21 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
               <Action action={sitePath(site, "/finish")} label={t("Finish")} about={site.name} />
             )}
           </div>,
-          activity ? view.number(activity.calls) : t("not known"),
-          activity ? view.number(activity.refused) : "–",
-          activity && <WebhooksOf site={site} activity={activity} />,
+          activity ? number(activity.calls) : t("not known"),
+          activity ? number(activity.refused) : "–",
+          activity && activity.webhooks > 0 && (
+            <a href={sitePath(site, "/webhooks")}>
+              {activity.troubled === 0 ? (
+                t("webhooks: {0}", activity.webhooks)
+              ) : (
+                <Badge kind="bad" label={t("webhooks: {0} fail", activity.troubled)} />
+              )}
+            </a>
+          ),
           <Ago at={site.createdAt} />,
         ])}
         empty={isFiltered ? t("No site matches.") : t("There is no site yet.")}
-        lookedTo={limits.filter(Boolean).join(" ") || undefined}
+        lookedTo={limits.filter(Boolean).join(" ")}
         cursor={nextCursor}
       />
       {isFiltered && attentionList}
@@ -153,34 +146,19 @@ const statusChoices = ({ t }: View): [value: string, label: string, statuses?: S
   ["deleting", t("Being deleted"), ["deleting"]],
 ];
 
-/** Whether a site's webhooks deliver. */
-function WebhooksOf({ site, activity: { webhooks, troubled } }: { site: Site; activity: SiteActivity }) {
-  const { t } = useView();
-  if (webhooks === 0) return null;
-  return (
-    <a href={sitePath(site, "/webhooks")}>
-      {troubled === 0 ? t("webhooks: {0}", webhooks) : <Badge kind="bad" label={t("webhooks: {0} fail", troubled)} />}
-    </a>
-  );
-}
-
 /** The form that creates a site. Its last field is for owners. */
-function newSite({ view, ctx }: PageContext["var"], filled: FilledForm | undefined, isFirst: boolean) {
-  const { t } = view;
-  const homes: Fields = {
-    home: {
-      label: t("Home"),
-      value: MAIN_HOME,
-      hint: t("The database that holds the site's data. Choose the one nearest to its callers: it stays."),
-      options: [...ctx.config.homes.keys()].map((home) => [
-        home,
-        view.closedHomes.has(home) ? t("{0} (closed)", home) : home,
-      ]),
-    },
-  };
+function newSite({ view, ctx, t }: PageContext["var"], filled: FilledForm | undefined, isFirst: boolean) {
+  const homeNames = [...ctx.config.homes.keys()];
   const fields: Fields = {
     name: { label: t("Name"), required: true, maxlength: 100 },
-    ...(view.hasHomes && homes),
+    ...(view.hasHomes && {
+      home: {
+        label: t("Home"),
+        value: MAIN_HOME,
+        hint: t("The database that holds the site's data. Choose the one nearest to its callers: it stays."),
+        options: homeNames.map((home) => [home, view.closedHomes.has(home) ? t("{0} (closed)", home) : home]),
+      },
+    }),
   };
   const first: Fields = {
     first_chat_id: {

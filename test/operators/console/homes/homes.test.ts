@@ -98,7 +98,7 @@ describe("creating a site", () => {
     const list = await openList(visitor, siteId);
     expect(list.rows[0]?.[3]).toContain("Unfinished");
     const page = await visitor.open(list.link(name));
-    expect(page.text).toContain("This site was begun, but its home does not have it yet");
+    expect(page.text).toContain("Its home did not answer. Finish it when the home answers");
     for (const tab of ["sessions", "apps", "agents"]) {
       const other = await visitor.open(`/console/sites/${siteId}/${tab}`);
       expect([other.status, other.heading]).toEqual([409, "This site is unfinished"]);

@@ -61,11 +61,9 @@ describe("an owner who sets how long sessions are kept", () => {
 
     const donePage = await visitor.press(askPage, "Change it now", { [AGAIN]: "30" });
     expect([donePage.notices, donePage.value("Days")]).toEqual([["How long sessions are kept was changed."], "30"]);
-    expect(donePage.text).toContain(
-      "Sessions older than 30 days that are still to go: about 2. The oldest is from 11 Dec 2025, 08:00.",
-    );
+    expect(donePage.text).toContain("Sessions older than 30 days still to go: about 2, from 11 Dec 2025, 08:00 on.");
     expect(await storedRetention(world)).toEqual({ days: [30, 30], audit: [{ from: null, to: 30 }] });
-    const stillToGo = "Sessions older than 30 days that are still to go: about 2.";
+    const stillToGo = "Sessions older than 30 days still to go: about 2,";
     expect((await visitor.open(site)).text).toContain(stillToGo);
     const [row] = (await visitor.open(`${site}/audit`)).rows;
     expect(row?.[1]).toBe("Retention set For ever → 30 days");
@@ -186,7 +184,7 @@ describe("an operator", () => {
     const page = await visitor.open(`${site}/settings`);
     expect(page.text).toContain(CARD);
     expect(page.text).toContain("30 days");
-    expect(page.text).toContain("Sessions older than 30 days that are still to go: about 1.");
+    expect(page.text).toContain("Sessions older than 30 days still to go: about 1,");
     expect(page.forms.map(({ path }) => path)).not.toContain(`${site}/retention`);
   });
 });

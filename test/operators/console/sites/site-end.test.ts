@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { tableText } from "../../../../src/operators/console/sites/site-deletion.tsx";
+import { tableText } from "../../../../src/operators/console/sites/export-and-deletion.tsx";
 import type { View } from "../../../../src/operators/console/view.ts";
 import { SITE_TABLES } from "../../../../src/operators/store/site-tables.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";

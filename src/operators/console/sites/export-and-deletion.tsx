@@ -1,4 +1,5 @@
 import { isVisible } from "../../../core/fields.ts";
+import { exportText } from "../../http/site-data.ts";
 import {
   type DeletionProgress,
   deleteSite,
@@ -6,20 +7,99 @@ import {
   readDeletion,
   siteDeletionSchema,
 } from "../../services/delete-site.ts";
+import { type ExportedSite, exportSite, planExport } from "../../services/export-site.ts";
 import type { Site } from "../../services/sites.ts";
+import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
+import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { AskLink, Form, Hidden } from "../parts/form.tsx";
-import { Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
+import { type Fact, Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
-import { sitePath } from "./site-paths.ts";
 
-/** A name has up to 100 characters. Browsers count UTF-16 units, and a character has up to two of them. */
-const MOST_UNITS = 200;
+/** How many agents, apps and sessions a file has, and how many are read at once. Workers Free allows 50 queries in an invocation. */
+const ITEMS_PER_FILE = 2_000;
+const ITEMS_AT_ONCE = 500;
+
+/**
+ * Leads through the files of a site's export. A page says where its file will end before somebody downloads it, because the answer to the
+ * download is the file: the next page begins there, so nothing is lost and nothing comes twice.
+ */
+export async function exportPage(c: PageContext, site: Site): Promise<Response> {
+  const { ctx, view, t } = c.var;
+  if (site.status === "creating") return c.redirect(sitePath(site), 303);
+  const { after } = c.req.query();
+  const part = partOf(c.req.query("part"));
+  const { counts, until, hasMore } = await planExport(ctx, { site, limit: ITEMS_PER_FILE, after });
+  const end = placeText(view, until);
+  const body = (
+    <>
+      <Ask
+        text={t(
+          "A file has a JSON object on each line (NDJSON): agents, apps without secrets, and sessions with their messages, participants and customers. The audit log says who exported.",
+        )}
+        facts={[
+          [t("Begins"), after === undefined ? t("at the beginning") : t("after {0}", placeText(view, after))],
+          [t("Agents"), view.number(counts.agents)],
+          [t("Apps"), view.number(counts.apps)],
+          [t("Sessions"), view.number(counts.sessions)],
+          [t("Stops"), hasMore ? t("after {0}", end) : t("at the end: it is the last file")],
+        ]}
+        action={c.req.path}
+        hidden={{ ...(after !== undefined && { after }), until, part: String(part) }}
+        button={t("Download file {0}", part)}
+        isHarmless
+        keep={t("To the settings")}
+        back={sitePath(site, "/settings")}
+      />
+      {hasMore && (
+        <p>
+          <a
+            class="button plain"
+            href={`${c.req.path}?${new URLSearchParams({ after: until, part: String(part + 1) })}`}
+          >
+            {t("Go on after {0}", end)}
+          </a>{" "}
+          {t("Sites with very many sessions are exported by a program: {0}", `GET /admin/sites/${site.id}/export`)}
+        </p>
+      )}
+    </>
+  );
+  return showPage(c, { title: t("Export this site"), site: { ...site, tab: "settings" }, body });
+}
+
+/** The number of a file in an address or a form. */
+const partOf = (text = "") => (/^\d{1,9}$/.test(text) ? Number(text) : 1);
+
+/** The last item of a file, in words. */
+function placeText({ t }: View, place: string): string {
+  const [, stage, key = ""] = place.split(".");
+  if (stage === "agents") return t("agent {0}", key);
+  if (stage === "apps") return key === "" ? t("the agents") : t("app {0}", key);
+  return key === "0" ? t("the apps") : t("session {0}", key);
+}
+
+/** Answers with a file. The form may be sent any number of times: the audit log has a row for each operator and hour. */
+export async function postSiteExport(c: PageContext, site: Site): Promise<Response> {
+  c.set("onlyReads", true);
+  const form = await readForm(c);
+  if (await isDraft(c, form)) return c.redirect(c.req.path, 303);
+  const { after, until, part } = form;
+  const parts: ExportedSite[] = [];
+  for (let next: string | null | undefined = after; next !== null; ) {
+    const exported = await exportSite(c.var.ctx, { site, limit: ITEMS_AT_ONCE, after: next, until });
+    parts.push(exported);
+    next = exported.isWhole ? null : exported.next;
+  }
+  return c.body(exportText(parts), 200, {
+    "content-type": "application/x-ndjson",
+    "content-disposition": `attachment; filename="site-${site.id}-part-${partOf(part)}.ndjson"`,
+  });
+}
 
 /** Answers the form that begins a deletion, and the button that sends this form again when the beginning failed halfway. */
 export async function postDelete(c: PageContext, site: Site): Promise<Response> {
@@ -28,9 +108,7 @@ export async function postDelete(c: PageContext, site: Site): Promise<Response> 
   const checked = siteDeletionSchema.safeParse({ name });
   return formAction(c, form, {
     values: { name },
-    entered: checked.success
-      ? { input: checked.data }
-      : { errors: { name: c.var.view.t("Must be the name of this site") } },
+    entered: checked.success ? { input: checked.data } : { errors: { name: c.var.t("Must be the name of this site") } },
     page: (filledForm) => deletePage(c, site, filledForm),
     list: sitePath(site),
     work: async (input) => {
@@ -59,7 +137,7 @@ export async function deletePage(c: PageContext, site: Site, filled?: FilledForm
           </p>
         </NoticeBox>
         <section class="card goes">
-          {Object.entries(partsOfDeletion(view)).map(([title, parts]) => (
+          {partsOfDeletion(view).map(([title, ...parts]) => (
             <div>
               <h2>{title}</h2>
               <ul class="stays">
@@ -82,7 +160,8 @@ export async function deletePage(c: PageContext, site: Site, filled?: FilledForm
               label: t("The site's name"),
               hint: t("Type it as it stands above, so that nobody deletes another site by a slip."),
               required: true,
-              maxlength: MOST_UNITS,
+              // A name has up to 100 characters. Browsers count UTF-16 units, and a character has up to two of them.
+              maxlength: 200,
             },
           }}
           filled={filled}
@@ -94,42 +173,44 @@ export async function deletePage(c: PageContext, site: Site, filled?: FilledForm
   return showPage(c, { title: t("Delete this site?"), site: { ...site, tab: "settings" }, filled, body });
 }
 
-/** What a deletion takes away and what it leaves, by title. */
-const partsOfDeletion = ({ t }: View) => ({
-  [t("What goes")]: [
+/** What a deletion takes away and what it leaves, each after its title. */
+const partsOfDeletion = ({ t }: View) => [
+  [
+    t("What goes"),
     t("Its apps, at once: their calls are refused as those of unknown apps."),
     t("Its webhooks, at once: they get nothing more, not even what is pending."),
-    t(
-      "All its data, in steps by the cron: sessions, messages, customers, agents, events and refused calls. Its page shows how far it is.",
-    ),
+    t("All its data, in steps by the cron: sessions, messages, customers, agents, events and refused calls."),
     t("Tokens that open this site alone, when all data has gone."),
   ],
-  [t("What stays")]: [
+  [
+    t("What stays"),
     t("Its appids, for 31 days after that: until then no site can get them."),
     t("Its rows of the audit log, and its id, which no other site ever gets."),
     t("D1's Time Travel, for 30 days: until then a restore can bring it back, and settling it deletes it again."),
     t("What callers and receivers of webhooks have stored."),
   ],
-});
+];
 
 /** Replaces the overview of an ended site, and shows how far its deletion is. */
 export async function endedPage(
   c: PageContext,
   site: Site,
-  { deletion, remaining, receipt }: DeletionProgress,
+  { deletion: { id, begunAt, keptAt, doneAt }, remaining, receipt }: DeletionProgress,
 ): Promise<Response> {
   const { view, t } = c.var;
+  const state = keptAt === null ? "begun" : doneAt === null ? "running" : "done";
+  const [kind, title, text] = progressTexts(view)[state];
   // Counting stops at LEFT_LIMIT, so a larger number is shown with a "+".
   const countText = (count: number) => view.number(count) + (count < LEFT_LIMIT ? "" : "+");
-  const isRunning = deletion.keptAt !== null && deletion.doneAt === null;
-  const [kind, title, text] = progressOf(view, deletion.keptAt === null ? "begun" : isRunning ? "running" : "done");
-  const remainingRows = Object.entries(remaining).filter(([, count]) => count > 0);
+  const rowsLeft = Object.entries(remaining).flatMap(([table, count]): Fact[] =>
+    count > 0 ? [[tableText(view, table), countText(count)]] : [],
+  );
   const body = (
     <>
       <NoticeBox kind={kind} title={title}>
         <p>{text}</p>
-        {isRunning && <LookAgain />}
-        {deletion.keptAt === null && (
+        {state === "running" && <LookAgain />}
+        {state === "begun" && (
           <Form action={sitePath(site, "/delete")}>
             <Hidden values={{ name: site.name }} />
             <button type="submit" class="danger">
@@ -153,20 +234,16 @@ export async function endedPage(
       <section class="card">
         <Facts
           rows={[
-            [t("Deletion begun"), <Time at={deletion.begunAt} />],
-            [t("All gone"), deletion.doneAt === null ? t("Not yet") : <Time at={deletion.doneAt} />],
-            [t("Id of the deletion"), deletion.id, "deletion-id"],
+            [t("Deletion begun"), <Time at={begunAt} />],
+            [t("All gone"), doneAt === null ? t("Not yet") : <Time at={doneAt} />],
+            [t("Id of the deletion"), id, "deletion-id"],
           ]}
         />
         <p class="hint">{t("Its row in the audit log has this id.")}</p>
       </section>
       <section class="card">
         <h2>{t("What is left of its data")}</h2>
-        {remainingRows.length === 0 ? (
-          <p>{t("Nothing.")}</p>
-        ) : (
-          <Facts rows={remainingRows.map(([table, count]) => [tableText(view, table), countText(count)])} />
-        )}
+        {rowsLeft.length === 0 ? <p>{t("Nothing.")}</p> : <Facts rows={rowsLeft} />}
       </section>
     </>
   );
@@ -176,30 +253,24 @@ export async function endedPage(
 }
 
 /** How far a deletion is: the notice of its page. */
-const progressOf = ({ t }: View, state: "begun" | "running" | "done") =>
-  (
-    ({
-      begun: [
-        "bad",
-        t("The deletion has begun, but not everything knows of it"),
-        t(
-          "The directory or KV did not answer. Until they know of it, nothing is deleted: send it again. It cannot be called off.",
-        ),
-      ],
-      running: [
-        "note",
-        t("This site is being deleted"),
-        t(
-          "Its apps are unknown, and its webhooks get nothing more. The cron deletes its data in steps. It cannot be called off.",
-        ),
-      ],
-      done: [
-        "good",
-        t("This site is deleted"),
-        t("Its rows of the audit log stay. Its appids are kept for 31 days, and D1's Time Travel keeps 30 days."),
-      ],
-    }) as const
-  )[state];
+const progressTexts = ({ t }: View) =>
+  ({
+    begun: [
+      "bad",
+      t("The deletion has begun, but not everything knows of it"),
+      t("The directory or KV did not answer: nothing is deleted yet. Send it again. It cannot be called off."),
+    ],
+    running: [
+      "note",
+      t("This site is being deleted"),
+      t("Its apps and webhooks have stopped. The cron deletes its data in steps. It cannot be called off."),
+    ],
+    done: [
+      "good",
+      t("This site is deleted"),
+      t("Its rows of the audit log stay. Its appids are kept for 31 days, and D1's Time Travel keeps 30 days."),
+    ],
+  }) as const;
 
 /** The content of a site's table in words. test/operators/console/sites/site-end.test.ts names a table without words. */
 export function tableText({ t }: View, table: string): string {
