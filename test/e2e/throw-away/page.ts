@@ -10,7 +10,7 @@ import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { MoreLink } from "../parts/table.tsx";
-import { AgentTable } from "./agents-page.tsx";
+import { AgentTable } from "./agent-page.tsx";
 
 export async function throwAwayPage(c: PageContext, site: Site): Promise<Response> {
   const view = c.var.view;

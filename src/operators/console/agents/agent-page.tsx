@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import { isVisible } from "../../../core/fields.ts";
 import { pathId } from "../../http/path-id.ts";
 import { type Agent, agentChangeSchema, changeAgent, findAgent, readAgentHistory } from "../../services/agents.ts";
@@ -11,24 +12,44 @@ import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Action, type Fields, Form, FormErrors, FormFields, Hidden } from "../parts/form.tsx";
+import { Action, type Fields, FieldsForm, FormErrors, Hidden } from "../parts/form.tsx";
 import { type FilterFields, ListFilter, queryOf } from "../parts/list.tsx";
 import { Ago, Badge, Facts, RowMenu, type Setting, Settings, Time } from "../parts/parts.tsx";
 import { MoreLink, Table } from "../parts/table.tsx";
 import { sessionColumns, statusText } from "../sessions/session-table.tsx";
 import { useView, type View } from "../view.ts";
 
-export const agentPath = (siteId: number, id: number): string => `/console/sites/${siteId}/agents/${id}`;
+const agentPath = (siteId: number, id: number): string => `/console/sites/${siteId}/agents/${id}`;
 
 /** The id of an agent's row. After a change the page scrolls to it and marks it. */
 export const rowId = (id: number) => `agent-${id}`;
 
 /** An agent's name, or the id of one whose name nobody sees. */
-export const nameOf = ({ id, name }: Agent): string => (isVisible(name) ? name : `(${id})`);
+const nameOf = ({ id, name }: Agent): string => (isVisible(name) ? name : `(${id})`);
 
-export function AgentStatus({ agent: { status } }: { agent: Agent }) {
+function AgentStatus({ agent: { status } }: { agent: Agent }) {
   const { t } = useView();
   return status === "normal" ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />;
+}
+
+/** The columns and rows of agents, as a list takes them. */
+export const agentRows = ({ t }: View, siteId: number, agents: Agent[]) => ({
+  label: t("Agents"),
+  head: [t("Name"), "ID", { label: t("Status"), phone: "top" as const }],
+  ids: agents.map(({ id }) => rowId(id)),
+  rows: agents.map((agent) => [
+    <a class="clip" href={agentPath(siteId, agent.id)}>
+      <bdi>{nameOf(agent)}</bdi>
+    </a>,
+    <code>{agent.id}</code>,
+    <AgentStatus agent={agent} />,
+  ]),
+});
+
+export function AgentTable({ siteId, agents, empty }: { siteId: number; agents: Agent[]; empty?: Child }) {
+  const view = useView();
+  const noAgents = view.t("No agents yet. Sessions need at least one.");
+  return <Table {...agentRows(view, siteId, agents)} empty={empty ?? noAgents} />;
 }
 
 /** What can be done to an agent of the list. */
@@ -118,19 +139,9 @@ export async function agentPage(c: PageContext, site: Site, filled?: FilledForm)
   const since = history.items.find(({ action }) => action !== "agent.renamed")?.at;
   const back = consolePath(filled?.values.back ?? c.req.query("back"), path);
   const nameField: Fields = { name: { label: t("Name"), value: agent.name, required: true, maxlength: 100 } };
+  const toList = back === path ? undefined : back;
   const rename = (
-    <Form action={path}>
-      <Hidden values={{ back }} />
-      <FormFields fields={nameField} filled={filled} />
-      <div class="buttons">
-        <button type="submit">{t("Rename")}</button>
-        {back !== path && (
-          <a class="button plain" href={back}>
-            {t("Cancel")}
-          </a>
-        )}
-      </div>
-    </Form>
+    <FieldsForm action={path} hidden={{ back }} fields={nameField} filled={filled} button={t("Rename")} back={toList} />
   );
   const countText = responsible && `${responsible.items.length}${responsible.nextCursor === null ? "" : "+"}`;
   const whatItLeaves = isNormal ? (
@@ -179,11 +190,8 @@ export async function agentPage(c: PageContext, site: Site, filled?: FilledForm)
           />
           {lookedTo !== null && (
             <p class="hint">
-              {t(
-                "{0} sessions were looked through, back to session {1}. The next page looks further back.",
-                view.number(LOOKED_THROUGH),
-                lookedTo,
-              )}
+              {t("{0} sessions were looked through, back to session {1}.", view.number(LOOKED_THROUGH), lookedTo)}{" "}
+              {t("The next page looks further back.")}
             </p>
           )}
           <MoreLink path={path} query={{ ...queryOf(fields), part }} cursor={nextCursor} />

@@ -1,26 +1,17 @@
-import type { Child } from "hono/jsx";
 import { isRefusedFor } from "../../../core/errors.ts";
 import { type AgentList, checkAgentList, importAgents, MOST_LISTED_AGENTS } from "../../services/agent-list.ts";
-import {
-  AGENT_STATUSES,
-  type Agent,
-  checkAgents,
-  createAgents,
-  newAgentSchema,
-  searchAgents,
-} from "../../services/agents.ts";
+import { AGENT_STATUSES, checkAgents, createAgents, newAgentSchema, searchAgents } from "../../services/agents.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Field, type Fields, FieldsForm, Fold, Form, FormErrors } from "../parts/form.tsx";
+import { Field, type Fields, FieldsForm, Fold, Form, FormErrors, SendButton } from "../parts/form.tsx";
 import { type FilterFields, List } from "../parts/list.tsx";
 import { EmptyState } from "../parts/parts.tsx";
-import { Table } from "../parts/table.tsx";
-import { useView, type View } from "../view.ts";
-import { AgentMenu, AgentStatus, agentPath, nameOf, rowId } from "./agent-page.tsx";
+import type { View } from "../view.ts";
+import { AgentMenu, agentRows, rowId } from "./agent-page.tsx";
 
 /** The agents of a site. @param filled the form to show again. @param list the list that was pasted into it */
 export async function agentsPage(c: PageContext, site: Site, filled?: FilledForm, list?: AgentList): Promise<Response> {
@@ -63,26 +54,6 @@ export async function agentsPage(c: PageContext, site: Site, filled?: FilledForm
     />
   );
   return showPage(c, { title: t("Agents"), site: { ...site, tab: "agents" }, filled, body });
-}
-
-/** The columns and rows of agents, as a list takes them. */
-const agentRows = ({ t }: View, siteId: number, agents: Agent[]) => ({
-  label: t("Agents"),
-  head: [t("Name"), "ID", { label: t("Status"), phone: "top" as const }],
-  ids: agents.map(({ id }) => rowId(id)),
-  rows: agents.map((agent) => [
-    <a class="clip" href={agentPath(siteId, agent.id)}>
-      <bdi>{nameOf(agent)}</bdi>
-    </a>,
-    <code>{agent.id}</code>,
-    <AgentStatus agent={agent} />,
-  ]),
-});
-
-export function AgentTable({ siteId, agents, empty }: { siteId: number; agents: Agent[]; empty?: Child }) {
-  const view = useView();
-  const noAgents = view.t("No agents yet. Sessions need at least one.");
-  return <Table {...agentRows(view, siteId, agents)} empty={empty ?? noAgents} />;
 }
 
 /** The two forms that add agents. A list that is shown again stands alone. */
@@ -151,14 +122,7 @@ function listForm({ t }: View, path: string, filled: FilledForm | undefined, { a
         // The right lines of a list that was corrected before. They stay here, also when the reader changes the language.
         right && <textarea name="right" hidden>{`\n${right}`}</textarea>
       )}
-      <div class="buttons">
-        <button type="submit">{t("Add all")}</button>
-        {isWrong && (
-          <a class="button plain" href={path}>
-            {t("Cancel")}
-          </a>
-        )}
-      </div>
+      <SendButton label={t("Add all")} back={isWrong ? path : undefined} />
     </Form>
   );
 }

@@ -15,7 +15,7 @@ import type { FilledForm } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
-import { type Fields, FormErrors, FormFields } from "../parts/form.tsx";
+import { type Fields, FormErrors, FormFields, SendButton } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf, resultPage } from "./restored-result.tsx";
@@ -104,18 +104,11 @@ async function formPage(c: PageContext, home: string, filled?: FilledForm) {
       <section class="card">
         <h2>{t("This home was restored")}</h2>
         <p>
-          {t(
-            "Each of its sites skips so many session numbers (chat_id) that none is ever given to a second customer. Sites that the home lost come back, without what they held.",
-          )}
+          {t("Its sites skip session numbers (chat_id): none is given twice. Lost sites return without their data.")}
         </p>
         <form method="get" action={pathOf(home)}>
           <FormFields fields={fields} filled={filled} />
-          <div class="buttons">
-            <button type="submit">{t("Go on…")}</button>
-            <a class="button plain" href="/console/homes">
-              {t("Cancel")}
-            </a>
-          </div>
+          <SendButton label={t("Go on…")} back="/console/homes" />
         </form>
       </section>
     </>
@@ -139,9 +132,7 @@ async function confirmPage(
     ? t(
         "This deployment has no KV: without the receipts of the last 31 days, customers who were erased since then come back, and so do sites that were deleted. Paste each list as it was shown, one a line. Leave it empty only if no customer was erased and no site deleted.",
       )
-    : t(
-        "Only those that you were told to keep before this deployment had KV. Paste each list as it was shown, one a line.",
-      );
+    : t("Only those that you were told to keep before this deployment had KV. Paste each list as shown, one a line.");
   const label = t("Receipts of erasures and deletions");
   const body = (
     <>
@@ -185,14 +176,8 @@ function restoreSteps(view: View, home: string) {
     ],
     [t("Migrate it."), t("The restore undid later migrations too. The home stays closed."), "npm run deploy"],
     [t("Reconcile it."), t("Send the form below until it is done: customers who were erased are erased again.")],
-    [
-      t("Look at each app that the list names."),
-      t("This page shows it when the form was sent. Look at the entries that you kept, too."),
-    ],
-    [
-      t("Wait until it may be opened."),
-      t("The result tells this time. Requests of before could be sent again until then."),
-    ],
+    [t("Look at each app that the list names."), t("This page shows it after the form. See the list you kept, too.")],
+    [t("Wait until it may be opened."), t("The result tells this time. Old requests could be sent again until then.")],
     [t("Open it."), "", `npm run deploy -- --open ${home}`],
   ];
   return (

@@ -58,7 +58,7 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
               </a>,
             ],
             ...(refusal ? refusalFacts(view, refusal, app?.version) : []),
-            [t("When"), <TimeInBoth at={at} />],
+            [t("When"), logTime(at)],
             [t("Request id"), requestId.toLowerCase(), "request-id"],
           ]}
         />
@@ -76,22 +76,14 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
 }
 
 /** A time for the reader, and as logs have it. */
-const TimeInBoth = ({ at }: { at: number }) => (
-  <>
-    <Time at={at} /> <code>{new Date(at * 1000).toISOString().replace(".000", "")}</code>
-  </>
-);
+const logTime = (at: number) => [<Time at={at} />, " ", <code>{new Date(at * 1000).toISOString().slice(0, 19)}Z</code>];
 
 /** A refused call: the reason, and what to do. The signature check gets what the journal knows of the call. */
 function refusedNotice(view: View, refusal: Refusal) {
   const { t } = view;
   const { reason, requestId, appid, operation } = refusal;
   const { what, cure } = reasonText(view, reason);
-  const check = filteredPath("/console/signature-check", {
-    operation: wireNameOf(operation),
-    appid,
-    request: requestId,
-  });
+  const query = new URLSearchParams({ operation: wireNameOf(operation), appid, request: requestId });
   return (
     <NoticeBox kind="bad" title={what}>
       {refusalTexts(view, refusal).map((text) => (
@@ -101,7 +93,7 @@ function refusedNotice(view: View, refusal: Refusal) {
         <strong>{t("What to do:")}</strong> {cure}
       </p>
       <p>
-        <a class="button plain" href={check}>
+        <a class="button plain" href={`/console/signature-check?${query}`}>
           {t("Check this request")}
         </a>
       </p>
@@ -184,7 +176,7 @@ export async function aroundCall({ var: { ctx, view } }: PageContext, requestId:
     <section class="part">
       <h2>{t("What its id tells")}</h2>
       <p>
-        {t("It holds a time:")} <TimeInBoth at={at} />
+        {t("It holds a time:")} {logTime(at)}
       </p>
       {texts.map((text) => text && <p>{text}</p>)}
       {leftOut > 0 && (

@@ -44,7 +44,7 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
           : t("No call of this site has been refused in the last {0} days.", ctx.config.journalDays);
   const body = (
     <>
-      {tally && tallyLinks(view, path, queryOf(fields), tally, nameOf)}
+      {tally && tallyLinks(c, fields, tally, nameOf)}
       <List
         path={path}
         filter={{
@@ -60,12 +60,11 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
         {...refusalColumns(view, items, nameOf)}
         empty={empty}
         lookedTo={
-          lookedTo !== null &&
-          t(
-            "{0} calls were looked through, back to {1}. The next page looks further back.",
-            view.number(MOST_READ),
-            view.time(lookedTo),
-          )
+          lookedTo !== null && [
+            t("{0} calls were looked through, back to {1}.", view.number(MOST_READ), view.time(lookedTo)),
+            " ",
+            t("The next page looks further back."),
+          ]
         }
         cursor={nextCursor}
       />
@@ -143,7 +142,7 @@ async function readRefusals(c: PageContext, site: Site, { fields, filter }: Retu
 }
 
 /** The columns of refused calls, as a list or a table takes them. The fault links to the page of the call, which says what to do. */
-export function refusalColumns(view: View, refusals: Refusal[], nameOf: ReturnType<typeof namesOf>) {
+export function refusalColumns(view: View, refusals: Refusal[], nameOf: NameOf) {
   const { t } = view;
   return {
     label: t("Refused calls"),
@@ -178,16 +177,12 @@ export function refusalColumns(view: View, refusals: Refusal[], nameOf: ReturnTy
 const MOST_SHOWN = 5;
 
 type Tally = Awaited<ReturnType<typeof tallyRefusals>>;
+type NameOf = ReturnType<typeof namesOf>;
 
 /** How many calls were refused, by app and by reason. Each count links to the list with that filter. */
-function tallyLinks(
-  view: View,
-  path: string,
-  query: Record<string, string | undefined>,
-  tally: Tally,
-  nameOf: ReturnType<typeof namesOf>,
-) {
-  const { t, number } = view;
+function tallyLinks(c: PageContext, fields: FilterFields, tally: Tally, nameOf: NameOf) {
+  const { view, t } = c.var;
+  const query = queryOf(fields);
   const labels = reasonLabels(view);
   // A reason is a sentence, which a chip shows without its full stop.
   const reasonOf = (reason: string) => (labels.get(reason) ?? reason).replace(/[.。]$/, "");
@@ -204,16 +199,16 @@ function tallyLinks(
           {sums.slice(0, MOST_SHOWN).map(([key, calls]) => (
             <a
               class="chip"
-              href={filteredPath(path, { ...query, [name]: query[name] === key ? "" : key })}
+              href={filteredPath(c.req.path, { ...query, [name]: query[name] === key ? "" : key })}
               aria-current={query[name] === key ? "true" : undefined}
             >
-              <bdi>{textOf(key)}</bdi> <b>{number(calls)}</b>
+              <bdi>{textOf(key)}</bdi> <b>{view.number(calls)}</b>
             </a>
           ))}
-          {sums.length > MOST_SHOWN && <span>{t("and {0} more", number(sums.length - MOST_SHOWN))}</span>}
+          {sums.length > MOST_SHOWN && <span>{t("and {0} more", view.number(sums.length - MOST_SHOWN))}</span>}
         </nav>
       ))}
-      {!tally.isWhole && <p class="hint">{t("Counted among the newest {0} that are kept.", number(MOST_READ))}</p>}
+      {!tally.isWhole && <p class="hint">{t("Counted among the newest {0} that are kept.", view.number(MOST_READ))}</p>}
     </div>
   );
 }

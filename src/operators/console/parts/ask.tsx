@@ -2,8 +2,7 @@ import type { Child } from "hono/jsx";
 import type { PageContext } from "../env.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { type ShownPage, showPage } from "../layout.tsx";
-import { useView } from "../view.ts";
-import { type Fields, Form, FormErrors, FormFields, Hidden } from "./form.tsx";
+import { type Fields, Form, FormErrors, FormFields, Hidden, SendButton } from "./form.tsx";
 import { type FactRows, Facts } from "./parts.tsx";
 
 /** A question before a dangerous change. */
@@ -39,7 +38,7 @@ export function askPage(
 
 /** The question as a part of a page. */
 export function Ask({ text, facts, action, hidden, fields, filled, ...props }: Question & { action: string }) {
-  const { t } = useView();
+  const { button, isHarmless, back, keep } = props;
   return (
     <>
       <FormErrors filled={filled} fields={fields || {}} />
@@ -49,14 +48,7 @@ export function Ask({ text, facts, action, hidden, fields, filled, ...props }: Q
         <Form action={action}>
           <Hidden values={hidden} />
           <FormFields fields={fields || {}} filled={filled} />
-          <div class="buttons">
-            <button type="submit" class={props.isHarmless ? undefined : "danger"}>
-              {props.button}
-            </button>
-            <a class="button plain" href={props.back}>
-              {props.keep ?? t("Cancel")}
-            </a>
-          </div>
+          <SendButton label={button} class={isHarmless ? undefined : "danger"} back={back} keep={keep} />
         </Form>
       </section>
     </>

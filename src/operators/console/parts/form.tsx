@@ -114,6 +114,8 @@ interface FieldsFormProps {
   hidden?: Record<string, string>;
   button: string;
   plain?: boolean;
+  /** The path of the link that goes back, when there is one. */
+  back?: string | undefined;
 }
 
 /** A form of {@link FormFields} with a button. The children stand between the two. */
@@ -122,11 +124,36 @@ export const FieldsForm = ({ children, ...props }: PropsWithChildren<FieldsFormP
     <Hidden values={props.hidden} />
     <FormFields fields={props.fields} filled={props.filled} />
     {children}
-    <button type="submit" class={props.plain ? "plain" : undefined}>
-      {props.button}
-    </button>
+    <SendButton label={props.button} class={props.plain ? "plain" : undefined} back={props.back} />
   </Form>
 );
+
+interface SendButtonProps {
+  label: string;
+  class?: "plain" | "danger" | undefined;
+  /** The path of the link beside it that goes back, and its text. */
+  back?: string | undefined;
+  keep?: string | undefined;
+}
+
+/** The button that sends a form, with a link that goes back. */
+export function SendButton({ label, back, keep, ...props }: SendButtonProps) {
+  const { t } = useView();
+  const button = (
+    <button type="submit" class={props.class}>
+      {label}
+    </button>
+  );
+  if (back === undefined) return button;
+  return (
+    <div class="buttons">
+      {button}
+      <a class="button plain" href={back}>
+        {keep ?? t("Cancel")}
+      </a>
+    </div>
+  );
+}
 
 /** Values that a form sends along unseen. */
 export const Hidden = ({ values = {} }: { values?: Record<string, string> | undefined }) => (

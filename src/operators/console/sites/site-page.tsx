@@ -15,7 +15,7 @@ import {
 } from "../../services/sessions.ts";
 import { readSiteUsage } from "../../services/site-usage.ts";
 import { finishSite, hasEnded, readRetention, type Site } from "../../services/sites.ts";
-import { AgentTable } from "../agents/agents-page.tsx";
+import { AgentTable } from "../agents/agent-page.tsx";
 import { AppTable } from "../apps/apps-page.tsx";
 import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
