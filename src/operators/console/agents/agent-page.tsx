@@ -201,15 +201,8 @@ export async function agentPage(c: PageContext, site: Site, filled?: FilledForm)
       {historyPart(view, `/console/sites/${site.id}/audit?subject=${id}`, history)}
     </>
   );
-  const heading = <bdi>{nameOf(agent)}</bdi>;
-  return showPage(c, {
-    title: t("Agent {0}", id),
-    heading,
-    site: { ...site, tab: "agents" },
-    back: path,
-    filled,
-    body,
-  });
+  const page = { title: t("Agent {0}", id), heading: <bdi>{nameOf(agent)}</bdi>, back: path, filled, body };
+  return showPage(c, { ...page, site: { ...site, tab: "agents" } });
 }
 
 /** What the audit log says of an agent. */
