@@ -1,15 +1,8 @@
 import { ServiceError, unlessRefusedFor } from "../../../core/errors.ts";
-import {
-  type Delivery,
-  MOST_ATTEMPTS,
-  MOST_IN_FLIGHT_FAILING,
-  PING,
-  pageOfDeliveries,
-  readDelivery,
-} from "../../services/deliveries.ts";
-import { DELIVERY_STATUSES, type DeliveryStatus } from "../../services/events.ts";
+import { MOST_ATTEMPTS, MOST_IN_FLIGHT_FAILING, pageOfDeliveries, readDelivery } from "../../services/deliveries.ts";
+import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus } from "../../services/events.ts";
 import type { Site } from "../../services/sites.ts";
-import type { Webhook } from "../../services/webhooks.ts";
+import { PING, type Webhook } from "../../services/webhooks.ts";
 import { withParameter } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
@@ -18,7 +11,7 @@ import { Ago, Badge, type BadgeKind, CopyButton, Facts, LookAgain, Time } from "
 import { filteredPath, Table } from "../parts/table.tsx";
 import { statusText } from "../sessions/session-table.tsx";
 import { useView, type View } from "../view.ts";
-import { countText, isOfUrl, PairOf, ResultText, resultWords, spanText } from "./webhook-health.tsx";
+import { countText, isOfUrl, type Pair, PairOf, ResultText, resultWords, spanText } from "./webhook-health.tsx";
 import { ChangeUrl, deliveryId, RESULTS, resultIn, UpLink, webhookOf } from "./webhook-of.tsx";
 
 const DELIVERIES_PER_PAGE = 20;
@@ -94,7 +87,7 @@ export async function deliveryList(c: PageContext, owner: Awaited<ReturnType<typ
             <small>{delivery.seq}</small>
           </span>,
           <DeliveryState delivery={delivery} again={again} />,
-          <LastAnswer webhook={webhook} delivery={delivery} />,
+          <PairOf pair={lastAnswer(view, delivery, webhook)} />,
           delivery.chatId === null ? "–" : <SessionLink siteId={site.id} chatId={delivery.chatId} />,
           <Ago at={delivery.createdAt} />,
         ])}
@@ -122,14 +115,11 @@ const SessionLink = ({ siteId, chatId }: { siteId: number; chatId: number }) => 
 );
 
 /** The result of the last attempt. Below it are the number of attempts and the next step. */
-function LastAnswer({ webhook, delivery }: { webhook: Webhook; delivery: Delivery }) {
-  const view = useView();
-  const { t } = view;
+function lastAnswer(view: View, delivery: Delivery, webhook: Webhook): Pair {
   const [begun, most] = attemptsOf(delivery);
-  const attempts = most === undefined ? t("attempt {0}", begun) : t("attempt {0} of {1}", begun, most);
+  const attempts = most === undefined ? view.t("attempt {0}", begun) : view.t("attempt {0} of {1}", begun, most);
   const below = [begun > 0 && attempts, nextText(view, delivery, webhook)].filter(Boolean).join(" · ");
-  const words = resultWords(view, delivery)?.words ?? noWordsOf(view, delivery);
-  return <PairOf pair={[words, below]} />;
+  return [resultWords(view, delivery)?.words ?? noWordsOf(view, delivery), below];
 }
 
 const noWordsOf = ({ t }: View, { status }: Delivery) => (status === "pending" ? t("No answer yet") : "–");
@@ -150,8 +140,10 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
   const seq = seqIn(c.req.param("seq"));
   if (seq === undefined) throw new ServiceError("not_found", { reason: "event_unknown" });
   const { webhook, webhookOfPath, site, path, name } = await webhookOf(c, siteOfPath);
-  const [read, again] = await Promise.all([readDelivery(ctx, { ...webhookOfPath, seq }), resultIn(c, path, "again")]);
-  const { type, delivery, body, chatId, eventId, createdAt } = read;
+  const [{ type, delivery, body, chatId, eventId, createdAt }, again] = await Promise.all([
+    readDelivery(ctx, { ...webhookOfPath, seq }),
+    resultIn(c, path, "again"),
+  ]);
   const next = delivery && nextText(view, delivery, webhook);
   const [begun, most] = delivery ? attemptsOf(delivery) : [0];
   const isInTrouble = webhook.status === "disabled" || webhook.failingSince !== null;

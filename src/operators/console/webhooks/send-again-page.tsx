@@ -19,10 +19,10 @@ import { resultIn, UpLink, webhookOf, withResult } from "./webhook-of.tsx";
 /** How many steps of the service one press of a button makes. A step has up to 5,000 events. */
 const MOST_STEPS = 4;
 
-type RedeliveredStatus = (typeof REDELIVERED_STATUSES)[number];
-
 /** The events to send again. */
-type WantedEvents = Omit<Parameters<typeof redeliverEvents>[1], keyof WebhookOf> & { status: RedeliveredStatus[] };
+type WantedEvents = Omit<Parameters<typeof redeliverEvents>[1], keyof WebhookOf> & {
+  status: (typeof REDELIVERED_STATUSES)[number][];
+};
 
 type Values = Record<string, string>;
 type Value = string | number | null | undefined;
@@ -44,12 +44,8 @@ function readWanted({ t, timeZone }: View, form: Values) {
     const number = wholeNumber(text);
     return typeof number === "string" ? (secondsOf(text, timeZone, isEnd) ?? text) : number;
   };
-  const checked = redeliveringSchema.safeParse({
-    since: timeOf(since, false),
-    until: timeOf(until, true),
-    after_seq: wholeNumber(after_seq),
-    status,
-  });
+  const times = { since: timeOf(since, false), until: timeOf(until, true) };
+  const checked = redeliveringSchema.safeParse({ ...times, after_seq: wholeNumber(after_seq), status });
   const notTime = t("Must be a date and a time");
   const errors = {
     since: ["since", notTime],
@@ -63,12 +59,11 @@ function readWanted({ t, timeZone }: View, form: Values) {
   return { values: valuesOf(status, since, until, after_seq), entered };
 }
 
-/** The service's refusals of a form whose single fields are right. Undefined for any other error. */
-function refusedFields({ t }: View, error: unknown): Values | undefined {
-  if (!isRefusedFor(error, "fields_invalid")) return undefined;
-  const [issue] = error.context.issues ?? [];
-  if (issue?.field === "status") return { since: t("Missed events need a time to begin with.") };
-  return issue?.field === "since" ? { since: t("Must not be after “To”.") } : undefined;
+/** The service's refusals of a form whose single fields are right. @throws any other error */
+function refusedFields({ t }: View, error: unknown): Values {
+  if (!isRefusedFor(error, "fields_invalid")) throw error;
+  const isOpen = error.context.issues?.[0]?.field === "status";
+  return { since: isOpen ? t("Missed events need a time to begin with.") : t("Must not be after “To”.") };
 }
 
 /**
@@ -149,37 +144,34 @@ function askedIn(query: Values, now: number, { failingSince }: Webhook): { time:
 
 function fieldsOf(view: View, { failingSince }: Webhook): Fields {
   const { t } = view;
-  const hints: Record<RedeliveredStatus, string> = {
-    failed: t("all eight attempts failed, or the webhook was disabled"),
-    pending: t("due at once, with eight attempts again"),
-    missed: t("of a type that it wants, and never meant for it: it was disabled, or not there yet"),
-    delivered: t("the receiver gets them a second time, under the same webhook-id"),
-  };
+  const sinceHint = t("When the event happened, in {0}. Left empty: all that is kept.", view.timeZone);
+  const untilHint = t("This minute too. Left empty: until now.");
   const times: [string, string][] = [
     ["hour", t("The last hour")],
     ["day", t("The last 24 hours")],
     ["failing", t("Since it began to fail: {0}", view.time(failingSince ?? 0))],
     ["own", t("Times of your own")],
   ];
-  const sinceHint = t("When the event happened, in {0}. Left empty: all that is kept.", view.timeZone);
-  const untilHint = t("This minute too. Left empty: until now.");
-  const tickOf = (status: RedeliveredStatus): [string, Fields[string]] => [
-    status,
-    { label: statusText(view, status), type: "checkbox", hint: hints[status] },
-  ];
+  const tick = (status: string, hint: string) => {
+    return { [status]: { label: statusText(view, status), type: "checkbox", hint } };
+  };
+  const statuses = {
+    ...tick("failed", t("all eight attempts failed, or the webhook was disabled")),
+    ...tick("pending", t("due at once, with eight attempts again")),
+    ...tick("missed", t("of a type that it wants, and never meant for it: it was disabled, or not there yet")),
+    ...tick("delivered", t("the receiver gets them a second time, under the same webhook-id")),
+  };
   return {
     time: { label: t("Time"), options: times.filter(([name]) => name !== "failing" || failingSince !== null) },
     since: { label: t("From"), type: "datetime-local", hint: sinceHint },
     until: { label: t("To"), type: "datetime-local", hint: untilHint },
-    statuses: { label: t("Which events"), fields: Object.fromEntries(REDELIVERED_STATUSES.map(tickOf)) },
+    statuses: { label: t("Which events"), fields: statuses },
   };
 }
 
 /**
- * Asks which events to send again, and counts them before they are sent. The address says what to count. By default, it is all events
- * that the receiver missed in the last hour.
- *
- * @param filledForm the form to send, when a sent form was not carried out
+ * Asks which events to send again, and counts them before they are sent: those that the address names, or `filledForm`, which was not
+ * carried out. By default, it is all that the receiver missed in the last hour.
  */
 export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm?: FilledForm): Promise<Response> {
   const { view, t } = c.var;
@@ -195,9 +187,7 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
       if (counted === undefined) return c.redirect(path, 303);
       matching = <CountCard path={path} {...counted} />;
     } catch (error) {
-      const errors = refusedFields(view, error);
-      if (errors === undefined) throw error;
-      filled.errors = errors;
+      filled.errors = refusedFields(view, error);
     }
   }
   const fields = fieldsOf(view, webhook);
@@ -229,8 +219,7 @@ export async function sendAgainPage(c: PageContext, siteOfPath: Site, filledForm
       </section>
     </>
   );
-  const back = `${path}/send-again`;
-  return showPage(c, { title: t("Send events again"), site, back, body, filled: shownForm });
+  return showPage(c, { title: t("Send events again"), site, body, filled: shownForm });
 }
 
 /** The counted events to send again, with the form that sends them. */

@@ -19,11 +19,7 @@ function errorOf({ lastStatus, lastError, lastCause }: DeliveryResult): string {
   return lastError ?? (cause ? causeText(cause, lastStatus) : "");
 }
 
-/**
- * A result in words that need no knowledge of HTTP; `quote` is the receiver's own text, which may be any text.
- *
- * @returns undefined when the attempt has no result
- */
+/** A result in words that need no knowledge of HTTP, and as `quote` the receiver's own text, which may be any; undefined without a result. */
 export function resultWords(
   view: View,
   result: DeliveryResult,
@@ -143,8 +139,7 @@ export const pendingOf = (view: View, { pending, oldestPendingAt }: Webhook): Pa
 ];
 
 /** The result of an attempt in words; for a failure also the receiver's own text, and what to do. */
-export function ResultText(props: { result: DeliveryResult; noWords: string; at?: number | null }) {
-  const { result, noWords, at } = props;
+export function ResultText({ result, noWords, at }: { result: DeliveryResult; noWords: string; at?: number | null }) {
   const view = useView();
   const { words = noWords, quote } = resultWords(view, result) ?? {};
   const cure = cureOf(view, result);
@@ -152,8 +147,7 @@ export function ResultText(props: { result: DeliveryResult; noWords: string; at?
     <>
       <p>
         <strong>{words}</strong>
-        {at && ` · ${view.t("last tried")} `}
-        {at && <Ago at={at} />}
+        {at && [` · ${view.t("last tried")} `, <Ago at={at} />]}
       </p>
       {quote && (
         <p class="hint">
@@ -178,11 +172,11 @@ export function troubleOf(webhook: Webhook, { failure }: RecentDeliveries) {
 export function Health({ webhook, recent }: { webhook: Webhook; recent: RecentDeliveries }) {
   const view = useView();
   const { t } = view;
-  const { disabledAt, healthSince } = webhook;
+  const { disabledAt } = webhook;
   const { failure, deliveredAt } = recent;
   const trouble = troubleOf(webhook, recent);
   const isWell = !trouble && webhook.status === "enabled";
-  const isMoved = disabledAt !== null && (healthSince ?? 0) >= disabledAt;
+  const isMoved = disabledAt !== null && (webhook.healthSince ?? 0) >= disabledAt;
   const noWords = isMoved ? t("Its URL was changed since: enable it to send to the new one.") : t("It fails");
   const figures: [string, ...Pair][] = [
     [t("Delivered in 24 h"), ...shareOf(view, recent)],

@@ -29,10 +29,8 @@ const withPath = (webhook: Named) =>
     .replace(/^(.{40}).+/s, "$1…");
 
 /**
- * What tells a webhook from the others of its site: its host; beside others of that host its path too (`longName`); and a number where
- * this is not enough, as for viewers, who see no paths.
- *
- * @param all the webhooks of the site, the oldest first
+ * What tells a webhook from `all` of its site, the oldest first: its host; beside others of that host its path too (`longName`); and a
+ * number where this is not enough, as for viewers, who see no paths.
  */
 export function nameAmong(all: Named[], webhook: Named, longName = withPath): string {
   if (all.filter((each) => hostOf(each) === hostOf(webhook)).length < 2) return hostOf(webhook);
@@ -88,17 +86,19 @@ export async function webhookOf(c: PageContext, site: Site) {
   return { ...owner, ...names, webhookOfPath, webhook };
 }
 
-/**
- * The results that an address holds for the page after a form: the event that was sent `again`, how many were `sent`, and since when a
- * webhook that is `enabled` got nothing.
- */
-type Result = "again" | "sent" | "enabled";
+/** Results of a form in an address: the event sent `again`, how many were `sent`, since when a webhook that is `enabled` got nothing. */
+export const RESULTS = ["done", "again", "sent", "enabled"] as const;
 
 /** How long the page shows what comes of a form, and offers to go on. */
 const SHOWN_SECONDS = 7_200;
 
 /** An address, by default the webhook's `path`, that shows a result to this console session only. The result's text has no dot. */
-export async function withResult(c: PageContext, path: string, [name, text]: [Result, string], back = path) {
+export async function withResult(
+  c: PageContext,
+  path: string,
+  [name, text]: [(typeof RESULTS)[number], string],
+  back = path,
+) {
   const { session, now } = c.var.view;
   if (session === undefined) return back;
   const ticket = await ticketFor(session, [name, path, text], now, SHOWN_SECONDS);
@@ -106,14 +106,15 @@ export async function withResult(c: PageContext, path: string, [name, text]: [Re
 }
 
 /** The result that an address of {@link withResult} holds; undefined when it is not for this session, or over. */
-export async function resultIn(c: PageContext, path: string, name: Result): Promise<string | undefined> {
+export async function resultIn(
+  c: PageContext,
+  path: string,
+  name: (typeof RESULTS)[number],
+): Promise<string | undefined> {
   const { session, now } = c.var.view;
   const [, text = "", ticket = ""] = /^([^.]+)\.(.*)$/.exec(c.req.query(name) ?? "") ?? [];
   const end = session && (await ticketEnd(session, [name, path, text], ticket, now));
   return end === undefined ? undefined : text;
 }
-
-/** The parameters that show the result of an earlier form. */
-export const RESULTS = ["done", "again", "sent", "enabled"];
 
 export const deliveryId = (seq: number) => `event-${seq}`;

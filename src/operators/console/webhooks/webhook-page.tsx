@@ -13,23 +13,29 @@ import { askPage } from "../parts/ask.tsx";
 import { Action, AskLink, FieldsForm } from "../parts/form.tsx";
 import { Facts, LookAgain, NoticeBox, RowMenu, Time } from "../parts/parts.tsx";
 import { OverlapCard } from "../secrets/rotate-secret.tsx";
-import { useView, type View } from "../view.ts";
+import type { View } from "../view.ts";
 import { deliveryList, seqIn } from "./deliveries.tsx";
 import { sentNotice } from "./send-again-page.tsx";
-import { type DeliveryResult, Health, isOfUrl, troubleOf } from "./webhook-health.tsx";
+import { Health, isOfUrl, troubleOf } from "./webhook-health.tsx";
 import { ChangeUrl, deliveryId, pathOf, resultIn, webhookOf, withResult } from "./webhook-of.tsx";
 
-/** A webhook's state, what to do about it, and its deliveries. `?event=` names an event, and leads to the page of its delivery. */
+/**
+ * A webhook's state, what to do about it, and its deliveries. The frequent actions are visible, and the one that cures stands first.
+ * `?event=` names an event, and leads to the page of its delivery.
+ */
 export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { ctx, view, t } = c.var;
   const owner = await webhookOf(c, siteOfPath);
-  const { webhook, webhookOfPath, name, title, site, path } = owner;
+  const { webhook, name, title, site, path } = owner;
   const event = seqIn(c.req.query("event"));
   if (event !== undefined) return c.redirect(`${path}/deliveries/${event}`, 303);
   const [[recent], deliveries] = await Promise.all([
-    recentDeliveries(ctx, { site: webhookOfPath.site, webhooks: [webhook] }),
+    recentDeliveries(ctx, { site: siteOfPath, webhooks: [webhook] }),
     deliveryList(c, owner),
   ]);
+  const trouble = recent && troubleOf(webhook, recent);
+  const changesUrl = trouble !== undefined && isOfUrl(trouble);
+  const isEnabled = webhook.status === "enabled";
   const body = (
     <>
       <p class="lead">
@@ -40,7 +46,32 @@ export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Res
       {await stateNotice(c, path, webhook)}
       <section class="card">
         {recent && <Health webhook={webhook} recent={recent} />}
-        <Actions webhook={webhook} path={path} trouble={recent && troubleOf(webhook, recent)} />
+        {view.may(`${path}/ping`) && (
+          <div class="buttons actions" id="rotate">
+            {changesUrl && <ChangeUrl path={path} />}
+            {isEnabled ? (
+              <>
+                <a class={changesUrl ? "button plain" : "button"} href={`${path}/send-again`}>
+                  {t("Send again…")}
+                </a>
+                <Action action={`${path}/ping`} label={t("Send a ping")} />
+              </>
+            ) : (
+              <FieldsForm action={`${path}/enable`} fields={{}} button={t("Enable")} plain={changesUrl} />
+            )}
+            <RowMenu label={t("More actions")}>
+              <a href={`${path}/settings`}>{t("Change URL and events…")}</a>
+              <a href={`${path}/settings#rotate`}>{t("Rotate the secret…")}</a>
+              {isEnabled && <AskLink href={`${path}/disable`}>{t("Disable")}…</AskLink>}
+              <AskLink href={`${path}/delete`}>{t("Delete")}…</AskLink>
+            </RowMenu>
+            {isEnabled && (
+              <p class="hint">
+                {t("A ping goes before everything that is pending, also to a receiver that hangs, and is tried once.")}
+              </p>
+            )}
+          </div>
+        )}
       </section>
       <OverlapCard owner={owner} />
       {deliveries}
@@ -91,54 +122,18 @@ function disabledText({ t, time }: View, { disabledReason, disabledAt }: Webhook
   return t("Disabled by an operator.") + when;
 }
 
-/** The frequent actions are visible, and the one that cures stands first. The others are behind one button. */
-function Actions({ webhook, path, trouble }: { webhook: Webhook; path: string; trouble: DeliveryResult | undefined }) {
-  const view = useView();
-  const { t } = view;
-  const isEnabled = webhook.status === "enabled";
-  const changesUrl = trouble !== undefined && isOfUrl(trouble);
-  if (!view.may(`${path}/ping`)) return null;
-  return (
-    <div class="buttons actions" id="rotate">
-      {changesUrl && <ChangeUrl path={path} />}
-      {isEnabled ? (
-        <>
-          <a class={changesUrl ? "button plain" : "button"} href={`${path}/send-again`}>
-            {t("Send again…")}
-          </a>
-          <Action action={`${path}/ping`} label={t("Send a ping")} />
-        </>
-      ) : (
-        <FieldsForm action={`${path}/enable`} fields={{}} button={t("Enable")} plain={changesUrl} />
-      )}
-      <RowMenu label={t("More actions")}>
-        <a href={`${path}/settings`}>{t("Change URL and events…")}</a>
-        <a href={`${path}/settings#rotate`}>{t("Rotate the secret…")}</a>
-        {isEnabled && <AskLink href={`${path}/disable`}>{t("Disable")}…</AskLink>}
-        <AskLink href={`${path}/delete`}>{t("Delete")}…</AskLink>
-      </RowMenu>
-      {isEnabled && (
-        <p class="hint">
-          {t("A ping goes before everything that is pending, also to a receiver that hangs, and is tried once.")}
-        </p>
-      )}
-    </div>
-  );
-}
-
-const parentOf = (path: string) => path.replace(/\/[^/]+$/, "");
-
 /** Answers a button of a webhook. */
 export const webhookButton =
   (name: "ping" | "redeliver" | "enable" | "disable" | "delete") => async (c: PageContext, site: Site) => {
     const { ctx } = c.var;
     const form = await readForm(c);
-    const path = parentOf(c.req.path);
-    const back = consolePath(form.back, name === "delete" ? parentOf(path) : path);
+    const list = `/console/sites/${site.id}/webhooks`;
+    const webhookOfPath = { site, webhookId: c.req.param("webhook_id") ?? "" };
+    const path = `${list}/${webhookOfPath.webhookId}`;
+    const back = consolePath(form.back, name === "delete" ? list : path);
     const seq = Number(form.seq ?? 0);
     const id = seq ? deliveryId(seq) : undefined;
     const isAsked = name === "delete" || name === "disable";
-    const webhookOfPath = { site, webhookId: c.req.param("webhook_id") ?? "" };
     const change = (status: Webhook["status"]) => changeWebhook(ctx, { ...webhookOfPath, change: { status } });
     const sentLocation = async ({ seq }: { seq: number }) =>
       `${await withResult(c, path, ["again", String(seq)], back)}#${deliveryId(seq)}`;

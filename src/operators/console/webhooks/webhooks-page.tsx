@@ -18,50 +18,47 @@ import { hostOf, nameAmong, pathOf, UpLink, webhookOf } from "./webhook-of.tsx";
 /** Answers a form with the URL and the events of a webhook. */
 async function answerForm(
   c: PageContext,
-  page: (filledForm: FilledForm) => Promise<Response>,
+  site: Site,
+  page: typeof webhooksPage,
   work: (webhook: { url: string; events?: string[] | undefined }) => Promise<string>,
 ): Promise<Response> {
   const form = await readForm(c);
   const { url = "" } = form;
-  const events = EVENT_TYPES.filter((type) => form[type] !== undefined);
-  const entered = enteredFields(c.var.view, newWebhookSchema.safeParse({ url, events }));
-  return formAction(c, form, { values: valuesOf({ url, events }), entered, page, list: c.req.path, work });
+  const events = EVENT_TYPES.filter((type) => form[type]);
+  return formAction(c, form, {
+    values: { url, ...Object.fromEntries(EVENT_TYPES.map((type) => [type, form[type] ?? ""])) },
+    entered: enteredFields(c.var.view, newWebhookSchema.safeParse({ url, events })),
+    page: (filledForm) => page(c, site, filledForm),
+    list: c.req.path,
+    work,
+  });
 }
 
 export const postWebhooks = (c: PageContext, site: Site): Promise<Response> =>
-  answerForm(
-    c,
-    (filledForm) => webhooksPage(c, site, filledForm),
-    async (webhook) => {
-      const { id, version } = await addWebhook(c.var.ctx, { site, ...webhook });
-      return secretLocation(c, `${c.req.path}/${id}`, version, true);
-    },
-  );
+  answerForm(c, site, webhooksPage, async (webhook) => {
+    const { id, version } = await addWebhook(c.var.ctx, { site, ...webhook });
+    return secretLocation(c, `${c.req.path}/${id}`, version, true);
+  });
 
 export async function postWebhook(c: PageContext, site: Site): Promise<Response> {
   const { webhookOfPath, path } = await webhookOf(c, site);
-  const page = (filledForm: FilledForm) => webhookSettingsPage(c, site, filledForm);
-  return answerForm(c, page, async (change) => {
+  return answerForm(c, site, webhookSettingsPage, async (change) => {
     await changeWebhook(c.var.ctx, { ...webhookOfPath, change });
     return doneLocation(c, path, "saved");
   });
 }
 
-/** The values of the form of a webhook: the URL, and one field for each ticked type of event. */
-const valuesOf = ({ url, events }: { url: string; events: readonly string[] }): Record<string, string> => ({
-  url,
-  ...Object.fromEntries(events.map((type) => [type, "on"])),
-});
-
 /** Types of events that inform a webhook about the other webhooks of its site. */
 const ABOUT_OTHERS = EVENT_TYPES.filter((type) => type.startsWith("webhook."));
 
-const fieldsOf = ({ t }: View, urlHint: string): Fields => ({
-  url: { label: "URL", type: "url", hint: urlHint, required: true, maxlength: 2048, code: true },
+const fieldsOf = ({ t }: View, urlHint: string, events: readonly string[], url?: string): Fields => ({
+  url: { label: "URL", type: "url", value: url, hint: urlHint, required: true, maxlength: 2048, code: true },
   events: {
     label: t("Events"),
     hint: ABOUT_OTHERS.length > 0 && t("{0} tell about the site's other webhooks.", ABOUT_OTHERS.join(t(", "))),
-    fields: Object.fromEntries(EVENT_TYPES.map((type) => [type, { label: type, type: "checkbox" }])),
+    fields: Object.fromEntries(
+      EVENT_TYPES.map((type) => [type, { label: type, type: "checkbox", value: events.includes(type) ? "on" : "" }]),
+    ),
   },
 });
 
@@ -71,7 +68,7 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
   const [all, hasEvents] = await Promise.all([listWebhooks(ctx, { site }), siteHasEvents(ctx, { site })]);
   const webhooks = worstFirst(view, all);
   const recentByWebhook = await recentDeliveries(ctx, { site, webhooks });
-  const fields = fieldsOf(view, t("https, a public host name, port 443."));
+  const fields = fieldsOf(view, t("https, a public host name, port 443."), EVENT_TYPES);
   const body = (
     <>
       <FormErrors filled={filled} fields={fields} />
@@ -87,12 +84,7 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
           <Fold action={path} label={t("Add a webhook")} open={filled !== undefined || webhooks.length === 0}>
             <section class="card">
               <p>{t("Accepted calls are posted to it as signed events. What fails is tried again for a day.")}</p>
-              <FieldsForm
-                action={path}
-                fields={fields}
-                filled={filled ?? { values: valuesOf({ url: "", events: EVENT_TYPES }), errors: {} }}
-                button={t("Add a webhook")}
-              />
+              <FieldsForm action={path} fields={fields} filled={filled} button={t("Add a webhook")} />
             </section>
           </Fold>
         }
@@ -108,8 +100,8 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
           const recent = recentByWebhook[i];
           const host = hostOf(webhook);
           const more = nameAmong(all, webhook).slice(host.length);
-          const failure = recent?.failure ?? { ...webhook, at: webhook.lastFailedAt };
-          const { events } = webhook;
+          const { events, lastFailedAt } = webhook;
+          const { at, ...failure } = recent?.failure ?? { ...webhook, at: lastFailedAt };
           return [
             <span class="host">
               <a href={`${path}/${webhook.id}`}>
@@ -119,9 +111,7 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
               {!more && <small>{pathOf(webhook)}</small>}
             </span>,
             <WebhookState webhook={webhook} />,
-            <PairOf
-              pair={[resultWords(view, failure)?.words ?? "–", failure.at !== null && <Ago at={failure.at} />]}
-            />,
+            <PairOf pair={[resultWords(view, failure)?.words ?? "–", at !== null && <Ago at={at} />]} />,
             recent && <PairOf pair={shareOf(view, recent)} />,
             <PairOf pair={pendingOf(view, webhook)} />,
             <details class="types">
@@ -141,7 +131,7 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
       />
     </>
   );
-  return showPage(c, { title: t("Webhooks"), site: { ...site, tab: "webhooks" }, back: path, body, filled });
+  return showPage(c, { title: t("Webhooks"), site: { ...site, tab: "webhooks" }, body, filled });
 }
 
 export const webhookSecretOf = async (c: PageContext, site: Site): Promise<ShownSecretOwner> => ({
@@ -153,7 +143,7 @@ export const webhookSecretOf = async (c: PageContext, site: Site): Promise<Shown
 export async function webhookSettingsPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): Promise<Response> {
   const { view, t } = c.var;
   const { webhook, site, path, name, ...owner } = await webhookOf(c, siteOfPath);
-  const fields = fieldsOf(view, t("What is pending goes to the new URL at once."));
+  const fields = fieldsOf(view, t("What is pending goes to the new URL at once."), webhook.events, webhook.url);
   const isRotation = filled?.values.overlap_seconds !== undefined;
   const body = (
     <>
@@ -162,16 +152,11 @@ export async function webhookSettingsPage(c: PageContext, siteOfPath: Site, fill
       <div class="two">
         <section class="card">
           <h2>{t("URL and events")}</h2>
-          <FieldsForm
-            action={path}
-            fields={fields}
-            filled={filled && !isRotation ? filled : { values: valuesOf(webhook), errors: {} }}
-            button={t("Save")}
-          />
+          <FieldsForm action={path} fields={fields} filled={isRotation ? undefined : filled} button={t("Save")} />
         </section>
         <RotateCard owner={{ ...owner, site, path }} filledForm={filled} />
       </div>
     </>
   );
-  return showPage(c, { title: t("Change this webhook"), site, back: `${path}/settings`, body, filled });
+  return showPage(c, { title: t("Change this webhook"), site, body, filled });
 }
