@@ -14,8 +14,6 @@ import { useView, type View } from "../view.ts";
 import { countText, isOfUrl, type Pair, PairOf, ResultText, resultWords, spanText } from "./webhook-health.tsx";
 import { ChangeUrl, deliveryId, RESULTS, resultIn, UpLink, webhookOf } from "./webhook-of.tsx";
 
-const DELIVERIES_PER_PAGE = 20;
-
 /** For an attempt that is due so soon, a reader waits at the page. */
 const SOON_SECONDS = 600;
 
@@ -28,17 +26,14 @@ export async function deliveryList(c: PageContext, owner: Awaited<ReturnType<typ
   const { webhook, webhookOfPath, site, path } = owner;
   const query = c.req.query();
   const status = DELIVERY_STATUSES.find((each) => each === query.status);
-  const place = { before: seqIn(query.before), after: seqIn(query.after), limit: DELIVERIES_PER_PAGE };
-  const [page, again] = await Promise.all([
-    pageOfDeliveries(ctx, { ...webhookOfPath, status, ...place }),
-    resultIn(c, path, "again"),
-  ]);
+  const place = { before: seqIn(query.before), after: seqIn(query.after), limit: 20 };
+  const again = await resultIn(c, path, "again");
+  const page = await pageOfDeliveries(ctx, { ...webhookOfPath, status, ...place });
   // The delivery that was just sent again stays in the list that it was sent from, also when its status has changed.
-  const lacking =
-    again !== undefined && !page.items.some(({ seq }) => String(seq) === again)
-      ? await readDelivery(ctx, { ...webhookOfPath, seq: Number(again) }).catch(unlessRefusedFor("event_unknown"))
-      : undefined;
-  const items = [...page.items, ...(lacking?.delivery ? [lacking.delivery] : [])].sort((a, b) => b.seq - a.seq);
+  const lacks = again !== undefined && !page.items.some(({ seq }) => String(seq) === again);
+  const seqOfAgain = { ...webhookOfPath, seq: Number(again) };
+  const read = lacks ? await readDelivery(ctx, seqOfAgain).catch(unlessRefusedFor("event_unknown")) : undefined;
+  const items = [...page.items, ...(read?.delivery ? [read.delivery] : [])].sort((a, b) => b.seq - a.seq);
   const isEnabled = webhook.status === "enabled";
   const isAwaited = webhook.failingSince === null || RESULTS.some((name) => name in query);
   const counts: Partial<Record<DeliveryStatus, number>> = { pending: webhook.pending, failed: webhook.failed };
@@ -140,13 +135,17 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
   const seq = seqIn(c.req.param("seq"));
   if (seq === undefined) throw new ServiceError("not_found", { reason: "event_unknown" });
   const { webhook, webhookOfPath, site, path, name } = await webhookOf(c, siteOfPath);
-  const [{ type, delivery, body, chatId, eventId, createdAt }, again] = await Promise.all([
-    readDelivery(ctx, { ...webhookOfPath, seq }),
-    resultIn(c, path, "again"),
-  ]);
+  const again = await resultIn(c, path, "again");
+  const { type, delivery, body, chatId, eventId, createdAt } = await readDelivery(ctx, { ...webhookOfPath, seq });
   const next = delivery && nextText(view, delivery, webhook);
   const [begun, most] = delivery ? attemptsOf(delivery) : [0];
   const isInTrouble = webhook.status === "disabled" || webhook.failingSince !== null;
+  const missed = t("It was never meant for this webhook: it was disabled, not there yet, or does not want this type.");
+  const attempts = delivery && [
+    most === undefined ? begun : t("{0} of at most {1}", begun, most),
+    delivery.lastAttemptAt !== null && [" · ", <Time at={delivery.lastAttemptAt} />],
+    delivery.durationMs !== null && ` · ${durationText(view, delivery.durationMs)}`,
+  ];
   const sendLabel = delivery === undefined && type !== PING ? t("Send it") : t("Send again");
   const shown = (
     <>
@@ -154,27 +153,13 @@ export async function deliveryPage(c: PageContext, siteOfPath: Site): Promise<Re
       <section class="card" id={deliveryId(seq)}>
         <div class="health">
           {delivery ? <DeliveryState delivery={delivery} again={again} /> : <Badge kind="off" label={t("Missed")} />}
-          {delivery ? (
-            <div class="why">
-              <ResultText result={delivery} noWords={noWordsOf(view, delivery)} />
-            </div>
-          ) : (
-            <span>
-              {t("It was never meant for this webhook: it was disabled, not there yet, or does not want this type.")}
-            </span>
-          )}
+          <div class="why">
+            {delivery ? <ResultText result={delivery} noWords={noWordsOf(view, delivery)} /> : <p>{missed}</p>}
+          </div>
         </div>
         <Facts
           rows={[
-            delivery &&
-              begun > 0 && [
-                t("Attempts"),
-                [
-                  most === undefined ? begun : t("{0} of at most {1}", begun, most),
-                  delivery.lastAttemptAt !== null && [" · ", <Time at={delivery.lastAttemptAt} />],
-                  delivery.durationMs !== null && ` · ${durationText(view, delivery.durationMs)}`,
-                ],
-              ],
+            begun > 0 && [t("Attempts"), attempts],
             !!next && [t("Next attempt"), next],
             chatId !== null && [t("Session"), <SessionLink siteId={site.id} chatId={chatId} />],
             eventId !== null && ["webhook-id", eventId, "webhook-id"],

@@ -67,9 +67,8 @@ function refusedFields({ t }: View, error: unknown): Values {
 }
 
 /**
- * Sends events again, or counts them, in up to {@link MOST_STEPS} steps. An error after the first step ends the work. The result then
- * has the events of the finished steps, and the reader can continue with the rest. It is undefined when the webhook is disabled: the
- * webhook's page then says so, and why.
+ * Sends events again, or counts them, in up to {@link MOST_STEPS} steps. An error after the first step ends the work, and the reader can
+ * go on with the rest. The result is undefined when the webhook is disabled: the webhook's page then says so, and why.
  */
 async function runSteps(c: PageContext, webhookOfPath: WebhookOf, wanted: WantedEvents, dryRun: boolean) {
   const { ctx, trace } = c.var;
@@ -152,14 +151,12 @@ function fieldsOf(view: View, { failingSince }: Webhook): Fields {
     ["failing", t("Since it began to fail: {0}", view.time(failingSince ?? 0))],
     ["own", t("Times of your own")],
   ];
-  const tick = (status: string, hint: string) => {
-    return { [status]: { label: statusText(view, status), type: "checkbox", hint } };
-  };
+  const box = (name: string, hint: string) => ({ [name]: { label: statusText(view, name), type: "checkbox", hint } });
   const statuses = {
-    ...tick("failed", t("all eight attempts failed, or the webhook was disabled")),
-    ...tick("pending", t("due at once, with eight attempts again")),
-    ...tick("missed", t("of a type that it wants, and never meant for it: it was disabled, or not there yet")),
-    ...tick("delivered", t("the receiver gets them a second time, under the same webhook-id")),
+    ...box("failed", t("all eight attempts failed, or the webhook was disabled")),
+    ...box("pending", t("due at once, with eight attempts again")),
+    ...box("missed", t("of a type that it wants, and never meant for it: it was disabled, or not there yet")),
+    ...box("delivered", t("the receiver gets them a second time, under the same webhook-id")),
   };
   return {
     time: { label: t("Time"), options: times.filter(([name]) => name !== "failing" || failingSince !== null) },
@@ -235,7 +232,6 @@ function CountCard(props: NonNullable<Awaited<ReturnType<typeof runSteps>>> & { 
   return (
     <section class="card matching" aria-label={t("What matches")}>
       <div>
-        {" "}
         <p>
           <strong>{isNone ? t("No event matches.") : some}</strong>
         </p>

@@ -60,12 +60,10 @@ function cureOf({ t }: View, result: DeliveryResult): string | undefined {
   return cures.find(([each]) => each.test(failure))?.[1];
 }
 
-/** The answers that tell of a wrong address or of its certificate. The last four come from Cloudflare. */
-const OF_URL = [301, 302, 303, 307, 308, 404, 405, 410, 523, 525, 526, 530];
-
-/** Whether a change of the webhook's URL may cure a failure. */
+/** Whether a change of the webhook's URL may cure a failure: its address or certificate is wrong. The last four come from Cloudflare. */
 export const isOfUrl = (result: DeliveryResult): boolean =>
-  OF_URL.includes(result.lastStatus ?? 0) || errorOf(result) === "no connection";
+  [301, 302, 303, 307, 308, 404, 405, 410, 523, 525, 526, 530].includes(result.lastStatus ?? 0) ||
+  errorOf(result) === "no connection";
 
 const UNITS = { day: 86_400, hour: 3_600, minute: 60, second: 1 };
 
@@ -83,14 +81,13 @@ export const countText = ({ t, number }: View, count: number): string =>
 /** The state of a webhook, in a word or two. */
 export function WebhookState({ webhook: { status, disabledReason, failingSince } }: { webhook: Webhook }) {
   const view = useView();
-  const { t } = view;
-  if (status === "disabled" && disabledReason === null) return <Badge kind="off" label={t("Disabled")} />;
-  if (status === "disabled") return <Badge kind="bad" label={t("Disabled by the Worker")} />;
-  if (failingSince === null) return <Badge kind="good" label={t("Enabled")} />;
+  if (status === "disabled" && disabledReason === null) return <Badge kind="off" label={view.t("Disabled")} />;
+  if (status === "disabled") return <Badge kind="bad" label={view.t("Disabled by the Worker")} />;
+  if (failingSince === null) return <Badge kind="good" label={view.t("Enabled")} />;
   const past = view.now - failingSince;
   return (
     <span title={view.exactTime(failingSince)}>
-      <Badge kind={past >= TROUBLE_SECONDS ? "bad" : "wait"} label={t("Failing for {0}", spanText(view, past))} />
+      <Badge kind={past >= TROUBLE_SECONDS ? "bad" : "wait"} label={view.t("Failing for {0}", spanText(view, past))} />
     </span>
   );
 }
@@ -131,11 +128,7 @@ export function shareOf({ t, number }: View, { delivered, tried, isCut }: Recent
 /** How many deliveries are pending, and since when the oldest is. */
 export const pendingOf = (view: View, { pending, oldestPendingAt }: Webhook): Pair => [
   countText(view, pending),
-  oldestPendingAt !== null && (
-    <>
-      {view.t("oldest")} <Ago at={oldestPendingAt} />
-    </>
-  ),
+  oldestPendingAt !== null && [`${view.t("oldest")} `, <Ago at={oldestPendingAt} />],
 ];
 
 /** The result of an attempt in words; for a failure also the receiver's own text, and what to do. */

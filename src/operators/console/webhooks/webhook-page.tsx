@@ -19,10 +19,7 @@ import { sentNotice } from "./send-again-page.tsx";
 import { Health, isOfUrl, troubleOf } from "./webhook-health.tsx";
 import { ChangeUrl, deliveryId, pathOf, resultIn, webhookOf, withResult } from "./webhook-of.tsx";
 
-/**
- * A webhook's state, what to do about it, and its deliveries. The frequent actions are visible, and the one that cures stands first.
- * `?event=` names an event, and leads to the page of its delivery.
- */
+/** A webhook's state, what to do about it (the cure first), and its deliveries. `?event=` leads to the page of that event's delivery. */
 export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { ctx, view, t } = c.var;
   const owner = await webhookOf(c, siteOfPath);
