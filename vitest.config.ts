@@ -82,6 +82,7 @@ export default defineConfig(async () => {
                   // Each package becomes one file instead of hundreds.
                   enabled: true,
                   include: [
+                    "@date-fns/tz",
                     "drizzle-orm",
                     "drizzle-orm/d1",
                     "drizzle-orm/sqlite-core",

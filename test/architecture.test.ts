@@ -167,6 +167,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "config.ts",
     ...LEAVES,
     "assets/console/names.json",
+    "@date-fns/tz",
     "hono",
   ],
   "operators/services": [
@@ -326,11 +327,12 @@ describe("the import rules", () => {
     expect(PARTS.filter((part) => !present.has(part) && !optional.includes(part))).toEqual([]);
   });
 
-  it("the import rules allow drizzle-orm, hono, jose and node: only in the named parts", () => {
+  it("the import rules allow drizzle-orm, hono, jose, @date-fns/tz and node: only in the named parts", () => {
     const users = (name: string) => Object.keys(MAY_IMPORT).filter((part) => MAY_IMPORT[part]?.includes(name));
     expect(users("drizzle-orm")).toEqual(["core/operations", "core/store", "events/store", "operators/store"]);
     expect(users("hono")).toEqual(["app.ts", "core/http", "operators/http", ...SURFACES, "tools/docs"]);
     expect(users("jose")).toEqual(["operators/access"]);
+    expect(users("@date-fns/tz")).toEqual(["operators/console"]);
     expect(users("node:")).toEqual(["tools/cli", "client/examples"]);
   });
 });

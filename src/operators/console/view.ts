@@ -1,3 +1,4 @@
+import { TZDateMini, tzOffset } from "@date-fns/tz";
 import { createContext, useContext } from "hono/jsx";
 import type { RequestContext } from "../../core/http/request-context.ts";
 import { unixSeconds } from "../../core/runtime.ts";
@@ -148,16 +149,11 @@ function timeZoneOf(request: Request): string {
  * @param now Unix seconds
  */
 export function startOfDayAndWeek(now: number, timeZone: string): { day: number; week: number } {
-  const midnight = (at: number) => {
-    const local = at + offsetAt(at, timeZone);
-    const start = local - (((local % 86_400) + 86_400) % 86_400);
-    // The zone's offset is taken at midnight, because the clock may have changed since then.
-    return start - offsetAt(start - (local - at), timeZone);
-  };
-  const day = midnight(now);
-  const weekday = (new Date((day + offsetAt(day, timeZone)) * 1000).getUTCDay() + 6) % 7;
-  // Days are counted back from noon. From midnight, a day of 23 or 25 hours would give the day before or after Monday.
-  return { day, week: midnight(day + 43_200 - weekday * 86_400) };
+  const date = new TZDateMini(now * 1000, timeZone);
+  const day = date.setHours(0, 0, 0, 0);
+  date.setDate(date.getDate() - ((date.getDay() + 6) % 7));
+  // Where the clock goes forward at midnight, that day begins at 01:00, and its Monday at 00:00 nevertheless.
+  return { day: day / 1000, week: date.setHours(0, 0, 0, 0) / 1000 };
 }
 
 /**
@@ -180,21 +176,4 @@ export const localTime = (at: number, timeZone: string): string =>
   new Date((at + offsetAt(at, timeZone)) * 1000).toISOString().slice(0, 19);
 
 /** How many seconds a zone is ahead of UTC. */
-function offsetAt(at: number, timeZone: string): number {
-  const parts = new Intl.DateTimeFormat("en", {
-    timeZone,
-    hourCycle: "h23",
-    year: "numeric",
-    month: "numeric",
-    day: "numeric",
-    hour: "numeric",
-    minute: "numeric",
-    second: "numeric",
-  }).formatToParts(at * 1000);
-  const partOf = (type: string) => Number(parts.find((part) => part.type === type)?.value);
-  return (
-    Date.UTC(partOf("year"), partOf("month") - 1, partOf("day"), partOf("hour"), partOf("minute"), partOf("second")) /
-      1000 -
-    at
-  );
-}
+const offsetAt = (at: number, timeZone: string) => tzOffset(timeZone, new Date(at * 1000)) * 60;

@@ -226,6 +226,10 @@ describe("the reader's day and week", () => {
     ["Europe/Berlin", "2027-03-28T12:00:00Z", "2027-03-27T23:00:00Z", "2027-03-21T23:00:00Z"],
     ["Europe/Berlin", "2027-10-31T23:30:00Z", "2027-10-31T23:00:00Z", "2027-10-31T23:00:00Z"],
     ["Europe/Berlin", "2027-10-31T12:00:00Z", "2027-10-30T22:00:00Z", "2027-10-24T22:00:00Z"],
+    // Clocks go forward on Sunday, 5 September 2027, at midnight: that day begins at 01:00.
+    ["America/Santiago", "2027-09-05T12:00:00Z", "2027-09-05T04:00:00Z", "2027-08-30T04:00:00Z"],
+    // Clocks go back on Sunday, 7 November 2027, at 01:00: that day has two midnights, and begins at the first.
+    ["America/Havana", "2027-11-07T12:00:00Z", "2027-11-07T04:00:00Z", "2027-11-01T04:00:00Z"],
   ])("the reader's day and week begin at midnight and on Monday in %s at %s", (zone, now, day, week) => {
     expect(startOfDayAndWeek(seconds(now), zone)).toEqual({ day: seconds(day), week: seconds(week) });
   });
