@@ -26,6 +26,7 @@ const RULES = [
   "Must be a list of at least one type of event",
   "A site has at most {0} webhooks",
   "Must be a site's id",
+  "Must be the name of this site",
   "Must be viewer or operator for a token of one site",
   "Must be metrics or viewer or operator or owner",
   "Must be viewer or operator or owner",

@@ -7,9 +7,6 @@ import { Facts } from "../parts/parts.tsx";
 /** The files of docs/prometheus, which the docs serve unchanged: so the console shows the same alerts. */
 const FOLDER = "/docs/prometheus";
 
-/** The host in prometheus.yml, which stands for this one. */
-const EXAMPLE_HOST = "agent-session.example.workers.dev";
-
 /** The text of a file. Undefined when the assets do not answer: then the page has the link alone. */
 async function textOf(c: PageContext, file: string): Promise<string | undefined> {
   try {
@@ -27,7 +24,10 @@ export async function metricsPage(c: PageContext): Promise<Response> {
   const { origin, host, protocol } = new URL(c.req.url);
   const [configuration, alerts] = await Promise.all([textOf(c, "prometheus.yml"), textOf(c, "alerts.yml")]);
   const scheme = `scheme: ${protocol.slice(0, -1)}`;
-  const ownConfiguration = configuration?.replace(EXAMPLE_HOST, host).replace("scheme: https", scheme);
+  // The file has an example in place of this host.
+  const ownConfiguration = configuration
+    ?.replace("agent-session.example.workers.dev", host)
+    .replace("scheme: https", scheme);
   const fileLink = (file: string) => <a href={`${FOLDER}/${file}`}>{t("{0} as a file", file)}</a>;
   const body = (
     <>

@@ -1,8 +1,8 @@
 import type { Child } from "hono/jsx";
 import { isVisible } from "../../../core/fields.ts";
-import { type Attention, readAttention } from "../../services/attention.ts";
+import { readAttention } from "../../services/attention.ts";
 import { BINDINGS, type Health, type PartStates } from "../../services/health.ts";
-import { type HomeFill, homeFill } from "../../services/home-fill.ts";
+import { homeFill } from "../../services/home-fill.ts";
 import type { Site } from "../../services/sites.ts";
 import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
@@ -30,50 +30,38 @@ interface Need {
 }
 
 /**
- * Reads what needs an operator at these sites: first the parts of the deployment, then homes that fill, then the sites' own troubles.
- * Works without the directory, which may be down.
+ * Reads what needs an operator at these sites: first the parts of the deployment, then homes that fill, then the sites' own troubles, the
+ * most urgent first. Rows whose page the reader may not open are left out. Works without the directory, which may be down.
  *
  * @param health of the sites' homes, read before this call
  */
 export async function readNeeds(c: PageContext, sites: readonly Site[], health: Health) {
-  const { ctx, view } = c.var;
+  const { ctx, view, t } = c.var;
   const [attention, fills] = await Promise.all([
     readAttention(ctx, sites, health),
     view.may("/console/homes", "GET") ? homeFill(ctx).catch(() => []) : [],
   ]);
-  const fillsOfHomes = fills.filter(({ home, isFilling }) => isFilling && home in health.homes);
   /** Why a site takes no calls although it is open. */
   const troubleOf = ({ home }: Site): SiteTrouble | undefined =>
     attention.homes.get(home) ?? (health.isKeyWrong ? "wrong_key" : undefined);
-  return { attention, needs: needsOf(view, sites, health, fillsOfHomes, attention), troubleOf };
-}
-
-/** The troubles, the most urgent first. Rows whose page the reader may not open are left out. */
-function needsOf(
-  view: View,
-  sites: readonly Site[],
-  { parts, isKeyWrong }: Health,
-  fills: HomeFill[],
-  { homes, webhooks, risen, notCompared, overlaps }: Attention,
-): Need[] {
-  const { t, language } = view;
   const sitesById = new Map(sites.map((site) => [site.id, site]));
   const labels = reasonLabels(view);
-  const number = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
-  const percent = new Intl.NumberFormat(language, { style: "percent" });
+  const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 });
+  const percent = new Intl.NumberFormat(view.language, { style: "percent" });
   const link = (siteId: number, page: string, text: Child) => <a href={sitePath({ id: siteId }, page)}>{text}</a>;
   const homeLink = (home: string) => <MayLink href="/console/homes">{home}</MayLink>;
   const need = (kind: BadgeKind, label: string, about: Child, siteId = 0, when?: Child): Need => {
     return { kind, label, about, when, site: sitesById.get(siteId) };
   };
-  return [
-    ...(isKeyWrong ? [need("bad", ...troubleTexts(view).wrong_key)] : []),
-    ...BINDINGS.filter((name) => parts[name] === "down").map((name) => {
+  const needs = [
+    ...(health.isKeyWrong ? [need("bad", ...troubleTexts(view).wrong_key)] : []),
+    ...BINDINGS.filter((name) => health.parts[name] === "down").map((name) => {
       const [label, effect] = bindingTexts(view)[name];
       return need("bad", label, t("{0} does not answer: {1}", name.toUpperCase(), effect));
     }),
     // A home that is nearly full needs an operator before D1 refuses writes.
-    ...fills.map(({ home, bytes, limit, fullAt }) => {
+    ...fills.flatMap(({ home, bytes, limit, fullAt, isFilling }) => {
+      if (!isFilling || !(home in health.homes)) return [];
       const share = percent.format((bytes ?? 0) / limit);
       const words =
         fullAt === null
@@ -81,28 +69,28 @@ function needsOf(
           : t("is {0} full, and will take nothing more from about {1}.", share, view.day(fullAt));
       return need("wait", t("Home fills"), [homeLink(home), " ", words]);
     }),
-    ...[...homes].map(([home, trouble]) => {
+    ...[...attention.homes].map(([home, trouble]) => {
       const [label, words] = troubleTexts(view)[trouble];
       return need(trouble === "closed" ? "wait" : "bad", label, [homeLink(home), " ", words]);
     }),
-    ...webhooks.map((webhook) => {
+    ...attention.webhooks.map((webhook) => {
       const { id, siteId, disabledReason, since } = webhook;
       const label = disabledReason === null ? t("Webhook failing") : t("Webhook stopped");
       const words = <bdi>{resultWords(view, webhook)?.words}</bdi>;
       const about = [link(siteId, `/webhooks/${id}`, hostOf(webhook)), " ", words];
       return need("bad", label, about, siteId, since > 0 && <Ago at={since} />);
     }),
-    ...risen.map(({ siteId, reason, count, daily }) => {
+    ...attention.risen.map(({ siteId, reason, count, daily }) => {
       const calls = link(siteId, `/refusals?${new URLSearchParams({ reason })}`, labels.get(reason) ?? reason);
       const [recent, before] = [number.format(count), number.format(daily)];
       const words = t("{0} in the last 24 hours counted; in the week before, {1} a day.", recent, before);
       return need("bad", t("More refused calls"), [calls, " ", words], siteId);
     }),
-    ...notCompared.slice(0, 1).map(() => {
+    ...attention.notCompared.slice(0, 1).map(() => {
       const words = t("Refused calls could not be compared with the week before. Try again in a moment.");
       return need("wait", t("Not known"), words);
     }),
-    ...overlaps.map(({ siteId, kind, id, name, endsAt }) => {
+    ...attention.overlaps.map(({ siteId, kind, id, name, endsAt }) => {
       const text = <bdi>{kind === "app" ? name : hostOf({ url: name })}</bdi>;
       const about = link(siteId, `/${kind}s/${id}`, text);
       return need("wait", t("Old secret ends"), about, siteId, <TimeUntil at={endsAt} />);
@@ -111,6 +99,7 @@ function needsOf(
       .filter(({ status }) => status === "creating")
       .map((site) => need("wait", t("Unfinished site"), link(site.id, "", visibleName(site)))),
   ];
+  return { attention, needs, troubleOf };
 }
 
 /** For each binding: a label, and the effect when it does not answer and when it is not bound. */

@@ -1,12 +1,6 @@
 import { isVisible } from "../../../core/fields.ts";
 import { exportText } from "../../http/site-data.ts";
-import {
-  type DeletionProgress,
-  deleteSite,
-  LEFT_LIMIT,
-  readDeletion,
-  siteDeletionSchema,
-} from "../../services/delete-site.ts";
+import { deleteSite, LEFT_LIMIT, readDeletion } from "../../services/delete-site.ts";
 import { type ExportedSite, exportSite, planExport } from "../../services/export-site.ts";
 import type { Site } from "../../services/sites.ts";
 import { sitePath } from "../console-path.ts";
@@ -17,7 +11,7 @@ import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
-import { AskLink, Form, Hidden } from "../parts/form.tsx";
+import { AskLink, FieldsForm } from "../parts/form.tsx";
 import { type Fact, Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 
@@ -105,14 +99,13 @@ export async function postSiteExport(c: PageContext, site: Site): Promise<Respon
 export async function postDelete(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { name = "" } = form;
-  const checked = siteDeletionSchema.safeParse({ name });
   return formAction(c, form, {
     values: { name },
-    entered: checked.success ? { input: checked.data } : { errors: { name: c.var.t("Must be the name of this site") } },
+    entered: { input: name },
     page: (filledForm) => deletePage(c, site, filledForm),
     list: sitePath(site),
-    work: async (input) => {
-      await deleteSite(c.var.ctx, { site, name: input.name });
+    work: async () => {
+      await deleteSite(c.var.ctx, { site, name });
       return sitePath(site);
     },
   });
@@ -191,15 +184,16 @@ const partsOfDeletion = ({ t }: View) => [
   ],
 ];
 
-/** Replaces the overview of an ended site, and shows how far its deletion is. */
-export async function endedPage(
-  c: PageContext,
-  site: Site,
-  { deletion: { id, begunAt, keptAt, doneAt }, remaining, receipt }: DeletionProgress,
-): Promise<Response> {
-  const { view, t } = c.var;
+/** Replaces the overview of a site that ends or has ended, and shows how far its deletion is. Undefined when none has begun. */
+export async function endedPage(c: PageContext, site: Site): Promise<Response | undefined> {
+  const { ctx, view, t } = c.var;
+  const progress = await readDeletion(ctx, { site });
+  if (progress === undefined) return undefined;
+  const { remaining, receipt } = progress;
+  const { id, begunAt, keptAt, doneAt } = progress.deletion;
   const state = keptAt === null ? "begun" : doneAt === null ? "running" : "done";
   const [kind, title, text] = progressTexts(view)[state];
+  const deletion = sitePath(site, "/delete");
   // Counting stops at LEFT_LIMIT, so a larger number is shown with a "+".
   const countText = (count: number) => view.number(count) + (count < LEFT_LIMIT ? "" : "+");
   const rowsLeft = Object.entries(remaining).flatMap(([table, count]): Fact[] =>
@@ -211,16 +205,11 @@ export async function endedPage(
         <p>{text}</p>
         {state === "running" && <LookAgain />}
         {state === "begun" && (
-          <Form action={sitePath(site, "/delete")}>
-            <Hidden values={{ name: site.name }} />
-            <button type="submit" class="danger">
-              {t("Send it again")}
-            </button>
-          </Form>
+          <FieldsForm action={deletion} fields={{}} hidden={{ name: site.name }} button={t("Send it again")} />
         )}
       </NoticeBox>
       {/* The receipt is for a deployment where no other place survives a restore of main. */}
-      {receipt !== undefined && view.may(sitePath(site, "/delete")) && (
+      {receipt !== undefined && view.may(deletion) && (
         <section class="card">
           <h2>{t("Receipt to keep for 31 days")}</h2>
           <p>

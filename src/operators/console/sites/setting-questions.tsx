@@ -1,8 +1,6 @@
-import type { Child } from "hono/jsx";
 import { CLOSED_RETRY_SECONDS } from "../../../core/config.ts";
 import {
   changeSite,
-  type Retention,
   readNextChatId,
   readRetention,
   retentionDays,
@@ -22,7 +20,7 @@ import { isDraft } from "../forms/submit-once.ts";
 import { askPage } from "../parts/ask.tsx";
 import { daysKeptText } from "../parts/days-kept-text.ts";
 import type { View } from "../view.ts";
-import { siteSettingsPage } from "./site-settings.tsx";
+import { RetentionProgress, siteSettingsPage } from "./site-settings.tsx";
 
 /** Asks before a setting changes. */
 const askOf = (c: PageContext, site: Site, question: Omit<Parameters<typeof askPage>[1], "site" | "back">) =>
@@ -154,7 +152,7 @@ async function askDays(c: PageContext, site: Site, days: number | null, filled?:
     facts: [
       [t("Now kept for"), daysKeptText(view, now.days)],
       [t("From then on kept for"), daysKeptText(view, days)],
-      days !== null && [t("Sessions that would go today"), sessionsToGo(view, days, then)],
+      days !== null && [t("Sessions that would go today"), <RetentionProgress retention={then} />],
     ],
     hidden: { days: String(days ?? "") },
     fields: isLess && {
@@ -169,17 +167,6 @@ async function askDays(c: PageContext, site: Site, days: number | null, filled?:
     filled,
     button: t("Change it now"),
   });
-}
-
-/** How many sessions would be deleted today, and the time of the oldest. */
-function sessionsToGo({ t, number, time, now }: View, days: number, { older, oldestAt }: Retention): Child {
-  if (!older || oldestAt === null) return t("None");
-  return (
-    <>
-      {t("About {0}, from {1} to {2}", number(older), time(oldestAt), time(now - days * 86_400))}
-      <p class="hint">{t("Estimated from ids, not counted.")}</p>
-    </>
-  );
 }
 
 /** The typed number. An empty field becomes "", which the schema refuses by the field's name. */

@@ -3,16 +3,9 @@ import { refusalOf } from "../../../core/http/faults.ts";
 import { listAgents } from "../../services/agents.ts";
 import { listApps } from "../../services/apps.ts";
 import { LIMIT_MS } from "../../services/attention.ts";
-import { readDeletion } from "../../services/delete-site.ts";
 import { readHealth } from "../../services/health.ts";
 import { siteUnknown } from "../../services/refusals.ts";
-import {
-  COUNT_LIMIT,
-  countSessions,
-  listSessions,
-  SESSION_STATUSES,
-  type SessionStatus,
-} from "../../services/sessions.ts";
+import { COUNT_LIMIT, countSessions, listSessions, SESSION_STATUSES } from "../../services/sessions.ts";
 import { readSiteUsage } from "../../services/site-usage.ts";
 import { finishSite, hasEnded, readRetention, type Site } from "../../services/sites.ts";
 import { AgentTable } from "../agents/agent-page.tsx";
@@ -37,8 +30,8 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view, t } = c.var;
   if (site.status === "creating") return unfinishedPage(c, site);
   // The deletion of a closed site may have begun without the directory knowing.
-  const progress = site.status === "open" ? undefined : await readDeletion(ctx, { site });
-  if (progress !== undefined) return endedPage(c, site, progress);
+  const ended = site.status === "open" ? undefined : await endedPage(c, site);
+  if (ended !== undefined) return ended;
   if (hasEnded(site)) throw siteUnknown();
   const firstItems = { site, limit: 5 };
   const { day, week } = startOfDayAndWeek(view.now, view.timeZone);
@@ -120,17 +113,18 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   return showPage(c, { title: site.name, site: { ...site, trouble: troubleOf(site), tab: "overview" }, body });
 }
 
-function Counts({ label, counts }: { label: string; counts: Record<SessionStatus, number> | undefined }) {
+function Counts({ label, counts }: { label: string; counts: Record<string, number> | undefined }) {
   const view = useView();
   const byStatus = SESSION_STATUSES.map((status) => ({ status, count: counts?.[status] ?? 0 }));
   // Counting stops at COUNT_LIMIT, so the real number and the total may be larger.
   const text = (count: number) => (count < COUNT_LIMIT ? view.number(count) : `${view.number(COUNT_LIMIT)}+`);
   const isExact = byStatus.every(({ count }) => count < COUNT_LIMIT);
-  const total = byStatus.reduce((sum, { count }) => sum + count, 0);
   return (
     <section class="card tile">
       <h2>{label}</h2>
-      <p class="total">{isExact ? view.number(total) : text(COUNT_LIMIT)}</p>
+      <p class="total">
+        {isExact ? view.number(byStatus.reduce((sum, { count }) => sum + count, 0)) : text(COUNT_LIMIT)}
+      </p>
       <dl>
         {byStatus.map(({ status, count }) => (
           <div class={statusKind(status)}>

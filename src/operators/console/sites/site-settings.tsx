@@ -55,8 +55,8 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
   const view = useView();
   const { t } = view;
   const path = (page: string) => sitePath(site, page);
-  const name: Fields = { name: { label: t("Name"), value: site.name, required: true, maxlength: 100 } };
-  const days: Fields = {
+  const fields = {
+    name: { label: t("Name"), value: site.name, required: true, maxlength: 100 },
     days: {
       label: t("Days"),
       value: String(retention.days ?? ""),
@@ -64,20 +64,18 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
       inputmode: "numeric",
       maxlength: 4,
     },
-  };
-  const chatId: Fields = {
     first_chat_id: { label: t("Next chat_id"), required: true, inputmode: "numeric", maxlength: 16 },
-  };
+  } satisfies Fields;
+  const { name, days, first_chat_id } = fields;
   /** A form that leads to a question: the next page's address has what is typed. */
-  const askForm = (page: string, fields: Fields, button: string) => (
+  const askForm = (page: string, asked: Fields, button: string) => (
     <form method="get" action={path(page)}>
-      <FormFields fields={fields} filled={filled} />
+      <FormFields fields={asked} filled={filled} />
       <button type="submit" class="plain">
         {button}
       </button>
     </form>
   );
-  const button = (page: string, label: string) => <FieldsForm action={path(page)} fields={{}} button={label} />;
   const question = (page: string, label: string) => (
     <p>
       <AskLink href={path(page)}>{label}</AskLink>
@@ -87,7 +85,7 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
   const settings: Parameters<typeof Settings>[0]["rows"] = [
     {
       title: t("Site"),
-      change: <FieldsForm action={path("/settings")} fields={name} filled={filled} button={t("Rename")} plain />,
+      change: <FieldsForm action={path("/settings")} fields={{ name }} filled={filled} button={t("Rename")} plain />,
     },
     {
       id: "retention",
@@ -96,7 +94,7 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
       change: [
         <RetentionProgress retention={retention} />,
         view.may(path("/retention"))
-          ? askForm("/retention", days, t("Go on…"))
+          ? askForm("/retention", { days }, t("Go on…"))
           : [
               <Facts rows={[[t("Now"), daysKeptText(view, retention.days)]]} />,
               <p class="hint">{t("Only an owner may change it.")}</p>,
@@ -112,14 +110,18 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
       ),
       change: [
         <p>{hasEvents ? <Badge kind="good" label={t("On")} /> : <Badge kind="off" label={t("Off")} />}</p>,
-        hasEvents ? question("/events/off", t("Turn events off…")) : button("/events/on", t("Turn events on")),
+        hasEvents ? (
+          question("/events/off", t("Turn events off…"))
+        ) : (
+          <FieldsForm action={path("/events/on")} fields={{}} button={t("Turn events on")} />
+        ),
       ],
     },
     view.may(path("/first-chat-id")) && {
       id: "numbers",
       title: t("Numbers of sessions (chat_id)"),
       text: t("The next session gets this number (chat_id), later ones count on from it. It cannot be lowered."),
-      change: askForm("/first-chat-id", chatId, t("Set the chat_id…")),
+      change: askForm("/first-chat-id", { first_chat_id }, t("Set the chat_id…")),
     },
     view.may(path("/export")) && {
       title: t("Export this site"),
@@ -138,7 +140,7 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
     isClosed && {
       title: t("Open this site"),
       text: t("Its apps, agents and sessions are as they were. Calls are accepted again at once."),
-      change: button("/open", t("Open this site")),
+      change: <FieldsForm action={path("/open")} fields={{}} button={t("Open this site")} />,
     },
     isClosed &&
       view.may(path("/delete"), "GET") && {
@@ -149,7 +151,7 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
   ];
   return (
     <>
-      <FormErrors filled={filled} fields={{ ...name, ...days, ...chatId }} />
+      <FormErrors filled={filled} fields={fields} />
       <Settings rows={settings} />
     </>
   );
@@ -158,13 +160,16 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
 /** How far the deletion of old sessions is: how many that are old enough are still stored, and the time of the oldest. */
 export function RetentionProgress({ retention: { days, oldestAt, older } }: { retention: Retention }) {
   const view = useView();
-  const { t, number, time } = view;
+  const { t, number, time, now } = view;
   if (days === null) return null;
   const kept = daysKeptText(view, days);
   if (oldestAt === null || !older) return <p>{t("No session is older than {0}.", kept)}</p>;
+  const [first, last] = [oldestAt, now - days * 86_400].map(time);
   return (
     <>
-      <p>{t("Sessions older than {0} still to go: about {1}, from {2} on.", kept, number(older), time(oldestAt))}</p>
+      <p>
+        {t("Sessions older than {0} that are stored: about {1}, from {2} to {3}.", kept, number(older), first, last)}
+      </p>
       <p class="hint">{t("Estimated from ids, not counted.")}</p>
     </>
   );
