@@ -18,16 +18,7 @@ import { hostOf } from "../webhooks/webhook-of.tsx";
 const MOST_SHOWN = 4;
 
 /** Something that needs an operator. */
-interface Need {
-  kind: BadgeKind;
-  /** The kind of trouble, in a word or two. */
-  label: string;
-  /** The thing in trouble, mostly as a link, and what is known about it. */
-  about: Child;
-  site?: Site | undefined;
-  /** When the trouble began, or when it ends. */
-  when?: Child;
-}
+type Need = Awaited<ReturnType<typeof readNeeds>>["needs"][number];
 
 /**
  * Reads what needs an operator at these sites: first the parts of the deployment, then homes that fill, then the sites' own troubles, the
@@ -50,7 +41,8 @@ export async function readNeeds(c: PageContext, sites: readonly Site[], health: 
   const percent = new Intl.NumberFormat(view.language, { style: "percent" });
   const link = (siteId: number, page: string, text: Child) => <a href={sitePath({ id: siteId }, page)}>{text}</a>;
   const homeLink = (home: string) => <MayLink href="/console/homes">{home}</MayLink>;
-  const need = (kind: BadgeKind, label: string, about: Child, siteId = 0, when?: Child): Need => {
+  /** `about` names the thing in trouble, mostly as a link, and says what is known about it. `when` it began, or ends. */
+  const need = (kind: BadgeKind, label: string, about: Child, siteId = 0, when?: Child) => {
     return { kind, label, about, when, site: sitesById.get(siteId) };
   };
   const needs = [

@@ -16,7 +16,6 @@ import type { PageContext } from "../env.ts";
 import { buttonAction, type EnteredFields, enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm, type FormResult, ruleText } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
-import { isDraft } from "../forms/submit-once.ts";
 import { askPage } from "../parts/ask.tsx";
 import { daysKeptText } from "../parts/days-kept-text.ts";
 import type { View } from "../view.ts";
@@ -103,22 +102,19 @@ export async function postRetention(c: PageContext, site: Site): Promise<Respons
   const form = await readForm(c);
   const { days = "", days_again = "" } = form;
   const entered = readDays(view, days);
-  const now = await readRetention(ctx, { site });
-  // A draft leads to the question again, and its days need not be typed yet.
-  const isUnrepeated =
-    "input" in entered &&
-    isShorter(entered.input, now.days) &&
-    wholeNumber(days_again) !== entered.input &&
-    !(await isDraft(c, form));
   const list = sitePath(site, "/settings");
   return formAction(c, form, {
     values: { days },
-    entered: isUnrepeated ? { errors: { days_again: t("Must be {0}, as above", days) } } : entered,
+    entered,
     page: (filled) =>
       "input" in entered ? askDays(c, site, entered.input, filled) : siteSettingsPage(c, site, filled),
     list,
-    work: async (wantedDays) => {
-      await changeSite(ctx, { site, change: { retentionDays: wantedDays } });
+    work: async (wanted) => {
+      const now = await readRetention(ctx, { site });
+      const errors = { days_again: t("Must be {0}, as above", days) };
+      if (isShorter(wanted, now.days) && wholeNumber(days_again) !== wanted)
+        return askDays(c, site, wanted, { values: { days }, errors });
+      await changeSite(ctx, { site, change: { retentionDays: wanted } });
       return doneLocation(c, list, "retention", "retention");
     },
   });

@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { PropsWithChildren } from "hono/jsx";
 import { refusalOf } from "../../../core/http/faults.ts";
 import { listAgents } from "../../services/agents.ts";
 import { listApps } from "../../services/apps.ts";
@@ -33,85 +33,79 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const ended = site.status === "open" ? undefined : await endedPage(c, site);
   if (ended !== undefined) return ended;
   if (hasEnded(site)) throw siteUnknown();
+  const path = (page: string) => sitePath(site, page);
   const firstItems = { site, limit: 5 };
   const { day, week } = startOfDayAndWeek(view.now, view.timeZone);
   const health = await readHealth(ctx, LIMIT_MS, site.home);
-  const [parts, { needs, troubleOf }] = await Promise.all([
-    Promise.allSettled([
-      countSessions(ctx, { site, since: [day, week] }),
-      listSessions(ctx, firstItems),
-      listApps(ctx, firstItems),
-      listAgents(ctx, firstItems),
-      readSiteUsage(ctx, site),
-      ...(site.retentionDays === null ? [] : [readRetention(ctx, { site })]),
-    ]),
+  const faults: Error[] = [];
+  /** Undefined for what could not be read: its error goes only into the log, and the page shows the other parts. */
+  const tried = <Value,>(read: Promise<Value>) => read.catch((fault: Error) => void faults.push(fault));
+  const [counts, sessions, apps, agents, usage, retention, { needs, troubleOf }] = await Promise.all([
+    tried(countSessions(ctx, { site, since: [day, week] })),
+    tried(listSessions(ctx, firstItems)),
+    tried(listApps(ctx, firstItems)),
+    tried(listAgents(ctx, firstItems)),
+    tried(readSiteUsage(ctx, site)),
+    site.retentionDays !== null && tried(readRetention(ctx, { site })),
     readNeeds(c, [site], health),
   ]);
-  const faults = parts.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
-  if (faults.length === parts.length) throw faults[0];
-  // The errors go only into the log. The page shows the parts that could be read.
+  if (!(counts || sessions || apps || agents || usage || retention)) throw faults[0];
   for (const fault of faults) refusalOf(fault, c.var.trace);
-  const [counts, sessions, apps, agents, usage, retention] = parts;
-  const isRead = sessions.status === "fulfilled" && apps.status === "fulfilled" && agents.status === "fulfilled";
   // Only a retention takes all sessions of a site away. Calls that were counted came, even when an erasure left no session of them.
   const isYoung = site.retentionDays === null || view.now - site.createdAt < site.retentionDays * 86_400;
-  const hasCounted = usage.status === "fulfilled" && usage.value.days.some(({ accepted }) => accepted > 0);
-  const manage = (page: string, label: string, look: string) => (view.may(sitePath(site, page)) ? label : look);
-  /** A part of the page with a link to all of it. A sentence stands in place of a part that could not be read. */
-  const part = <Value,>(
-    title: string,
-    page: string,
-    all: string,
-    read: PromiseSettledResult<Value>,
-    show: (value: Value) => Child,
-  ) => (
-    <section class="part">
-      <div class="head">
-        <h2>{title}</h2>
-        <a href={sitePath(site, page)}>{all}</a>
-      </div>
-      {read.status === "fulfilled" ? show(read.value) : unread}
-    </section>
-  );
-  const unread = <p class="empty">{t("This part could not be read. Try again in a moment.")}</p>;
+  const isNew = isYoung && sessions?.items.length === 0 && !usage?.days.some(({ accepted }) => accepted > 0);
+  const allAgents = view.may(path("/agents")) ? t("Manage agents") : t("All agents");
   const body = (
     <>
       <AttentionList needs={needs} />
-      {isRead && isYoung && !hasCounted && sessions.value.items.length === 0 && (
+      {isNew && apps && agents && (
         <section class="card">
           <h2>{t("Three steps to the first session")}</h2>
           <FirstCall
             site={site}
-            choices={{ apps: apps.value.items, agents: agents.value.items.filter(({ status }) => status === "normal") }}
+            choices={{ apps: apps.items, agents: agents.items.filter(({ status }) => status === "normal") }}
             origin={new URL(c.req.url).origin}
           />
         </section>
       )}
-      {retention?.status === "fulfilled" && <RetentionProgress retention={retention.value} />}
-      {counts.status === "rejected" ? (
-        unread
-      ) : (
+      {retention && <RetentionProgress retention={retention} />}
+      {counts ? (
         <div class="tiles">
-          <Counts label={t("Sessions today")} counts={counts.value[0]} />
-          <Counts label={t("Sessions this week")} counts={counts.value[1]} />
+          <Counts label={t("Sessions today")} counts={counts[0]} />
+          <Counts label={t("Sessions this week")} counts={counts[1]} />
         </div>
+      ) : (
+        <Unread />
       )}
-      {part(t("Calls"), "/refusals", t("Refused calls"), usage, (value) => (
-        <UsageCard usage={value} site={site} />
-      ))}
-      {part(t("Latest sessions"), "/sessions", t("All sessions"), sessions, ({ items }) => (
-        <SessionTable siteId={site.id} sessions={items} />
-      ))}
-      {part(t("Apps"), "/apps", manage("/apps", t("Manage apps"), t("All apps")), apps, ({ items }) => (
-        <AppTable siteId={site.id} apps={items} uses={usage.status === "rejected" ? undefined : usage.value} />
-      ))}
-      {part(t("Agents"), "/agents", manage("/agents", t("Manage agents"), t("All agents")), agents, ({ items }) => (
-        <AgentTable siteId={site.id} agents={items} />
-      ))}
+      <Part title={t("Calls")} href={path("/refusals")} all={t("Refused calls")}>
+        {usage && <UsageCard usage={usage} site={site} />}
+      </Part>
+      <Part title={t("Latest sessions")} href={path("/sessions")} all={t("All sessions")}>
+        {sessions && <SessionTable siteId={site.id} sessions={sessions.items} />}
+      </Part>
+      <Part title={t("Apps")} href={path("/apps")} all={view.may(path("/apps")) ? t("Manage apps") : t("All apps")}>
+        {apps && <AppTable siteId={site.id} apps={apps.items} uses={usage} />}
+      </Part>
+      <Part title={t("Agents")} href={path("/agents")} all={allAgents}>
+        {agents && <AgentTable siteId={site.id} agents={agents.items} />}
+      </Part>
     </>
   );
   return showPage(c, { title: site.name, site: { ...site, trouble: troubleOf(site), tab: "overview" }, body });
 }
+
+/** A part of the page, with a link to all of it. */
+const Part = ({ title, href, all, children }: PropsWithChildren<{ title: string; href: string; all: string }>) => (
+  <section class="part">
+    <div class="head">
+      <h2>{title}</h2>
+      <a href={href}>{all}</a>
+    </div>
+    {children || <Unread />}
+  </section>
+);
+
+const Unread = () => <p class="empty">{useView().t("This part could not be read. Try again in a moment.")}</p>;
 
 function Counts({ label, counts }: { label: string; counts: Record<string, number> | undefined }) {
   const view = useView();

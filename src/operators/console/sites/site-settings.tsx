@@ -76,11 +76,6 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
       </button>
     </form>
   );
-  const question = (page: string, label: string) => (
-    <p>
-      <AskLink href={path(page)}>{label}</AskLink>
-    </p>
-  );
   const isClosed = site.status !== "open";
   const settings: Parameters<typeof Settings>[0]["rows"] = [
     {
@@ -111,7 +106,7 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
       change: [
         <p>{hasEvents ? <Badge kind="good" label={t("On")} /> : <Badge kind="off" label={t("Off")} />}</p>,
         hasEvents ? (
-          question("/events/off", t("Turn events off…"))
+          <AskLink href={path("/events/off")}>{t("Turn events off…")}</AskLink>
         ) : (
           <FieldsForm action={path("/events/on")} fields={{}} button={t("Turn events on")} />
         ),
@@ -135,7 +130,7 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
     !isClosed && {
       title: t("Close this site"),
       text: t("None of its calls is accepted until you open it again. Nothing is deleted."),
-      change: question("/close", t("Close this site…")),
+      change: <AskLink href={path("/close")}>{t("Close this site…")}</AskLink>,
     },
     isClosed && {
       title: t("Open this site"),
@@ -146,7 +141,7 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
       view.may(path("/delete"), "GET") && {
         title: t("Delete this site"),
         text: t("All its data goes for good, in steps."),
-        change: question("/delete", t("Delete this site…")),
+        change: <AskLink href={path("/delete")}>{t("Delete this site…")}</AskLink>,
       },
   ];
   return (
