@@ -93,7 +93,7 @@ describe("making a token", () => {
         actor: "console",
         site_id: null,
         who_name: "ADMIN_TOKEN",
-        details: JSON.stringify({ name, role: "operator", site_id: world.siteId }),
+        details: JSON.stringify({ name, role: "operator", site_id: world.siteId, expires_at: NOW + 30 * DAY }),
       },
     ]);
     expect(await statusWith(world, token, `/admin/sites/${world.siteId}/apps`)).toBe(200);
