@@ -25,9 +25,7 @@ export async function metricsPage(c: PageContext): Promise<Response> {
   const [configuration, alerts] = await Promise.all([textOf(c, "prometheus.yml"), textOf(c, "alerts.yml")]);
   const scheme = `scheme: ${protocol.slice(0, -1)}`;
   // The file has an example in place of this host.
-  const ownConfiguration = configuration
-    ?.replace("agent-session.example.workers.dev", host)
-    .replace("scheme: https", scheme);
+  const ownFile = configuration?.replace("agent-session.example.workers.dev", host).replace("scheme: https", scheme);
   const fileLink = (file: string) => <a href={`${FOLDER}/${file}`}>{t("{0} as a file", file)}</a>;
   const body = (
     <>
@@ -49,7 +47,7 @@ export async function metricsPage(c: PageContext): Promise<Response> {
       <section class="card">
         <h2>{t("2. The configuration of Prometheus")}</h2>
         <p class="hint">{t("Put the token into the file agent-session.token, and alerts.yml beside both.")}</p>
-        {ownConfiguration && <Listing id="configuration" label="prometheus.yml" text={ownConfiguration} />}
+        {ownFile && <Listing id="configuration" label="prometheus.yml" text={ownFile} />}
         {fileLink("prometheus.yml")}
       </section>
       <section class="card">

@@ -23,8 +23,6 @@ type Need = Awaited<ReturnType<typeof readNeeds>>["needs"][number];
 /**
  * Reads what needs an operator at these sites: first the parts of the deployment, then homes that fill, then the sites' own troubles, the
  * most urgent first. Rows whose page the reader may not open are left out. Works without the directory, which may be down.
- *
- * @param health of the sites' homes, read before this call
  */
 export async function readNeeds(c: PageContext, sites: readonly Site[], health: Health) {
   const { ctx, view, t } = c.var;
@@ -113,11 +111,7 @@ export const switchedOffParts = (view: View, parts: PartStates) =>
     return <p class="hint">{view.t("{0} is not bound: {1}", name.toUpperCase(), off)}</p>;
   });
 
-/**
- * The first part of a workspace: the troubles that need an operator now. Without any, it is one short line.
- *
- * @param props `namesSites`: whether each row names its site, as on pages of several sites
- */
+/** The first part of a workspace. @param props `namesSites`: whether each row names its site, as on pages of several sites */
 export function AttentionList({ needs, namesSites }: { needs: Need[]; namesSites?: boolean }) {
   const { t } = useView();
   if (needs.length === 0)

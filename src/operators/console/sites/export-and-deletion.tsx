@@ -15,14 +15,11 @@ import { AskLink, FieldsForm } from "../parts/form.tsx";
 import { type Fact, Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 
-/** How many agents, apps and sessions a file has, and how many are read at once. Workers Free allows 50 queries in an invocation. */
+/** The items of a file, and how many are read at once: Workers Free allows 50 queries in an invocation. */
 const ITEMS_PER_FILE = 2_000;
 const ITEMS_AT_ONCE = 500;
 
-/**
- * Leads through the files of a site's export. A page says where its file will end before somebody downloads it, because the answer to the
- * download is the file: the next page begins there, so nothing is lost and nothing comes twice.
- */
+/** Leads through the files of an export. The answer to a download is the file, so the page before it says where the next begins. */
 export async function exportPage(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view, t } = c.var;
   if (site.status === "creating") return c.redirect(sitePath(site), 303);
@@ -113,9 +110,25 @@ export async function postDelete(c: PageContext, site: Site): Promise<Response> 
 
 /** Says what is deleted and what stays, and asks for the name of the site. */
 export async function deletePage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
-  const { ctx, view, t } = c.var;
+  const { ctx, t } = c.var;
   const isServed = site.status === "open" || site.status === "closed";
   if (!isServed || (await readDeletion(ctx, { site })) !== undefined) return c.redirect(sitePath(site), 303);
+  const parts = [
+    [
+      t("What goes"),
+      t("Its apps, at once: their calls are refused as those of unknown apps."),
+      t("Its webhooks, at once: they get nothing more, not even what is pending."),
+      t("All its data, in steps by the cron: sessions, messages, customers, agents, events and refused calls."),
+      t("Tokens that open this site alone, when all data has gone."),
+    ],
+    [
+      t("What stays"),
+      t("Its appids, for 31 days after that: until then no site can get them."),
+      t("Its rows of the audit log, and its id, which no other site ever gets."),
+      t("D1's Time Travel, for 30 days: until then a restore can bring it back, and settling it deletes it again."),
+      t("What callers and receivers of webhooks have stored."),
+    ],
+  ];
   const body =
     site.status === "open" ? (
       <NoticeBox kind="bad" title={t("This site is open")}>
@@ -130,12 +143,12 @@ export async function deletePage(c: PageContext, site: Site, filled?: FilledForm
           </p>
         </NoticeBox>
         <section class="card goes">
-          {partsOfDeletion(view).map(([title, ...parts]) => (
+          {parts.map(([title, ...items]) => (
             <div>
               <h2>{title}</h2>
               <ul class="stays">
-                {parts.map((part) => (
-                  <li>{part}</li>
+                {items.map((item) => (
+                  <li>{item}</li>
                 ))}
               </ul>
             </div>
@@ -165,24 +178,6 @@ export async function deletePage(c: PageContext, site: Site, filled?: FilledForm
     );
   return showPage(c, { title: t("Delete this site?"), site: { ...site, tab: "settings" }, filled, body });
 }
-
-/** What a deletion takes away and what it leaves, each after its title. */
-const partsOfDeletion = ({ t }: View) => [
-  [
-    t("What goes"),
-    t("Its apps, at once: their calls are refused as those of unknown apps."),
-    t("Its webhooks, at once: they get nothing more, not even what is pending."),
-    t("All its data, in steps by the cron: sessions, messages, customers, agents, events and refused calls."),
-    t("Tokens that open this site alone, when all data has gone."),
-  ],
-  [
-    t("What stays"),
-    t("Its appids, for 31 days after that: until then no site can get them."),
-    t("Its rows of the audit log, and its id, which no other site ever gets."),
-    t("D1's Time Travel, for 30 days: until then a restore can bring it back, and settling it deletes it again."),
-    t("What callers and receivers of webhooks have stored."),
-  ],
-];
 
 /** Replaces the overview of a site that ends or has ended, and shows how far its deletion is. Undefined when none has begun. */
 export async function endedPage(c: PageContext, site: Site): Promise<Response | undefined> {

@@ -71,7 +71,7 @@ export async function eventsOffPage(c: PageContext, site: Site): Promise<Respons
   const { ctx, view, t } = c.var;
   const [hasEvents, webhooks] = await Promise.all([siteHasEvents(ctx, { site }), listWebhooks(ctx, { site })]);
   if (!hasEvents) return c.redirect(sitePath(site, "/settings"), 303);
-  const enabled = webhooks.filter(({ status }) => status === "enabled");
+  const enabled = webhooks.filter(({ status }) => status === "enabled").length;
   const lost = t("Calls that came in between left no events: none can be sent again or pulled for them.");
   return askOf(c, site, {
     title: t("Turn the events of this site off?"),
@@ -79,7 +79,7 @@ export async function eventsOffPage(c: PageContext, site: Site): Promise<Respons
       "From then on its calls leave no events, and nobody is told when a customer is erased. Nothing makes up for it later.",
     ),
     facts: [
-      [t("Webhooks that get nothing new"), view.number(enabled.length)],
+      [t("Webhooks that get nothing new"), view.number(enabled)],
       [t("Earlier events"), t("They stay, and what is pending is still sent.")],
       [t("When they are turned on again"), lost],
     ],
@@ -122,9 +122,8 @@ export async function postRetention(c: PageContext, site: Site): Promise<Respons
 
 /** The typed days. An empty field is null, which means for ever. */
 function readDays({ t }: View, text: string): EnteredFields<number | null> {
-  const number = wholeNumber(text);
-  if (number === undefined) return { input: null };
-  const checked = retentionDays.safeParse(number);
+  if (text.trim() === "") return { input: null };
+  const checked = retentionDays.safeParse(wholeNumber(text));
   if (checked.success) return { input: checked.data };
   return { errors: { days: t("Must be a whole number from 1 to 3650. Leave it empty to keep sessions for ever.") } };
 }

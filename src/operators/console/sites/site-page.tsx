@@ -113,12 +113,11 @@ function Counts({ label, counts }: { label: string; counts: Record<string, numbe
   // Counting stops at COUNT_LIMIT, so the real number and the total may be larger.
   const text = (count: number) => (count < COUNT_LIMIT ? view.number(count) : `${view.number(COUNT_LIMIT)}+`);
   const isExact = byStatus.every(({ count }) => count < COUNT_LIMIT);
+  const total = byStatus.reduce((sum, { count }) => sum + count, 0);
   return (
     <section class="card tile">
       <h2>{label}</h2>
-      <p class="total">
-        {isExact ? view.number(byStatus.reduce((sum, { count }) => sum + count, 0)) : text(COUNT_LIMIT)}
-      </p>
+      <p class="total">{isExact ? view.number(total) : text(COUNT_LIMIT)}</p>
       <dl>
         {byStatus.map(({ status, count }) => (
           <div class={statusKind(status)}>
@@ -131,15 +130,11 @@ function Counts({ label, counts }: { label: string; counts: Record<string, numbe
   );
 }
 
-/**
- * Answers the button that finishes a site whose home did not answer when it was created. The operator may press it until the home
- * answers. It does not use `once`, because a second press changes nothing.
- */
+/** Finishes a site whose home did not answer when it was created. It does not use `once`, because a second press changes nothing. */
 export async function postFinish(c: PageContext, site: Site): Promise<Response> {
-  const path = sitePath(site);
-  if (await isDraft(c, await readForm(c))) return c.redirect(await doneLocation(c, path, "draft"), 303);
-  if (site.status === "creating") await finishSite(c.var.ctx, { site });
-  return c.redirect(await doneLocation(c, path, "site"), 303);
+  const result = (await isDraft(c, await readForm(c))) ? "draft" : "site";
+  if (result === "site" && site.status === "creating") await finishSite(c.var.ctx, { site });
+  return c.redirect(await doneLocation(c, sitePath(site), result), 303);
 }
 
 async function unfinishedPage(c: PageContext, site: Site): Promise<Response> {

@@ -9,7 +9,7 @@ import { daysKeptText } from "../parts/days-kept-text.ts";
 import { AskLink, type Fields, FieldsForm, FormErrors, FormFields } from "../parts/form.tsx";
 import { Badge, Facts, Settings, Time } from "../parts/parts.tsx";
 import { SiteState } from "../parts/site-frame.tsx";
-import { useView } from "../view.ts";
+import { useView, type View } from "../view.ts";
 
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
@@ -29,10 +29,10 @@ export async function postSettings(c: PageContext, site: Site): Promise<Response
 export async function siteSettingsPage(c: PageContext, site: Site, filled?: FilledForm): Promise<Response> {
   if (site.status === "creating") return c.redirect(sitePath(site), 303);
   const { view, ctx, t } = c.var;
-  const { events, ...retention } = await readRetention(ctx, { site });
+  const retention = await readRetention(ctx, { site });
   const kept = [daysKeptText(view, retention.days), <RetentionProgress retention={retention} />];
   const body = view.may(sitePath(site, "/settings")) ? (
-    <SettingForms site={site} hasEvents={events} retention={retention} filled={filled} />
+    settingForms(view, site, retention, filled)
   ) : (
     <section class="card">
       <Facts
@@ -40,7 +40,7 @@ export async function siteSettingsPage(c: PageContext, site: Site, filled?: Fill
           [t("Name"), <bdi>{site.name}</bdi>],
           [t("Status"), <SiteState site={site} />],
           [t("First chat_id"), site.firstChatId],
-          [t("Events"), events ? t("On") : t("Off")],
+          [t("Events"), retention.events ? t("On") : t("Off")],
           [t("How long sessions are kept"), kept],
           [t("Created"), <Time at={site.createdAt} />],
         ]}
@@ -50,9 +50,7 @@ export async function siteSettingsPage(c: PageContext, site: Site, filled?: Fill
   return showPage(c, { title: t("Settings"), site: { ...site, tab: "settings" }, filled, body });
 }
 
-function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retention; filled: FilledForm | undefined }) {
-  const { site, hasEvents, retention, filled } = props;
-  const view = useView();
+function settingForms(view: View, site: Site, retention: Retention & { events: boolean }, filled?: FilledForm) {
   const { t } = view;
   const path = (page: string) => sitePath(site, page);
   const fields = {
@@ -99,13 +97,10 @@ function SettingForms(props: { site: Site; hasEvents: boolean; retention: Retent
     {
       id: "events",
       title: t("Events"),
-      text: t(
-        "While they are on, each accepted call leaves an event for the webhooks and for GET /admin/sites/{0}/events. While they are off, calls leave none, not even for later.",
-        site.id,
-      ),
+      text: t("While on, each accepted call leaves an event for webhooks and the admin API. While off, none does."),
       change: [
-        <p>{hasEvents ? <Badge kind="good" label={t("On")} /> : <Badge kind="off" label={t("Off")} />}</p>,
-        hasEvents ? (
+        <p>{retention.events ? <Badge kind="good" label={t("On")} /> : <Badge kind="off" label={t("Off")} />}</p>,
+        retention.events ? (
           <AskLink href={path("/events/off")}>{t("Turn events off…")}</AskLink>
         ) : (
           <FieldsForm action={path("/events/on")} fields={{}} button={t("Turn events on")} />

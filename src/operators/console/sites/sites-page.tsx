@@ -14,7 +14,6 @@ import { Action, type Fields, FieldsForm, Fold, FormErrors, FormFields } from ".
 import { type FilterFields, List } from "../parts/list.tsx";
 import { Ago, Badge } from "../parts/parts.tsx";
 import { SiteState } from "../parts/site-frame.tsx";
-import type { View } from "../view.ts";
 import { AttentionList, readNeeds, switchedOffParts, visibleName } from "./attention-list.tsx";
 
 export async function postSite(c: PageContext): Promise<Response> {
@@ -36,21 +35,23 @@ export async function postSite(c: PageContext): Promise<Response> {
   });
 }
 
-/**
- * The front page: what needs attention, and the sites, the most called first. It reads up to 500 sites in one query, and asks
- * each of their homes for a second at most: whether it answers, what is in trouble, what has risen, and what happened in 24 hours.
- */
+/** The front page: what needs attention, and the sites, the most called first. It asks up to 500 sites' homes for a second at most. */
 export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Response> {
   const { view, ctx, t } = c.var;
-  const { number, time, exactTime } = view;
+  const { number, time, exactTime, session } = view;
   const { q = "", cursor } = c.req.query();
   const text = q.trim();
-  const choices = statusChoices(view);
+  /** The choices of the filter by status, each with the statuses in the directory that it means. */
+  const choices: [value: string, label: string, statuses: Site["status"][]][] = [
+    ["open", t("Open"), ["open"]],
+    ["closed", t("Closed"), ["closed"]],
+    ["trouble", t("In trouble"), ["creating", "open", "closed"]],
+    ["deleting", t("Being deleted"), ["deleting"]],
+  ];
   const [status, , statuses] = choices.find(([value]) => value === c.req.query("status")) ?? [""];
   const toRank = await sitesToRank(ctx, { cursor, filter: { text, ...(statuses && { statuses }) } });
   const { sites, nextAfter, place } = toRank;
-  const isOneSite = view.session?.identity.onlySite !== undefined;
-  const health = await readHealth(ctx, LIMIT_MS, isOneSite ? sites[0]?.home : undefined);
+  const health = await readHealth(ctx, LIMIT_MS, session?.identity.onlySite ? sites[0]?.home : undefined);
   const { attention, needs, troubleOf } = await readNeeds(c, sites, health);
   const { ranked, unknownHomes } = await rankSites(ctx, toRank, attention.homes);
   const risen = new Set(attention.risen.map(({ siteId }) => siteId));
@@ -137,47 +138,36 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
   return showPage(c, { title: t("Sites"), filled, body });
 }
 
-/** The choices of the filter by status: a value, its label, and the statuses in the directory that it means. */
-const statusChoices = ({ t }: View): [value: string, label: string, statuses?: Site["status"][]][] => [
-  ["", t("Any")],
-  ["open", t("Open"), ["open"]],
-  ["closed", t("Closed"), ["closed"]],
-  ["trouble", t("In trouble"), ["creating", "open", "closed"]],
-  ["deleting", t("Being deleted"), ["deleting"]],
-];
-
 /** The form that creates a site. Its last field is for owners. */
 function newSite({ view, ctx, t }: PageContext["var"], filled: FilledForm | undefined, isFirst: boolean) {
   const homeNames = [...ctx.config.homes.keys()];
-  const fields: Fields = {
+  const fields = {
     name: { label: t("Name"), required: true, maxlength: 100 },
-    ...(view.hasHomes && {
-      home: {
-        label: t("Home"),
-        value: MAIN_HOME,
-        hint: t("The database that holds the site's data. Choose the one nearest to its callers: it stays."),
-        options: homeNames.map((home) => [home, view.closedHomes.has(home) ? t("{0} (closed)", home) : home]),
-      },
-    }),
-  };
-  const first: Fields = {
+    home: {
+      label: t("Home"),
+      value: MAIN_HOME,
+      hint: t("The database that holds the site's data. Choose the one nearest to its callers: it stays."),
+      options: homeNames.map((home) => [home, view.closedHomes.has(home) ? t("{0} (closed)", home) : home]),
+    },
     first_chat_id: {
       label: t("First chat_id"),
       hint: t("For callers who come from another service: above every chat_id they have. Left empty, it is 1."),
       inputmode: "numeric",
       maxlength: 16,
     },
-  };
+  } satisfies Fields;
+  const { name, home, first_chat_id } = fields;
+  const shown = { name, ...(view.hasHomes && { home }) };
   return {
-    errors: <FormErrors filled={filled} fields={{ ...fields, ...first }} />,
+    errors: <FormErrors filled={filled} fields={fields} />,
     form: (
       <Fold action="/console/sites" label={t("Create a site")} open={filled !== undefined || isFirst}>
         <section class="card">
-          <FieldsForm action="/console/sites" fields={fields} filled={filled} button={t("Create site")}>
+          <FieldsForm action="/console/sites" fields={shown} filled={filled} button={t("Create site")}>
             {view.session?.identity.role === "owner" && (
               <details open={Boolean(filled?.values.first_chat_id)}>
                 <summary>{t("Begin at another chat_id")}</summary>
-                <FormFields fields={first} filled={filled} />
+                <FormFields fields={{ first_chat_id }} filled={filled} />
               </details>
             )}
           </FieldsForm>
