@@ -9,12 +9,9 @@ const FOLDER = "/docs/prometheus";
 
 /** The text of a file. Undefined when the assets do not answer: then the page has the link alone. */
 async function textOf(c: PageContext, file: string): Promise<string | undefined> {
-  try {
-    const answer = await c.env.ASSETS?.fetch(new URL(`${FOLDER}/${file}`, c.req.url));
-    if (answer?.ok) return answer.text();
-  } catch {
-    c.var.isolate.telemetry.warn({ warning: `${file} did not load: the page of the metrics shows its link alone` });
-  }
+  const answer = await c.env.ASSETS?.fetch(new URL(`${FOLDER}/${file}`, c.req.url)).catch(() => undefined);
+  if (answer?.ok) return answer.text();
+  c.var.isolate.telemetry.warn({ warning: `${file} did not load: the page of the metrics shows its link alone` });
   return undefined;
 }
 

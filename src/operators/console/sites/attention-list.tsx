@@ -35,8 +35,8 @@ export async function readNeeds(c: PageContext, sites: readonly Site[], health: 
     attention.homes.get(home) ?? (health.isKeyWrong ? "wrong_key" : undefined);
   const sitesById = new Map(sites.map((site) => [site.id, site]));
   const labels = reasonLabels(view);
-  const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 });
-  const percent = new Intl.NumberFormat(view.language, { style: "percent" });
+  const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 }).format;
+  const percent = new Intl.NumberFormat(view.language, { style: "percent" }).format;
   const link = (siteId: number, page: string, text: Child) => <a href={sitePath({ id: siteId }, page)}>{text}</a>;
   const homeLink = (home: string) => <MayLink href="/console/homes">{home}</MayLink>;
   /** `about` names the thing in trouble, mostly as a link, and says what is known about it. `when` it began, or ends. */
@@ -46,13 +46,13 @@ export async function readNeeds(c: PageContext, sites: readonly Site[], health: 
   const needs = [
     ...(health.isKeyWrong ? [need("bad", ...troubleTexts(view).wrong_key)] : []),
     ...BINDINGS.filter((name) => health.parts[name] === "down").map((name) => {
-      const [label, effect] = bindingTexts(view)[name];
-      return need("bad", label, t("{0} does not answer: {1}", name.toUpperCase(), effect));
+      const label = name === "nonces" || name === "credentials" ? t("KV down") : t("Queue down");
+      return need("bad", label, t("{0} does not answer: {1}", name.toUpperCase(), bindingTexts(view)[name][0]));
     }),
     // A home that is nearly full needs an operator before D1 refuses writes.
     ...fills.flatMap(({ home, bytes, limit, fullAt, isFilling }) => {
       if (!isFilling || !(home in health.homes)) return [];
-      const share = percent.format((bytes ?? 0) / limit);
+      const share = percent((bytes ?? 0) / limit);
       const words =
         fullAt === null
           ? t("is {0} full.", share)
@@ -72,8 +72,7 @@ export async function readNeeds(c: PageContext, sites: readonly Site[], health: 
     }),
     ...attention.risen.map(({ siteId, reason, count, daily }) => {
       const calls = link(siteId, `/refusals?${new URLSearchParams({ reason })}`, labels.get(reason) ?? reason);
-      const [recent, before] = [number.format(count), number.format(daily)];
-      const words = t("{0} in the last 24 hours counted; in the week before, {1} a day.", recent, before);
+      const words = t("{0} in the last 24 hours counted; in the week before, {1} a day.", number(count), number(daily));
       return need("bad", t("More refused calls"), [calls, " ", words], siteId);
     }),
     ...attention.notCompared.slice(0, 1).map(() => {
@@ -92,22 +91,18 @@ export async function readNeeds(c: PageContext, sites: readonly Site[], health: 
   return { attention, needs, troubleOf };
 }
 
-/** For each binding: a label, and the effect when it does not answer and when it is not bound. */
-const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [label: string, down: string, off?: string]> => ({
-  nonces: [t("KV down"), t("D1 alone looks for a used ranstr.")],
-  credentials: [
-    t("KV down"),
-    t("apps are found more slowly; erasing and deleting fail."),
-    t("what must survive a restore is in D1 alone."),
-  ],
-  events: [t("Queue down"), t("events are not delivered."), t("webhooks get nothing.")],
-  journal: [t("Queue down"), t("refused calls are in the log only.")],
+/** For each binding: the effect when it does not answer, and when it is not bound. */
+const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [down: string, off?: string]> => ({
+  nonces: [t("D1 alone looks for a used ranstr.")],
+  credentials: [t("erasing and deleting fail; apps are found slowly."), t("only D1 has what must survive a restore.")],
+  events: [t("events are not delivered."), t("webhooks get nothing.")],
+  journal: [t("refused calls are in the log only.")],
 });
 
 /** Names the missing bindings, in case somebody forgot them. Many deployments leave them out on purpose. */
 export const switchedOffParts = (view: View, parts: PartStates) =>
   BINDINGS.filter((name) => parts[name] === "off").map((name) => {
-    const [, down, off = down] = bindingTexts(view)[name];
+    const [down, off = down] = bindingTexts(view)[name];
     return <p class="hint">{view.t("{0} is not bound: {1}", name.toUpperCase(), off)}</p>;
   });
 

@@ -27,6 +27,7 @@ export async function exportPage(c: PageContext, site: Site): Promise<Response> 
   const part = partOf(c.req.query("part"));
   const { counts, until, hasMore } = await planExport(ctx, { site, limit: ITEMS_PER_FILE, after });
   const end = placeText(view, until);
+  const next = `${c.req.path}?${new URLSearchParams({ after: until, part: String(part + 1) })}`;
   const body = (
     <>
       <Ask
@@ -49,10 +50,7 @@ export async function exportPage(c: PageContext, site: Site): Promise<Response> 
       />
       {hasMore && (
         <p>
-          <a
-            class="button plain"
-            href={`${c.req.path}?${new URLSearchParams({ after: until, part: String(part + 1) })}`}
-          >
+          <a class="button plain" href={next}>
             {t("Go on after {0}", end)}
           </a>{" "}
           {t("Sites with very many sessions are exported by a program: {0}", `GET /admin/sites/${site.id}/export`)}
@@ -187,12 +185,29 @@ export async function endedPage(c: PageContext, site: Site): Promise<Response | 
   const { remaining, receipt } = progress;
   const { id, begunAt, keptAt, doneAt } = progress.deletion;
   const state = keptAt === null ? "begun" : doneAt === null ? "running" : "done";
-  const [kind, title, text] = progressTexts(view)[state];
+  const notices = {
+    begun: [
+      "bad",
+      t("The deletion has begun, but not everything knows of it"),
+      t("The directory or KV did not answer: nothing is deleted yet. Send it again. It cannot be called off."),
+    ],
+    running: [
+      "note",
+      t("This site is being deleted"),
+      t("Its apps and webhooks have stopped. The cron deletes its data in steps. It cannot be called off."),
+    ],
+    done: [
+      "good",
+      t("This site is deleted"),
+      t("Its rows of the audit log stay. Its appids are kept for 31 days, and D1's Time Travel keeps 30 days."),
+    ],
+  } as const;
+  const [kind, title, text] = notices[state];
   const deletion = sitePath(site, "/delete");
   // Counting stops at LEFT_LIMIT, so a larger number is shown with a "+".
   const countText = (count: number) => view.number(count) + (count < LEFT_LIMIT ? "" : "+");
   const rowsLeft = Object.entries(remaining).flatMap(([table, count]): Fact[] =>
-    count > 0 ? [[tableText(view, table), countText(count)]] : [],
+    count > 0 ? [[tableTexts(view)[table] ?? table, countText(count)]] : [],
   );
   const body = (
     <>
@@ -236,46 +251,23 @@ export async function endedPage(c: PageContext, site: Site): Promise<Response | 
   return showPage(c, { title: name, site: { ...site, name, tab: "overview" }, body });
 }
 
-/** How far a deletion is: the notice of its page. */
-const progressTexts = ({ t }: View) =>
-  ({
-    begun: [
-      "bad",
-      t("The deletion has begun, but not everything knows of it"),
-      t("The directory or KV did not answer: nothing is deleted yet. Send it again. It cannot be called off."),
-    ],
-    running: [
-      "note",
-      t("This site is being deleted"),
-      t("Its apps and webhooks have stopped. The cron deletes its data in steps. It cannot be called off."),
-    ],
-    done: [
-      "good",
-      t("This site is deleted"),
-      t("Its rows of the audit log stay. Its appids are kept for 31 days, and D1's Time Travel keeps 30 days."),
-    ],
-  }) as const;
-
-/** The content of a site's table in words. test/operators/console/sites/site-end.test.ts names a table without words. */
-export function tableText({ t }: View, table: string): string {
-  const texts: Record<string, string> = {
-    deliveries: t("Deliveries"),
-    events: t("Events"),
-    nonces: t("Used one-time texts (ranstr)"),
-    idempotency_keys: t("Idempotency-Keys"),
-    refusals: t("Refused calls"),
-    participants: t("Participants"),
-    messages: t("Messages"),
-    sessions: t("Sessions"),
-    customers: t("Customers"),
-    erasures: t("Erasures of customers"),
-    webhooks: t("Webhooks"),
-    agents: t("Agents"),
-    apps: t("Apps"),
-    usage: t("Usage by hours"),
-    usage_days: t("Usage by days"),
-    counters: t("Counters for the metrics"),
-    counted_events: t("How far events are counted"),
-  };
-  return texts[table] ?? table;
-}
+/** The contents of a site's tables in words. test/operators/console/sites/site-end.test.ts names a table without words. */
+export const tableTexts = ({ t }: View): Record<string, string> => ({
+  deliveries: t("Deliveries"),
+  events: t("Events"),
+  nonces: t("Used one-time texts (ranstr)"),
+  idempotency_keys: t("Idempotency-Keys"),
+  refusals: t("Refused calls"),
+  participants: t("Participants"),
+  messages: t("Messages"),
+  sessions: t("Sessions"),
+  customers: t("Customers"),
+  erasures: t("Erasures of customers"),
+  webhooks: t("Webhooks"),
+  agents: t("Agents"),
+  apps: t("Apps"),
+  usage: t("Usage by hours"),
+  usage_days: t("Usage by days"),
+  counters: t("Counters for the metrics"),
+  counted_events: t("How far events are counted"),
+});

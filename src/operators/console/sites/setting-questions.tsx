@@ -29,15 +29,14 @@ const askOf = (c: PageContext, site: Site, question: Omit<Parameters<typeof askP
 const siteButton =
   (change: SiteChange, result: FormResult) =>
   async (c: PageContext, site: Site): Promise<Response> => {
-    const { ctx } = c.var;
     const list = sitePath(site, "/settings");
     const isOff = change.events === false;
     return buttonAction(c, await readForm(c), {
       draft: { path: isOff || change.status === "closed" ? c.req.path : list },
       list,
       work: async () => {
-        const wasOff = isOff && !(await siteHasEvents(ctx, { site }));
-        await changeSite(ctx, { site, change });
+        const wasOff = isOff && !(await siteHasEvents(c.var.ctx, { site }));
+        await changeSite(c.var.ctx, { site, change });
         return doneLocation(c, list, wasOff ? "events_off_before" : result, isOff ? "events" : undefined);
       },
     });
@@ -51,10 +50,7 @@ export const postEventsOff = siteButton({ events: false }, "events_off");
 export async function closePage(c: PageContext, site: Site): Promise<Response> {
   const { t } = c.var;
   if (site.status !== "open") return c.redirect(sitePath(site, "/settings"), 303);
-  const answer = t(
-    "503 with Retry-After: {0}. Nothing is used up, so they may send the same again.",
-    CLOSED_RETRY_SECONDS,
-  );
+  const answer = t("503 with Retry-After: {0}. Nothing is used up, so they may send it again.", CLOSED_RETRY_SECONDS);
   return askOf(c, site, {
     title: t("Close this site?"),
     text: t("None of its calls is accepted until you open it again. Nothing is deleted."),
@@ -194,7 +190,6 @@ export async function chatIdPage(c: PageContext, site: Site): Promise<Response> 
 
 /** Answers the form of {@link chatIdPage}. It asks again when somebody else has set another number meanwhile. */
 export async function postChatId(c: PageContext, site: Site): Promise<Response> {
-  const { ctx } = c.var;
   const form = await readForm(c);
   const { first_chat_id = "", set_to } = form;
   const list = sitePath(site, "/settings");
@@ -206,10 +201,10 @@ export async function postChatId(c: PageContext, site: Site): Promise<Response> 
     draft: { path: question },
     list,
     work: async ({ first_chat_id: firstChatId }) => {
-      const { setTo } = await readNextChatId(ctx, { site });
+      const { setTo } = await readNextChatId(c.var.ctx, { site });
       // When the answer was lost, this form has set the number already. The form sent again repairs the copies.
       if (String(setTo) !== set_to && setTo !== firstChatId) return doneLocation(c, question, "changed_meanwhile");
-      await changeSite(ctx, { site, change: { firstChatId } });
+      await changeSite(c.var.ctx, { site, change: { firstChatId } });
       return doneLocation(c, list, "first_chat_id", "numbers");
     },
   });

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { tableText } from "../../../../src/operators/console/sites/export-and-deletion.tsx";
+import { tableTexts } from "../../../../src/operators/console/sites/export-and-deletion.tsx";
 import type { View } from "../../../../src/operators/console/view.ts";
 import { SITE_TABLES } from "../../../../src/operators/store/site-tables.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
@@ -220,7 +220,10 @@ describe("the page of a site that is being deleted", () => {
   });
 
   it("the page of a site that is being deleted has words for every table", () => {
-    const words = Object.keys(SITE_TABLES).map((table) => [table, tableText({ t: (text) => text } as View, table)]);
+    const words = Object.keys(SITE_TABLES).map((table) => [
+      table,
+      tableTexts({ t: (text) => text } as View)[table] ?? table,
+    ]);
     expect(words.filter(([table, text]) => table === text)).toEqual([]);
   });
 
