@@ -11,7 +11,7 @@ import { AskLink, type Fields, FieldsForm, Fold, FormErrors, FormFields } from "
 import { List } from "../parts/list.tsx";
 import { Badge, EmptyState, RowMenu, Time, TimeLeft } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
-import { hasOverlap, secretLocation } from "../secrets/secret-owner.tsx";
+import { hasOverlap, secretLocation } from "../secrets/rotate-secret.tsx";
 import { useView, type View } from "../view.ts";
 import { countedUntilText, LastUsed, type LastUses, readLastUses, refusedCallsPath } from "./app-usage.tsx";
 

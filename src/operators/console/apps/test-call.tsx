@@ -11,7 +11,7 @@ import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
 import { EmptyState, Facts, NoticeBox } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
-import { refusedLocation } from "../secrets/secret-owner.tsx";
+import { refusedLocation } from "../secrets/rotate-secret.tsx";
 import { useView } from "../view.ts";
 import { refusalTexts } from "../violation-texts.ts";
 import { appOf } from "./app-page.tsx";

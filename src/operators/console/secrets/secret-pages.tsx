@@ -10,22 +10,26 @@ import { showPage } from "../layout.tsx";
 import { form, page } from "../page-call.ts";
 import { askPage } from "../parts/ask.tsx";
 import { Facts, NoticeBox, TimeUntil } from "../parts/parts.tsx";
-import { confirmPage, OverlapCard, rotateSecret } from "./rotate-secret.tsx";
-import { endingFacts, hasOverlap, refusedLocation, type ShownSecretOwner, secretPurpose } from "./secret-owner.tsx";
+import {
+  confirmPage,
+  endingFacts,
+  hasOverlap,
+  OverlapCard,
+  refusedLocation,
+  rotateSecret,
+  type ShownSecretOwner,
+  secretPurpose,
+} from "./rotate-secret.tsx";
 
-/**
- * The calls that rotate the secret of an app or a webhook, show the new secret, and end the old one.
- *
- * @param base the start of their paths
- */
+/** The calls below a path that rotate the secret of an app or a webhook, show the new secret, and end the old one. */
 export function secretPages(
   base: `/sites/:site_id${string}`,
   audit: { rotated: AuditAction; ended: AuditAction },
   ownerOf: (c: PageContext, site: Site) => Promise<ShownSecretOwner>,
 ): ConsoleCall[] {
-  const ofOwner = (answer: (c: PageContext, owner: ShownSecretOwner) => Promise<Response>) => {
-    return async (c: PageContext, site: Site) => answer(c, await ownerOf(c, site));
-  };
+  const ofOwner =
+    (answer: (c: PageContext, owner: ShownSecretOwner) => Promise<Response>) => async (c: PageContext, site: Site) =>
+      answer(c, await ownerOf(c, site));
   return [
     page("operator", `${base}/rotate`, ofOwner(confirmPage)),
     form("operator", `${base}/rotate`, [audit.rotated], ofOwner(rotateSecret)),
@@ -37,15 +41,16 @@ export function secretPages(
 
 /** Asks before the previous secret ends, because a program may still use it. */
 async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
-  const { t, now, time } = c.var.view;
+  const { view, t } = c.var;
   const { site, path, words, version } = owner;
-  if (!owner.isActive || !hasOverlap(owner, now)) return c.redirect(path, 303);
+  if (!owner.isActive || !hasOverlap(owner, view.now)) return c.redirect(path, 303);
+  const until = view.time(owner.previousExpiresAt ?? 0);
   return askPage(c, {
     site,
     title: t("Stop the old secret now?"),
     text: words.stopped,
     facts: [
-      ...(await endingFacts(c, owner, t("Otherwise it works until {0}.", time(owner.previousExpiresAt ?? 0)))),
+      ...(await endingFacts(view, owner, t("Otherwise it works until {0}.", until))),
       [t("The secret in use"), t("Goes on working.")],
     ],
     hidden: { version },
@@ -57,11 +62,12 @@ async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<Respons
 /** Answers the form of {@link endPage}. */
 async function endOverlap(c: PageContext, { path, endOverlap }: ShownSecretOwner): Promise<Response> {
   const form = await readForm(c);
-  const end = async () => {
-    await endOverlap(form.version ?? "");
-    return doneLocation(c, path, "overlap_ended");
-  };
-  return buttonAction(c, form, { list: path, work: () => end().catch((error) => refusedLocation(c, path, error)) });
+  const work = () =>
+    endOverlap(form.version ?? "").then(
+      () => doneLocation(c, path, "overlap_ended"),
+      (error) => refusedLocation(c, path, error),
+    );
+  return buttonAction(c, form, { list: path, work });
 }
 
 /** Shows the secret to the reader whom `secretLocation` sent here. */

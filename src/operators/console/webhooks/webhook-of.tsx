@@ -5,7 +5,7 @@ import { withParameter } from "../console-path.ts";
 import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
-import type { ShownSecretOwner } from "../secrets/secret-owner.tsx";
+import type { ShownSecretOwner } from "../secrets/rotate-secret.tsx";
 import { useView } from "../view.ts";
 
 /** The URL as `fetch` sends it. Look-alike letters and signs that turn the reading direction are encoded, so that they deceive nobody. */
