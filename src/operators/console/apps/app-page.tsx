@@ -1,10 +1,11 @@
+import type { Child } from "hono/jsx";
 import { unlessRefusedFor } from "../../../core/errors.ts";
 import { MAIN_HOME } from "../../../core/homes.ts";
 import { endOverlap, readSecret, rotateSecret } from "../../services/app-secrets.ts";
 import { type AppSummary, findApp, releaseApp, revokeApp } from "../../services/apps.ts";
-import { readSiteUsage } from "../../services/site-usage.ts";
+import { readSiteUsage, type SiteUsage } from "../../services/site-usage.ts";
 import type { Site } from "../../services/sites.ts";
-import { readNetworkUses } from "../../services/usage.ts";
+import { type NetworkUse, outcomeName, readNetworkUses } from "../../services/usage.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
@@ -12,21 +13,33 @@ import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
 import { AskLink, FieldsForm, FormErrors } from "../parts/form.tsx";
-import { type FactRows, Facts, NoticeBox, Time } from "../parts/parts.tsx";
+import { Ago, type FactRows, Facts, NoticeBox, Time } from "../parts/parts.tsx";
+import { Table } from "../parts/table.tsx";
+import { UsageCard } from "../parts/usage-card.tsx";
+import { reasonLabels } from "../reasons.ts";
 import { OverlapCard, RotateCard, rotationFields, type ShownSecretOwner } from "../secrets/rotate-secret.tsx";
-import { AppCalls, lastUsedFact, NetworkUses, oldSecretUse, orUndefined, readLastUses } from "./app-usage.tsx";
-import { AppState, appFields } from "./apps-page.tsx";
+import { useView, type View } from "../view.ts";
+import {
+  AppState,
+  appFields,
+  lastUsedFact,
+  oldSecretUse,
+  orUndefined,
+  readLastUses,
+  refusedCallsPath,
+} from "./apps-page.tsx";
 import { CodeExample } from "./code-example.tsx";
 
 /** Reads the app that the path names, for its own pages and those of its secret. @throws ServiceError `not_found` */
-export async function appOf(c: PageContext, site: Site) {
+export async function appOf(c: PageContext, siteOfPath: Site) {
   const { ctx, view, t } = c.var;
+  const site = { ...siteOfPath, tab: "apps" as const };
   const app = await findApp(ctx, { site, appid: c.req.param("appid") ?? "" });
   const { appid, version, previousExpiresAt } = app;
   const path = `/console/sites/${site.id}/apps/${appid}`;
   return {
     app,
-    site: { ...site, tab: "apps" },
+    site,
     path,
     version,
     previousExpiresAt,
@@ -60,18 +73,15 @@ export const secretOwnerOf = async (c: PageContext, site: Site): Promise<ShownSe
   page: (filledForm) => appPage(c, site, filledForm),
 });
 
-/** How many networks the page of an app shows. */
-const MOST_NETWORKS = 50;
-
 async function appPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): Promise<Response> {
   const { ctx, view, t } = c.var;
-  const { app, ...owner } = await appOf(c, siteOfPath);
-  const { site, path, isActive } = owner;
+  const owner = await appOf(c, siteOfPath);
+  const { app, site, path, isActive } = owner;
   const { appid } = app;
   const [usage, networks, code] = await Promise.all([
-    orUndefined(c, readSiteUsage(ctx, siteOfPath, appid)),
-    orUndefined(c, readNetworkUses(ctx, { site: siteOfPath, appid, limit: MOST_NETWORKS })),
-    isActive && CodeExample(c, { site: siteOfPath, appid, path }, false),
+    orUndefined(c, readSiteUsage(ctx, site, appid)),
+    orUndefined(c, readNetworkUses(ctx, { site, appid, limit: 50 })),
+    isActive && CodeExample(c, { site, appid, path }, false),
   ]);
   const body = (
     <>
@@ -107,18 +117,88 @@ async function appPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): P
   return showPage(c, { title: app.name, site, appid, body, filled });
 }
 
+const Unread = () => <p class="empty">{useView().t("This part could not be read. Try again in a moment.")}</p>;
+
+/** The calls of an app by day and by outcome. @param props `usage`: undefined when the read failed */
+function AppCalls({ siteId, app, usage }: { siteId: number; app: AppSummary; usage: SiteUsage | undefined }) {
+  const view = useView();
+  const { t } = view;
+  return (
+    <section class="part">
+      <div class="head">
+        <h2>{t("Calls")}</h2>
+        <a href={refusedCallsPath(siteId, app.appid)}>{t("Refused calls of this app")}</a>
+      </div>
+      {usage === undefined ? <Unread /> : <UsageCard usage={usage} site={app} />}
+      {usage && usage.completeUntil !== null && usage.outcomes.length > 0 && (
+        <Table
+          id={undefined}
+          label={t("Calls by outcome")}
+          head={[t("What came of it"), { label: t("Calls"), phone: "top", end: true }]}
+          rows={outcomeRows(view, usage.outcomes, (reason) => refusedCallsPath(siteId, app.appid, reason))}
+          empty=""
+        />
+      )}
+    </section>
+  );
+}
+
+/** What calls came to and how many, the most frequent outcome first. A reason leads to the calls that were refused for it. */
+function outcomeRows(view: View, outcomes: SiteUsage["outcomes"], pathOf: (reason: string) => string): Child[][] {
+  const { t, number } = view;
+  const accepted = { ok: t("Accepted"), repeated: t("Accepted before, under the same Idempotency-Key") };
+  const reasons = reasonLabels(view);
+  return [...Map.groupBy(outcomes, ({ outcome }) => outcomeName(outcome))]
+    .map(([name, each]) => ({ name, count: each.reduce((sum, { count }) => sum + count, 0) }))
+    .sort((a, b) => b.count - a.count)
+    .map(({ name, count }) => [
+      // In a span, a long reason is not cut off on a phone.
+      <span>{accepted[name as keyof typeof accepted] ?? <a href={pathOf(name)}>{reasons.get(name) ?? name}</a>}</span>,
+      number(count),
+    ]);
+}
+
+/** From which networks an app's secrets were used. @param props `uses`: undefined when the read failed */
+function NetworkUses({ uses }: { uses: NetworkUse[] | undefined }) {
+  const { t } = useView();
+  const secrets = {
+    current: t("The secret in use"),
+    previous: t("The old secret"),
+    ended: t("A secret that has ended"),
+  };
+  return (
+    <section class="part" id="networks">
+      <h2>{t("Where its secrets were used")}</h2>
+      {uses === undefined ? (
+        <Unread />
+      ) : (
+        <Table
+          label={t("Networks")}
+          head={[t("Network"), t("Secret"), { label: t("Last used"), named: true }]}
+          rows={uses.map((use) => [<code>{use.network}</code>, secrets[use.secret], <Ago at={use.lastUsedAt} />])}
+          empty={t("No network is known yet.")}
+        />
+      )}
+      <p class="hint">
+        {t(
+          "The networks of 14 days, the last use first: /24 of IPv4, /48 of IPv6. An hour keeps the newest eight. Calls that no secret verified are not among them.",
+        )}
+      </p>
+    </section>
+  );
+}
+
 export async function revokePage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { view, t } = c.var;
   const { site, path, isActive, facts, app } = await appOf(c, siteOfPath);
   if (!isActive) return c.redirect(path, 303);
-  const uses = await readLastUses(c, siteOfPath, app.appid);
   return askPage(c, {
     site,
     title: t("Revoke this app?"),
     text: t(
       "None of its secrets will verify from then on, and it cannot be undone. Calls that use it fail at once with 401.",
     ),
-    facts: [...facts, lastUsedFact(view, uses, app)],
+    facts: [...facts, lastUsedFact(view, await readLastUses(c, site, app.appid), app)],
     button: t("Revoke for good"),
     keep: t("Keep it"),
     back: path,
@@ -175,7 +255,7 @@ export async function postRelease(c: PageContext, site: Site): Promise<Response>
 }
 
 /** The page of an appid without an app: its app can be issued again, or the appid released. */
-export async function missingAppPage(c: PageContext, siteOfPath: Site): Promise<Response> {
+async function missingAppPage(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { view, t } = c.var;
   const { site, appid, apps, path, facts, isClosed } = reservedAppidOf(c, siteOfPath);
   const { name, secret } = appFields(view);

@@ -30,10 +30,7 @@ function codeOf(c: PageContext) {
   return program ?? findProgram(readCookie(c.req.raw, CODE_COOKIE)) ?? "shell";
 }
 
-/**
- * The settings that the programs read from the environment. The secret is read there too, but is not part of them. There is no agent
- * while the site has none that is enabled.
- */
+/** The settings, but for the secret, that programs read from the environment. While no agent is enabled, there is none. */
 type ProgramSettings = { baseUrl: string; appid: string; agentId: number | undefined };
 
 /** The path at which the docs serve a program's file unchanged. */
@@ -68,16 +65,9 @@ async function sourceOf(c: PageContext, program: Program, settings: ProgramSetti
     );
 }
 
-/**
- * A program that calls as this app, ready to run.
- *
- * @param isNext whether it is the next step: then it is unfolded, and has a test call for readers who may send one
- */
-export async function CodeExample(
-  c: PageContext,
-  { site, appid, path }: { site: Site; appid: string; path: string },
-  isNext: boolean,
-) {
+/** A program that calls as this app. @param isNext it is the next step: unfolded, with a test call for readers who may send one */
+export async function CodeExample(c: PageContext, app: { site: Site; appid: string; path: string }, isNext: boolean) {
+  const { site, appid, path } = app;
   const { ctx, view, t } = c.var;
   const code = codeOf(c);
   const program = PROGRAMS[code];
