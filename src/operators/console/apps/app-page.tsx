@@ -209,10 +209,7 @@ export async function postRevoke(c: PageContext, site: Site): Promise<Response> 
   const { app, path } = await appOf(c, site);
   return buttonAction(c, await readForm(c), {
     list: path,
-    work: async () => {
-      await revokeApp(c.var.ctx, app);
-      return doneLocation(c, path, "revoked");
-    },
+    work: () => revokeApp(c.var.ctx, app).then(() => doneLocation(c, path, "revoked")),
   });
 }
 
@@ -246,11 +243,11 @@ export async function postRelease(c: PageContext, site: Site): Promise<Response>
   const { appid, apps, path } = reservedAppidOf(c, site);
   return buttonAction(c, await readForm(c), {
     list: apps,
-    work: async () => {
-      const releasing = releaseApp(c.var.ctx, { appid, siteId: site.id }).then(() => true);
-      const isReleased = await releasing.catch(unlessRefusedFor("app_issued", "route_claimed"));
-      return isReleased ? doneLocation(c, apps, "released") : doneLocation(c, path, "not_released");
-    },
+    work: () =>
+      releaseApp(c.var.ctx, { appid, siteId: site.id })
+        .then(() => doneLocation(c, apps, "released"))
+        .catch(unlessRefusedFor("app_issued", "route_claimed"))
+        .then((released) => released ?? doneLocation(c, path, "not_released")),
   });
 }
 

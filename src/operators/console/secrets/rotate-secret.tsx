@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { isRefusedFor } from "../../../core/errors.ts";
 import { ENDED_SECRETS, type RotationInput, rotationSchema } from "../../services/rotation.ts";
 import type { PageContext } from "../env.ts";
-import { type EnteredFields, formAction } from "../forms/form-action.ts";
+import { buttonAction, type EnteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { ticketFor } from "../forms/tickets.ts";
@@ -53,7 +53,7 @@ export async function secretLocation(c: PageContext, path: string, version: stri
 export const secretPurpose = (path: string, version: string): string[] => ["secret", path, version];
 
 /** The first facts of a question that ends the previous secret: its owner, and when it was last used. @param otherwise what holds without the change */
-export async function endingFacts({ t }: View, owner: ShownSecretOwner, otherwise: string): Promise<FactRows> {
+async function endingFacts({ t }: View, owner: ShownSecretOwner, otherwise: string): Promise<FactRows> {
   const use = await owner.previousUse?.();
   const stops = (
     <>
@@ -251,4 +251,35 @@ export async function confirmPage(c: PageContext, owner: ShownSecretOwner): Prom
     button: t("Rotate now"),
     back: path,
   });
+}
+
+/** Asks before the previous secret ends, because a program may still use it. */
+export async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
+  const { view, t } = c.var;
+  const { site, path, words, version } = owner;
+  if (!owner.isActive || !hasOverlap(owner, view.now)) return c.redirect(path, 303);
+  const until = view.time(owner.previousExpiresAt ?? 0);
+  return askPage(c, {
+    site,
+    title: t("Stop the old secret now?"),
+    text: words.stopped,
+    facts: [
+      ...(await endingFacts(view, owner, t("Otherwise it works until {0}.", until))),
+      [t("The secret in use"), t("Goes on working.")],
+    ],
+    hidden: { version },
+    button: t("The old secret stops now"),
+    back: path,
+  });
+}
+
+/** Answers the form of {@link endPage}. */
+export async function endOverlap(c: PageContext, { path, endOverlap }: ShownSecretOwner): Promise<Response> {
+  const form = await readForm(c);
+  const work = () =>
+    endOverlap(form.version ?? "").then(
+      () => doneLocation(c, path, "overlap_ended"),
+      (error) => refusedLocation(c, path, error),
+    );
+  return buttonAction(c, form, { list: path, work });
 }

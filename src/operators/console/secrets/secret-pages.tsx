@@ -2,20 +2,15 @@ import { unlessRefusedFor } from "../../../core/errors.ts";
 import type { AuditAction } from "../../services/audit.ts";
 import type { Site } from "../../services/sites.ts";
 import type { ConsoleCall, PageContext } from "../env.ts";
-import { buttonAction } from "../forms/form-action.ts";
-import { doneLocation } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { ticketEnd } from "../forms/tickets.ts";
 import { showPage } from "../layout.tsx";
 import { form, page } from "../page-call.ts";
-import { askPage } from "../parts/ask.tsx";
 import { Facts, NoticeBox, TimeUntil } from "../parts/parts.tsx";
 import {
   confirmPage,
-  endingFacts,
-  hasOverlap,
+  endOverlap,
+  endPage,
   OverlapCard,
-  refusedLocation,
   rotateSecret,
   type ShownSecretOwner,
   secretPurpose,
@@ -37,37 +32,6 @@ export function secretPages(
     form("operator", `${base}/end-overlap`, [audit.ended], ofOwner(endOverlap)),
     page("operator", `${base}/secret`, ofOwner(secretPage)),
   ];
-}
-
-/** Asks before the previous secret ends, because a program may still use it. */
-async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
-  const { view, t } = c.var;
-  const { site, path, words, version } = owner;
-  if (!owner.isActive || !hasOverlap(owner, view.now)) return c.redirect(path, 303);
-  const until = view.time(owner.previousExpiresAt ?? 0);
-  return askPage(c, {
-    site,
-    title: t("Stop the old secret now?"),
-    text: words.stopped,
-    facts: [
-      ...(await endingFacts(view, owner, t("Otherwise it works until {0}.", until))),
-      [t("The secret in use"), t("Goes on working.")],
-    ],
-    hidden: { version },
-    button: t("The old secret stops now"),
-    back: path,
-  });
-}
-
-/** Answers the form of {@link endPage}. */
-async function endOverlap(c: PageContext, { path, endOverlap }: ShownSecretOwner): Promise<Response> {
-  const form = await readForm(c);
-  const work = () =>
-    endOverlap(form.version ?? "").then(
-      () => doneLocation(c, path, "overlap_ended"),
-      (error) => refusedLocation(c, path, error),
-    );
-  return buttonAction(c, form, { list: path, work });
 }
 
 /** Shows the secret to the reader whom `secretLocation` sent here. */
