@@ -68,8 +68,8 @@ export interface SignatureDiagnosis {
 
 const WORDS = {
   valid: "Valid.",
-  previous_valid: "Signed with the previous secret, which still works until {0}. Change over before then.",
-  previous_ended: "Signed with the previous secret, which stopped working on {0}. Use the current one.",
+  previous_valid: "Signed with the old secret, which still works until {0}. Change over before then.",
+  previous_ended: "Signed with the old secret, which stopped working on {0}. Use the current one.",
   other_app:
     "Signed with the secret of the app {0}. Use the secret of the app that the body names, or name that app in the body.",
   line_ends_depend:

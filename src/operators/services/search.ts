@@ -203,11 +203,11 @@ export const hasFound = ({ calls, namedSites, ...hits }: SearchResult): boolean 
   [calls, namedSites, ...KINDS.map((kind) => hits[kind])].some((hits) => hits.length > 0);
 
 /** The only hit, when it was found by an id: the search opens its page at once. */
-export type OnlyFound =
-  | { kind: "call"; siteId: number; requestId: string }
-  | { kind: "session"; siteId: number; chatId: number }
-  | { kind: "app"; siteId: number; appid: string }
-  | { kind: "webhook"; siteId: number; id: string };
+export interface OnlyFound {
+  kind: "call" | "session" | "app" | "webhook";
+  siteId: number;
+  id: string | number;
+}
 
 /**
  * The only hit that the text can mean. A number that was typed on a page of a site means a session of this site, if nothing else of the
@@ -221,14 +221,14 @@ export function onlyFound(result: SearchResult, openSite: number | undefined): O
   const otherHits = [titles, customers, agents, events].flatMap((hits) => hits.filter(isOnSite)).length;
   const sitesNamed = openSite === undefined ? namedSites.length : 0;
   const each: OnlyFound[] = [
-    ...calls.map((call) => ({ kind: "call" as const, ...call })),
+    ...calls.map(({ siteId, requestId: id }) => ({ kind: "call" as const, siteId, id })),
     ...webhooks.map(({ siteId, id }) => ({ kind: "webhook" as const, siteId, id })),
-    ...sessions.filter(isOnSite).map(({ siteId, id }) => ({ kind: "session" as const, siteId, chatId: id })),
-    ...apps.filter(isOnSite).map(({ siteId, appid }) => ({ kind: "app" as const, siteId, appid })),
+    ...sessions.filter(isOnSite).map(({ siteId, id }) => ({ kind: "session" as const, siteId, id })),
+    ...apps.filter(isOnSite).map(({ siteId, appid: id }) => ({ kind: "app" as const, siteId, id })),
   ];
   const [only] = each;
   if (only === undefined || each.length > 1 || otherHits + sitesNamed > 0) return undefined;
   if (only.kind === "session") return openSite === undefined ? undefined : only;
-  if (only.kind === "app") return only.appid === searchText.text && homesDown.length === 0 ? only : undefined;
+  if (only.kind === "app") return only.id === searchText.text && homesDown.length === 0 ? only : undefined;
   return only;
 }

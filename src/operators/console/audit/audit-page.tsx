@@ -6,6 +6,8 @@ import {
   auditQuerySchema,
   listAuditLog,
   MOST_CHARACTERS,
+  MOST_IN_FILE,
+  readAuditFile,
 } from "../../services/audit.ts";
 import { sitesOf } from "../../services/site-names.ts";
 import type { Site } from "../../services/sites.ts";
@@ -27,20 +29,23 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
   const path = site ? `/console/sites/${site.id}/audit` : "/console/audit";
   const { fields, filter, isWrong } = readFilter(c);
   const query = queryOf(fields);
-  const wanted = { siteId: site?.id, ...filter, cursor: c.req.query("cursor"), limit: ENTRIES_PER_PAGE };
-  const log = isWrong ? NO_ENTRIES : await listAuditLog(ctx, wanted);
+  const part = { siteId: site?.id, cursor: c.req.query("cursor"), limit: ENTRIES_PER_PAGE };
+  const log = isWrong ? NO_ENTRIES : await listAuditLog(ctx, { ...part, ...filter });
   const sites = site ? new Map([[site.id, site]]) : await sitesOf(ctx, log.items);
-  const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const isCutShort = log.searchedTo !== null && log.items.length < ENTRIES_PER_PAGE;
   const empty = isWrong
     ? t("Correct the filter above.")
     : isCutShort
       ? t("Nothing was found so far.")
-      : isFiltered
+      : Object.values(filter).some((value) => value !== undefined)
         ? t("Nothing fits this filter.")
         : t("Nothing has been changed yet.");
   const actions = actionTexts(view);
-  const siteOf = ({ siteId }: AuditLogEntry) => (siteId === null ? undefined : sites.get(siteId));
+  const entries = log.items.map((entry) => ({
+    entry,
+    action: actions[entry.action],
+    entrySite: entry.siteId === null ? undefined : sites.get(entry.siteId),
+  }));
   const body = (
     <>
       {log.homesDown.length > 0 && (
@@ -64,15 +69,18 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
           ...(site ? [] : [{ label: t("Site"), phone: "hide" as const }]),
           { label: t("When"), phone: "top" },
         ]}
-        rows={log.items.map((entry) => [
-          <AuthorName who={entry.who} href={(who) => filteredPath(path, { ...query, who })} />,
-          <ActionCell entry={entry} action={actions[entry.action]} site={siteOf(entry)} />,
-          <SubjectCell entry={entry} site={siteOf(entry)} />,
-          ...(site ? [] : [<SiteCell siteId={entry.siteId} site={siteOf(entry)} />]),
-          <Ago at={entry.at} />,
-        ])}
-        actions={log.items.map((entry) => (
-          <MoreFacts entry={entry} action={actions[entry.action]} site={site ? undefined : siteOf(entry)} />
+        rows={entries.map(({ entry, action, entrySite }) => {
+          const { text, isId, href } = subjectOf(view, entry, entrySite);
+          return [
+            <AuthorName who={entry.who} href={(who) => filteredPath(path, { ...query, who })} />,
+            <ActionCell entry={entry} action={action} site={entrySite} />,
+            <Clipped href={href}>{isId ? <code>{text}</code> : <bdi>{text}</bdi>}</Clipped>,
+            ...(site ? [] : [siteCell(entry.siteId, entrySite)]),
+            <Ago at={entry.at} />,
+          ];
+        })}
+        actions={entries.map(({ entry, action, entrySite }) => (
+          <MoreFacts entry={entry} action={action} site={site ? undefined : entrySite} />
         ))}
         empty={<EmptyState title={empty} />}
         lookedTo={isCutShort && t("Searched back to {0}.", view.time(log.searchedTo ?? 0))}
@@ -86,7 +94,7 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
 }
 
 /** The filter above the audit log, as the reader filled it in, and what it filters by. It is wrong when a field has an error. */
-export function readFilter(c: PageContext) {
+function readFilter(c: PageContext) {
   const { view, t } = c.var;
   // The browser sends empty fields too. An empty field does not filter.
   const textOf = (name: string) => (c.req.query(name) ?? "").trim();
@@ -173,31 +181,20 @@ function ActionCell({ entry, action, site }: EntryCell) {
   );
 }
 
-function SubjectCell({ entry, site }: { entry: AuditLogEntry; site: Site | undefined }) {
-  const { text, isId, href } = subjectOf(useView(), entry, site);
-  return <Clipped href={href}>{isId ? <code>{text}</code> : <bdi>{text}</bdi>}</Clipped>;
-}
-
 /** The site of an entry. A site without any stored row has no page to link to. */
-function SiteCell({ siteId, site }: { siteId: number | null; site: Site | undefined }) {
-  if (siteId === null) return "–";
-  return (
+const siteCell = (siteId: number | null, site: Site | undefined) =>
+  siteId === null ? (
+    "–"
+  ) : (
     <Clipped href={site && `/console/sites/${siteId}`}>
-      <bdi>{site ? nameOf(site) : `(${siteId})`}</bdi>
+      <bdi>{nameOf(site, `(${siteId})`)}</bdi>
     </Clipped>
   );
-}
 
-const nameOf = ({ id, name }: Site) => (isVisible(name) ? name : `(${id})`);
+const nameOf = (site: Site | undefined, otherwise: string) => (site && isVisible(site.name) ? site.name : otherwise);
 
-const Clipped = ({ href, children }: PropsWithChildren<{ href: string | undefined }>) =>
-  href === undefined ? (
-    <span class="clip">{children}</span>
-  ) : (
-    <a class="clip" href={href}>
-      {children}
-    </a>
-  );
+const Clipped = (props: PropsWithChildren<{ href: string | undefined }>) =>
+  props.href === undefined ? <span class="clip">{props.children}</span> : <a class="clip" {...props} />;
 
 /**
  * The facts that few readers need, and the full text of what the table cuts off. The Worker's log has lines with the request id.
@@ -218,11 +215,78 @@ function MoreFacts({ entry, action, site }: EntryCell) {
           address !== null && [t("Network"), <code>{address}</code>],
           requestId !== null && [t("Request id"), <code>{requestId}</code>],
           view.hasHomes && [t("Home"), home],
-          site !== undefined && [t("Site"), <bdi>{nameOf(site)}</bdi>],
+          site !== undefined && [t("Site"), <bdi>{nameOf(site, `(${site.id})`)}</bdi>],
           subject !== "" && [t("Subject"), <code>{subject}</code>],
           details !== "" && [t("Details"), <bdi>{details}</bdi>],
         ]}
       />
     </RowMenu>
   );
+}
+
+/** Answers with the audit log of a site, or of all sites, as a file. It holds what the filter finds, in the reader's language and zone. */
+export async function auditFile(c: PageContext, site?: Site): Promise<Response> {
+  const { view, ctx, t } = c.var;
+  const { filter, isWrong } = readFilter(c);
+  // The page shows what is wrong with the filter.
+  if (isWrong) return auditPage(c, site);
+  const { items, sites, searchedTo, homesDown } = await readAuditFile(ctx, { siteId: site?.id, ...filter });
+  const actions = actionTexts(view);
+  const format = new Intl.DateTimeFormat("sv-SE", { timeZone: view.timeZone, dateStyle: "short", timeStyle: "medium" });
+  const atText = (at: number) => format.format(at * 1000);
+  const columns: [head: string, cell: (entry: AuditLogEntry) => string | number | null | undefined][] = [
+    [t("When ({0})", view.timeZone), ({ at }) => atText(at)],
+    [t("Who"), ({ who }) => who?.name],
+    [t("Kind of who"), ({ who }) => who?.kind],
+    [t("What"), ({ action }) => actions[action]],
+    [t("Subject"), ({ subject }) => subject],
+    [t("Site"), ({ siteId }) => nameOf(siteId === null ? undefined : sites.get(siteId), "")],
+    [t("Site's id"), ({ siteId }) => siteId],
+    [t("Details"), (entry) => detailText(view, entry)],
+    [t("Through"), ({ actor }) => throughText(view, actor)],
+    [t("Network"), ({ address }) => address],
+    [t("Request id"), ({ requestId }) => requestId],
+    [t("Home"), ({ home }) => home],
+    // These columns are not translated: they are the fields of GET /admin/audit.
+    ["id", ({ id }) => id],
+    ["who.id", ({ who }) => who?.id],
+    ["action", ({ action }) => action],
+    ["subject", ({ subject }) => subject],
+    ["site_id", ({ siteId }) => siteId],
+    ["details", ({ details }) => JSON.stringify(details)],
+  ];
+  const notes = [
+    searchedTo !== null &&
+      (items.length === MOST_IN_FILE
+        ? t(
+            "Not all: a file has {0} entries at most. Older ones: the same filter up to {1}.",
+            view.number(MOST_IN_FILE),
+            atText(searchedTo),
+          )
+        : t("Not all: the log was searched back to {0}. Older ones: the same filter up to then.", atText(searchedTo))),
+    homesDown.length > 0 && t("Homes that do not answer: {0}", homesDown.join(", ")),
+  ];
+  const name = `audit${site ? `-${site.id}` : ""}-${localTime(view.now, view.timeZone).slice(0, 10)}.csv`;
+  const rows = items.map((entry) => columns.map(([, cell]) => String(cell(entry) ?? "")));
+  const noteRows = notes.filter((note) => note !== false).map((note) => [note]);
+  return c.body(csvOf([columns.map(([head]) => head), ...rows, ...noteRows]), 200, {
+    "content-type": "text/csv; charset=utf-8",
+    "content-disposition": `attachment; filename="${name}"`,
+  });
+}
+
+/** A spreadsheet runs a cell as a formula when it begins with one of these. Some spreadsheets accept the full-width signs too. */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
+
+/**
+ * Rows as CSV (RFC 4180). A cell that a spreadsheet would run as a formula begins with an apostrophe. The byte order mark at the
+ * start tells Excel that the file is UTF-8.
+ */
+export const csvOf = (rows: readonly string[][]): string =>
+  `\ufeff${rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("")}`;
+
+function cellOf(text: string): string {
+  const safe = FORMULA.test(text) ? `'${text}` : text;
+  // Some spreadsheets split at semicolons and tabs too.
+  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

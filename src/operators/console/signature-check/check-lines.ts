@@ -9,6 +9,7 @@ import {
   lineEndsOf,
   OPERATIONS,
   type PastedRequest,
+  type SignatureDiagnosis,
   type SimilarApp,
   sentenceOf,
 } from "../../services/check-pasted-request.ts";
@@ -21,11 +22,11 @@ export interface CheckLine {
   title: string;
   /** The finding, then the advice. */
   texts: string[];
-  /** How many of the texts are findings, each about its own fault. By default, the first sentence of the first text is the only finding. */
+  /** How many of the texts are findings. By default, the first sentence of the first text is the only one. */
   findingCount?: number;
   /** What the server sends to the caller, by header, or what a parser said. It is English. */
   said?: string[];
-  links?: [text: string, href: string][];
+  links?: [text: string, href: string][] | undefined;
   /** Existing apps whose appids resemble an unknown appid. */
   similar?: SimilarApp[];
   refusal?: SignedErrorCode | undefined;
@@ -90,9 +91,7 @@ export function checkLines(view: View, pasted: PastedRequest, checked: CheckedRe
   if (app === undefined || signature === undefined || report === undefined) {
     return { lines: [...lines, unknownAppLine(view, checked)] };
   }
-  const { siteId } = app;
-  lines.push(appLine(view, appid, app));
-  lines.push(signatureLine(view, checked, signature));
+  lines.push(appLine(view, appid, app), signatureLine(view, checked, signature));
   if (!fields.ok || isTooLong(pasted.body)) return { lines };
   lines.push(...freshnessLines(view, checked, tolerance));
   lines.push({ title: t("Limits"), texts: [t("Not evaluated: looking would use them up.")], notEvaluated: true });
@@ -100,15 +99,15 @@ export function checkLines(view: View, pasted: PastedRequest, checked: CheckedRe
   const { used, outcome, idempotencyKey } = report;
   if (!idempotencyKey.ok) lines.push(stepLine(view, "Idempotency-Key", checked.key, idempotencyKey));
   if (stopped?.by === "site_closed") lines.push(line(t("Site"), stoppedText(view, stopped), "unavailable"));
-  if (idempotencyKey.ok && idempotencyKey.value !== null) lines.push(keyLine(view, siteId, outcome));
+  if (idempotencyKey.ok && idempotencyKey.value !== null) lines.push(keyLine(view, app.siteId, outcome));
   if (outcome !== undefined && !(used?.sessionId && used.mayBeItself)) lines.push(...outcomeLines(view, outcome));
   const repeats = outcome?.kind === "repeated" ? { repeats: outcome.sessionId } : {};
   if (!used?.mayBeItself || !signature.exact) return { lines, ...repeats };
   const refusedFor = used.sessionId === null && isRefusal(used.outcome) ? { refusedFor: used.outcome } : {};
-  return { lines, answered: { siteId, sessionId: used.sessionId, ...refusedFor } };
+  return { lines, answered: { siteId: app.siteId, sessionId: used.sessionId, ...refusedFor } };
 }
 
-/** Whether an outcome is a refusal that this release knows. The ranstr may have been used for another operation. */
+/** Whether this release knows the refusal. The ranstr may have been used for another operation. */
 const isRefusal = (outcome: string) =>
   outcome === "key_reused" || OPERATIONS.some(({ refusals }) => Object.hasOwn(refusals, outcome));
 
@@ -134,13 +133,16 @@ const stepLine = (view: View, title: string, step: CheckStep, refused?: Refused)
 /** The steps before the server looks for the app: the headers and the body. */
 function formLines(view: View, { contentType }: PastedRequest, { form, fields }: CheckedRequest): CheckLine[] {
   const headers: Record<string, string> = { content_type: "Content-Type", content_encoding: "Content-Encoding" };
-  const formSteps = form.filter(({ step, refusal }) => step !== "size" || refusal !== undefined);
-  return formSteps.map((step) => {
-    const refused = step.step === "body" && !fields.ok ? fields : undefined;
-    const line = stepLine(view, headers[step.step] ?? view.t("Body"), step, refused);
-    const isAssumed = step.step === "content_type" && step.refusal && contentType === undefined;
-    return isAssumed ? { ...line, assumed: true } : line;
-  });
+  const shown = form.filter(({ step, refusal }) => step !== "size" || refusal !== undefined);
+  return shown.map((step) => ({
+    ...stepLine(
+      view,
+      headers[step.step] ?? view.t("Body"),
+      step,
+      step.step === "body" && !fields.ok ? fields : undefined,
+    ),
+    ...(step.step === "content_type" && step.refusal && contentType === undefined && { assumed: true }),
+  }));
 }
 
 function appLine(view: View, appid: string, app: NonNullable<CheckedRequest["app"]>): CheckLine {
@@ -159,10 +161,8 @@ function appLine(view: View, appid: string, app: NonNullable<CheckedRequest["app
 function unknownAppLine({ t }: View, { appid, similar = [] }: CheckedRequest): CheckLine {
   const title = t("App");
   const [nearest] = similar;
-  if (nearest === undefined) {
-    const text = t("There is no app {0} here. Look for a slip in copying, or for another environment's appid.", appid);
-    return line(title, text, "token_invalid");
-  }
+  const text = t("There is no app {0} here. Look for a slip in copying, or for another environment's appid.", appid);
+  if (nearest === undefined) return line(title, text, "token_invalid");
   const { hasForeignCharacters, differsInCase, hasLookalikes, slips, signs } = nearest;
   const differences = [
     hasForeignCharacters && t("A blank or another character stands in it that no appid has."),
@@ -179,23 +179,17 @@ function unknownAppLine({ t }: View, { appid, similar = [] }: CheckedRequest): C
   return { title, texts, findingCount: 1, similar, refusal: "token_invalid" };
 }
 
-function signatureLine(
-  view: View,
-  { app, report, rotatedAt, otherApp }: CheckedRequest,
-  signature: NonNullable<CheckedRequest["signature"]>,
-): CheckLine {
+function signatureLine(view: View, checked: CheckedRequest, signature: SignatureDiagnosis): CheckLine {
   const { t } = view;
+  const { app, report, rotatedAt, otherApp } = checked;
   const { body, slot } = signature.match ?? {};
   const texts = signature.findings.map((finding) => sentenceOf(view, finding));
-  if (rotatedAt !== undefined) {
-    texts.push(t("The secret was rotated on {0}: the sender may still use the one before.", view.time(rotatedAt)));
-  }
+  if (rotatedAt !== undefined)
+    texts.push(t("The secret was rotated on {0}: the sender may still use the old one.", view.time(rotatedAt)));
   return {
     title: t("Signature"),
     texts,
-    ...(otherApp && {
-      links: [[t("To the app {0}", otherApp.name), `/console/sites/${app?.siteId}/apps/${otherApp.appid}`]],
-    }),
+    links: otherApp && [[t("To the app {0}", otherApp.name), `/console/sites/${app?.siteId}/apps/${otherApp.appid}`]],
     refusal: report?.authentication.ok === true || app?.revokedAt !== null ? undefined : "token_invalid",
     ...(slot === "previous" && { notice: true }),
     signed: body?.rewritten && body.text,
@@ -207,9 +201,8 @@ function freshnessLines(view: View, { fields, report }: CheckedRequest, toleranc
   const { t } = view;
   const freshness = report?.freshness;
   if (freshness === undefined || !fields.ok) return [];
-  if (!freshness.ok && freshness.code === "invalid_parameters") {
+  if (!freshness.ok && freshness.code === "invalid_parameters")
     return [refusedLine(view, t("timestamp and ranstr"), freshness)];
-  }
   const timestamp = Number(fields.value.timestamp);
   const outdatedText = sentenceOf(view, checkTimestamp(timestamp, view.now, tolerance));
   const clock: CheckLine = freshness.ok
@@ -227,14 +220,14 @@ function freshnessLines(view: View, { fields, report }: CheckedRequest, toleranc
 }
 
 function fieldsLine(view: View, { operation }: PastedRequest, { report, looksLike }: CheckedRequest): CheckLine {
+  const { t } = view;
   const readFields = report?.operationInput;
-  const title = view.t("Fields of {0}", operation.wireName);
+  const title = t("Fields of {0}", operation.wireName);
   const fieldLine =
-    readFields?.ok === false ? refusedLine(view, title, readFields) : line(title, view.t("All as they should be."));
-  if (looksLike === undefined) return fieldLine;
-  const names = [looksLike.wireName, operation.wireName];
-  const text = view.t("The body looks like one of {0}, but was checked as one of {1}.", ...names);
-  return { ...fieldLine, texts: [...fieldLine.texts, text] };
+    readFields?.ok === false ? refusedLine(view, title, readFields) : line(title, t("All as they should be."));
+  const names = [looksLike?.wireName, operation.wireName];
+  if (looksLike) fieldLine.texts.push(t("The body looks like one of {0}, but was checked as one of {1}.", ...names));
+  return fieldLine;
 }
 
 type PreviewOutcome = NonNullable<NonNullable<CheckedRequest["report"]>["outcome"]>;
@@ -243,23 +236,18 @@ type PreviewOutcome = NonNullable<NonNullable<CheckedRequest["report"]>["outcome
 function keyLine(view: View, siteId: number, outcome: PreviewOutcome | undefined): CheckLine {
   const { t } = view;
   const title = "Idempotency-Key";
-  if (outcome?.kind === "refused" && outcome.refused.reason === "key_reused") {
+  if (outcome?.kind === "refused" && outcome.refused.reason === "key_reused")
     return refusedLine(view, title, outcome.refused);
-  }
   if (outcome?.kind !== "repeated") return line(title, t("No call was accepted under this key in the last 24 hours."));
-  const { sessionId } = outcome;
-  const text = t(
-    "A call under this key was accepted: session {0}. Sent again, it is answered with that session.",
-    sessionId,
-  );
-  return { ...line(title, text), links: [[t("To the session"), `/console/sites/${siteId}/sessions/${sessionId}`]] };
+  const { sessionId: id } = outcome;
+  const text = t("A call under this key was accepted: session {0}. Sent again, it is answered with that session.", id);
+  return { ...line(title, text), links: [[t("To the session"), `/console/sites/${siteId}/sessions/${id}`]] };
 }
 
 function outcomeLines(view: View, outcome: PreviewOutcome): CheckLine[] {
   const title = view.t("Agents and session");
-  if (outcome.kind === "refused") {
+  if (outcome.kind === "refused")
     return outcome.refused.reason === "key_reused" ? [] : [refusedLine(view, title, outcome.refused)];
-  }
   if (outcome.kind !== "accepted") return [];
   if (outcome.leftOut.length === 0) return [line(title, view.t("Nothing stands in the way."))];
   const text = view.t("These are ignored, the others are added: {0}", leftOutText(view, outcome.leftOut));

@@ -19,15 +19,18 @@ export function WasRefused({ call }: { call: RefusedCall }) {
   const { requestId, at, status, reason, detail } = call;
   const { what, cure } = reasonText(view, reason);
   const violations = refusalTexts(view, call);
+  // For this reason the violations already say everything.
   const isPlain = reason === "fields_invalid" && violations.length > 0;
-  const said = detail ? [`x-error-detail: ${detail}`] : [];
-  const texts = isPlain ? violations : [what, ...violations, cure];
+  const line: CheckLine = {
+    title: "",
+    texts: isPlain ? violations : [what, ...violations, cure],
+    findingCount: isPlain ? violations.length : 1,
+    said: detail ? [`x-error-detail: ${detail}`] : [],
+  };
+  const { message } = WIRE_ERRORS[codeOfReason(reason)];
   return (
-    <Answer
-      kind="bad"
-      title={view.t("This call was answered {0} {1}", status, WIRE_ERRORS[codeOfReason(reason)].message)}
-    >
-      <Cause line={{ title: "", texts, findingCount: isPlain ? violations.length : 1, said }} />
+    <Answer kind="bad" title={view.t("This call was answered {0} {1}", status, message)}>
+      <Cause line={line} />
       <p class="hint">
         <Time at={at} /> · <code>{requestId}</code>
       </p>
@@ -35,20 +38,15 @@ export function WasRefused({ call }: { call: RefusedCall }) {
   );
 }
 
-/**
- * The result of a check: the answer to the call when it is known, the answer that it would get now with the cause in large text, the
- * other findings, and the steps without faults, folded.
- *
- * @param props `isKnown`: the page already says what the call was answered
- */
+/** The result of a check. @param props `isKnown`: the page already says what the call was answered */
 export function Verdict({ c, diagnosis, isKnown }: { c: PageContext; diagnosis: Diagnosis; isKnown: boolean }) {
   const view = useView();
   const { t } = view;
   const { answered, repeats, lines } = diagnosis;
-  const wireOf = (refusal: SignedErrorCode): [status: number, message: string] => {
-    const { status, message } = WIRE_ERRORS[refusal];
-    return [alwaysStatus200(c.env) ? 200 : status, message];
-  };
+  const wireOf = (refusal: SignedErrorCode): [status: number, message: string] => [
+    alwaysStatus200(c.env) ? 200 : WIRE_ERRORS[refusal].status,
+    WIRE_ERRORS[refusal].message,
+  ];
   const refused = lines.filter(({ refusal }) => refusal !== undefined);
   const [stop, next] = refused;
   const fits = lines.find((line) => line.ends)?.ends?.fits;
@@ -56,6 +54,8 @@ export function Verdict({ c, diagnosis, isKnown }: { c: PageContext; diagnosis: 
   const matchingLine = refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor);
   // A pasted request often has an old timestamp only because it was pasted later. The cause at its time was then its next error, if any.
   const cause = answered ? matchingLine : stop?.outdated === "late" ? (next ?? stop) : stop;
+  const what = refusedFor && reasonText(view, refusedFor).what;
+  const hasChanged = t("What it was refused for has changed since: {0}", what);
   const mayBeAnother = t(
     "If you sent this one-time text (ranstr) before with other bytes, this one was answered {0} {1}",
     ...wireOf("token_invalid"),
@@ -72,21 +72,29 @@ export function Verdict({ c, diagnosis, isKnown }: { c: PageContext; diagnosis: 
         ),
       ]
     : [
-        stop?.outdated && !next?.refusal && t("With a fresh timestamp it accepts the request."),
+        stop?.outdated && !next && t("With a fresh timestamp it accepts the request."),
         stop?.outdated && next?.refusal && t("With a fresh timestamp it answers {0} {1}.", ...wireOf(next.refusal)),
         stop?.assumed && next?.refusal && t("As application/json it answers {0} {1}.", ...wireOf(next.refusal)),
-        !stop &&
-          repeats &&
-          t("It does nothing again: it answers with session {0}, which the first call opened.", repeats),
+        !stop && repeats && t("It does nothing again: it answers with session {0} of the first call.", repeats),
       ];
   const otherLines = lines.filter((line) => line !== cause && !isFine(line));
   const fine = lines.filter(isFine);
   const skipped = fine.filter(({ notEvaluated }) => notEvaluated).length;
   const stepOf = (line: CheckLine) => {
-    if (line.notEvaluated) return <Step line={line} kind="off" state={t("Not evaluated")} />;
-    if (isFine(line)) return <Step line={line} kind="good" state={t("Fine")} />;
     const also = answered || line.outdated === "late" ? t("If sent again") : t("Also");
-    return <Step line={line} kind="wait" state={line.refusal ? also : line.ends ? t("Depends") : t("Note")} />;
+    const [kind, state] = line.notEvaluated
+      ? (["off", t("Not evaluated")] as const)
+      : isFine(line)
+        ? (["good", t("Fine")] as const)
+        : (["wait", line.refusal ? also : line.ends ? t("Depends") : t("Note")] as const);
+    return (
+      <li class={kind === "wait" ? "wrong" : "fine"}>
+        <h2>
+          {line.title} <Badge kind={kind} label={state} />
+        </h2>
+        <LineTexts line={line} small={line.texts} />
+      </li>
+    );
   };
   return (
     <>
@@ -95,15 +103,7 @@ export function Verdict({ c, diagnosis, isKnown }: { c: PageContext; diagnosis: 
           kind="bad"
           title={t("A call with this one-time text (ranstr) was answered {0} {1}", ...wireOf(codeOfReason(refusedFor)))}
         >
-          {cause ? (
-            <Cause line={cause} />
-          ) : (
-            <p>
-              {refusedFor === "key_reused"
-                ? reasonText(view, refusedFor).what
-                : t("What it was refused for has changed since: {0}", reasonText(view, refusedFor).what)}
-            </p>
-          )}
+          {cause ? <Cause line={cause} /> : <p>{refusedFor === "key_reused" ? what : hasChanged}</p>}
           <p>{mayBeAnother}</p>
         </Answer>
       )}
@@ -150,49 +150,35 @@ const Answer = ({ kind, title, children }: PropsWithChildren<{ kind: "good" | "b
   </section>
 );
 
-/** The cause of a refusal, with its findings in large text. */
+/** The cause of a refusal, with its findings in large text. Without `findingCount`, the first sentence is the finding. */
 function Cause({ line }: { line: CheckLine }) {
-  const [large, small] = splitBySize(line);
+  const { title, texts, findingCount } = line;
+  const [first = "", ...others] = texts;
+  const [, sentence = first, rest] = /^(.+?[.:!?](?=\s+[\p{Lu}“<])|.+?[。：！？](?=.))\s*(.+)$/su.exec(first) ?? [];
   return (
     <div class="cause">
-      {line.title && <h3>{line.title}</h3>}
+      {title && <h3>{title}</h3>}
+      {findingCount === undefined ? (
+        <LineTexts line={line} large={[sentence]} small={rest ? [rest, ...others] : others} />
+      ) : (
+        <LineTexts line={line} large={texts.slice(0, findingCount)} small={texts.slice(findingCount)} />
+      )}
+    </div>
+  );
+}
+
+/** The texts of a line, then the nearest appids with the differences marked, links, what the server sent, and what was signed. */
+function LineTexts({ line, large = [], small }: { line: CheckLine; large?: string[]; small: string[] }) {
+  const { t } = useView();
+  const { similar = [], links = [], said = [], signed } = line;
+  return (
+    <>
       {large.map((text) => (
         <p class="found">{text}</p>
       ))}
       {small.map((text) => (
         <p>{text}</p>
       ))}
-      <Evidence line={line} />
-    </div>
-  );
-}
-
-/** Splits a line's texts into its findings and the rest. Without `findingCount`, the first sentence is the finding. */
-function splitBySize({ texts, findingCount }: CheckLine): [large: string[], small: string[]] {
-  if (findingCount !== undefined) return [texts.slice(0, findingCount), texts.slice(findingCount)];
-  const [first = "", ...others] = texts;
-  const [, sentence = first, rest = ""] =
-    /^(.+?[.:!?](?=\s+[\p{Lu}“<])|.+?[。：！？](?=.))\s*(.+)$/su.exec(first) ?? [];
-  return [[sentence], rest === "" ? others : [rest, ...others]];
-}
-
-const Step = ({ line, kind, state }: { line: CheckLine; kind: "wait" | "good" | "off"; state: string }) => (
-  <li class={kind === "wait" ? "wrong" : "fine"}>
-    <h2>
-      {line.title} <Badge kind={kind} label={state} />
-    </h2>
-    {line.texts.map((text) => (
-      <p>{text}</p>
-    ))}
-    <Evidence line={line} />
-  </li>
-);
-
-/** What a line shows beside its texts: the nearest appids with the differences marked, links, what the server sent, what was signed. */
-function Evidence({ line: { similar = [], links = [], said = [], signed } }: { line: CheckLine }) {
-  const { t } = useView();
-  return (
-    <>
       {similar.map(({ givenParts, existing, siteId, appid }) => (
         <dl class="difference">
           <dt>{t("Sent")}</dt>

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { csvOf } from "../../../../src/operators/console/audit/audit-file.ts";
+import { csvOf } from "../../../../src/operators/console/audit/audit-page.tsx";
 import { visitorWithRole } from "../../../support/access-world.ts";
 import { call } from "../../../support/admin-calls.ts";
 import { downDb } from "../../../support/down-db.ts";

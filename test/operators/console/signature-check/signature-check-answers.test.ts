@@ -60,7 +60,7 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
     },
   ],
   [
-    "the previous secret without an overlap",
+    "the old secret without an overlap",
     401,
     () =>
       ofAnotherSite(async (world) => {

@@ -147,15 +147,15 @@ describe("the secrets in the signature check", () => {
     expect(await shownText()).not.toContain("was rotated");
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
     world.clock.now += 200;
-    expect(await shownText()).toMatch(/The secret was rotated on .*: the sender may still use the one before\./);
+    expect(await shownText()).toMatch(/The secret was rotated on .*: the sender may still use the old one\./);
     // A change of another app is no hint.
     const { appid } = await issue(world);
     const other = JSON.stringify(world.createBody({ appid }));
     const { lines } = await checkSignature(visitor, { body: other, signature: await hmac("older", other) });
     expect(lines.Signature?.text).not.toContain("was rotated");
-    // The previous secret itself is recognised.
+    // The old secret itself is recognised.
     const previous = await checkSignature(visitor, { body, signature: await hmac(world.secret, body) });
-    expect(previous.lines.Signature?.text).not.toContain("may still use the one before");
+    expect(previous.lines.Signature?.text).not.toContain("may still use the old one");
   });
 
   it("the signature check links to the app and to its site by name", async () => {

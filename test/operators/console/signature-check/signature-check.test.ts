@@ -110,7 +110,7 @@ describe("the signature check", () => {
     expect(verdict.lines.Signature?.state).toBe("Fine");
   });
 
-  it("the signature check names a wrong secret, and a previous secret during and after its overlap", async () => {
+  it("the signature check names a wrong secret, and an old secret during and after its overlap", async () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody());
     const wrong = await checkSignature(visitor, { body, signature: await hmac("wrong", body) });
@@ -124,7 +124,7 @@ describe("the signature check", () => {
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
     const inside = await checkSigned(world, visitor);
     expect(inside.answer).toBe(ACCEPTS);
-    expect(inside.lines.Signature?.text).toContain("Signed with the previous secret, which still works until");
+    expect(inside.lines.Signature?.text).toContain("Signed with the old secret, which still works until");
     world.clock.now = NOW + 100;
     const after = await checkSigned(world, visitor);
     expect(after.answer).toBe(TOKEN);
