@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
 import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { RULES as RULES_OF_CALLS, type RuleName, SENT_AS, wordsOf } from "../../../src/core/rules.ts";
+import { NAMED_DETAILS } from "../../../src/operators/console/audit/audit-texts.ts";
 import { DONE, NOT_DONE } from "../../../src/operators/console/forms/messages.ts";
 import { REASONS } from "../../../src/operators/console/reasons.ts";
 import { languageOf, localTime, secondsOf, startOfDayAndWeek } from "../../../src/operators/console/view.ts";
@@ -74,6 +75,7 @@ const texts = new Set([
   ...URL_RULES.flatMap((rule) => [capitalised(rule), `The URL ${rule}`]),
   ...FAILURES,
   ...STATUSES,
+  ...NAMED_DETAILS.map((name) => `${name} {0}`),
   ...REFUSALS,
   ...Object.values(REASONS).flat(),
   ...Object.values({ ...DONE, ...NOT_DONE }),

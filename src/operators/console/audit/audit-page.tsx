@@ -255,14 +255,11 @@ export async function auditFile(c: PageContext, site?: Site): Promise<Response> 
     ["site_id", ({ siteId }) => siteId],
     ["details", ({ details }) => JSON.stringify(details)],
   ];
+  const most = view.number(MOST_IN_FILE);
   const notes = [
     searchedTo !== null &&
       (items.length === MOST_IN_FILE
-        ? t(
-            "Not all: a file has {0} entries at most. Older ones: the same filter up to {1}.",
-            view.number(MOST_IN_FILE),
-            atText(searchedTo),
-          )
+        ? t("Not all: a file has {0} entries at most. Older ones: the same filter up to {1}.", most, atText(searchedTo))
         : t("Not all: the log was searched back to {0}. Older ones: the same filter up to then.", atText(searchedTo))),
     homesDown.length > 0 && t("Homes that do not answer: {0}", homesDown.join(", ")),
   ];

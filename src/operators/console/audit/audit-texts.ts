@@ -97,39 +97,34 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 /** Details that tell an operator nothing: random ids, and the positions where a call continues. The CSV file has them. */
 const HIDDEN_DETAILS = ["call", "version", "previous_version", "next_after_seq"];
 
+/** Details that need no word beside them. */
+const PLAIN_DETAILS = ["name", "email", "id"];
+
+/** Details whose word is their name, such as “apps 12”. The events of an erasure are a number, those of a webhook are names. */
+export const NAMED_DETAILS =
+  "origin events role status queued apps webhooks sessions messages participants deliveries".split(" ");
+
 /** @returns undefined for a detail that tells the reader nothing */
 function namedText(view: View, key: string, value: unknown): string | undefined {
   const { t } = view;
   if (key === "previous_expires_at" && value === null) return t("the old one stopped at once");
   if (value === null || HIDDEN_DETAILS.includes(key) || (Array.isArray(value) && value.length === 0)) return undefined;
+  if (PLAIN_DETAILS.includes(key)) return String(value);
   const number = () => view.number(Number(value));
+  if (NAMED_DETAILS.includes(key))
+    return t(`${key} {0}`, typeof value === "number" ? number() : valueText(view, value));
   const texts: Record<string, () => string | undefined> = {
-    name: () => String(value),
-    email: () => String(value),
-    id: () => String(value),
     imported: () => t("brought along: {0}", valueText(view, value)),
     home: () => (view.hasHomes ? t("home {0}", String(value)) : undefined),
-    origin: () => t("origin {0}", String(value)),
-    // For an erasure, the value is the number of events.
-    events: () => t("events {0}", typeof value === "number" ? number() : valueText(view, value)),
     path: () => t("another path or query"),
     reason: () => t("reason: {0}", reasonText(view, String(value))),
     count: () => t("times {0}", number()),
-    role: () => t("role {0}", valueText(view, value)),
-    status: () => t("status {0}", valueText(view, value)),
     since: () => t("from {0}", view.time(Number(value))),
     until: () => t("up to {0}", view.time(Number(value))),
     expires_at: () => t("ends {0}", view.time(Number(value))),
     previous_expires_at: () => t("previous until {0}", view.time(Number(value))),
     ends: () => (value === "current" ? t("the one in use ended") : t("the one before ended")),
     lifted_by: () => t("session numbers skipped (chat_id): {0}", number()),
-    queued: () => t("queued {0}", number()),
-    apps: () => t("apps {0}", number()),
-    webhooks: () => t("webhooks {0}", number()),
-    sessions: () => t("sessions {0}", number()),
-    messages: () => t("messages {0}", number()),
-    participants: () => t("participants {0}", number()),
-    deliveries: () => t("deliveries {0}", number()),
     seq: () => t("event {0}", String(value)),
     event_id: () => t("event {0}", String(value)),
     after: () => (value === 0 ? undefined : t("after session {0}", String(value))),

@@ -5,9 +5,9 @@ import { useView } from "../view.ts";
 /** Whether a text has invisible characters, or blanks at its ends. */
 export const hasUnseen = (text: string): boolean => showUnseen(text) !== text;
 
-/** Shows the invisible characters of a text: a blank at an end as ␣, any other by its code. */
-export const showUnseen = (text: string): string =>
-  text.replace(UNSEEN_CHARACTERS, (character) =>
+/** Shows the invisible characters of a text, or other ones: a blank (at an end) as ␣, any other by its code. */
+export const showUnseen = (text: string, characters = UNSEEN_CHARACTERS): string =>
+  text.replace(characters, (character) =>
     character.startsWith(" ")
       ? "␣".repeat(character.length)
       : `[U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,

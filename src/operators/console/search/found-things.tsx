@@ -74,17 +74,13 @@ function foundKinds(view: View, { kindsWithMore, sites, sessionsOf, ...result }:
   const status = (isOn: boolean, on: string, off: string) => (
     <Badge kind={isOn ? "good" : "off"} label={isOn ? on : off} />
   );
-  const sessionTitle: Columns<SessionHit> = [
+  const columnsOfOne: Columns<SessionHit> = [
     [t("Title"), sessionCell],
     ["chat_id", ({ id }) => id],
+    [top(t("Opened")), ({ createdAt }) => <Ago at={createdAt} />],
   ];
-  const opened: Columns<SessionHit> = [[top(t("Opened")), ({ createdAt }) => <Ago at={createdAt} />]];
-  const sessionColumns: Columns<SessionHit> = [
-    ...sessionTitle,
-    [t("Customer"), ({ customerName }) => <bdi class="clip">{customerName}</bdi>],
-    ...siteColumn,
-    ...opened,
-  ];
+  const customer: Columns<SessionHit>[0] = [t("Customer"), ({ customerName: name }) => <bdi class="clip">{name}</bdi>];
+  const sessionColumns = columnsOfOne.toSpliced(2, 0, customer, ...siteColumn);
   // No address may hold a customer's id, so a session leads to the customer's page.
   const customers = result.customers.map(({ siteId, externalId, name }) => {
     const sessions = sessionsOf.filter((session) => session.siteId === siteId);
@@ -109,7 +105,7 @@ function foundKinds(view: View, { kindsWithMore, sites, sessionsOf, ...result }:
         </p>
       ),
       hasMore: false,
-      ...tableOf(sessions, [...sessionTitle, ...opened]),
+      ...tableOf(sessions, columnsOfOne),
     };
   });
   return [

@@ -19,11 +19,8 @@ async function keyOf({ id, key }: Sealer): Promise<CryptoKey> {
 
 export async function sealText({ bytes }: Pick<Runtime, "bytes">, session: Sealer, text: string): Promise<string> {
   const iv = bytes(IV_BYTES);
-  const sealed = await crypto.subtle.encrypt(
-    { name: "AES-GCM", iv },
-    await keyOf(session),
-    new TextEncoder().encode(text),
-  );
+  const plain = new TextEncoder().encode(text);
+  const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, await keyOf(session), plain);
   return new Uint8Array([...iv, ...new Uint8Array(sealed)]).toBase64(BASE64URL);
 }
 
@@ -32,9 +29,8 @@ export async function openText(session: Sealer, sealed: string): Promise<string 
   try {
     const bytes = Uint8Array.fromBase64(sealed, BASE64URL);
     const algorithm = { name: "AES-GCM", iv: bytes.slice(0, IV_BYTES) };
-    return new TextDecoder().decode(
-      await crypto.subtle.decrypt(algorithm, await keyOf(session), bytes.slice(IV_BYTES)),
-    );
+    const plain = await crypto.subtle.decrypt(algorithm, await keyOf(session), bytes.slice(IV_BYTES));
+    return new TextDecoder().decode(plain);
   } catch {
     return undefined;
   }

@@ -83,7 +83,7 @@ export async function searchPage(c: PageContext): Promise<Response> {
       {!isFound && hasUnseen(text) && (
         <Unseen texts={[text]}>
           <Action action={PATH} label={t("Search without them")}>
-            <Hidden values={{ q: withoutUnseen(text), ...(openSite !== undefined && { site: String(openSite) }) }} />
+            <Hidden values={{ q: withoutUnseen(text), ...(openSite && { site: String(openSite) }) }} />
           </Action>
         </Unseen>
       )}
@@ -132,15 +132,15 @@ function WhatToType() {
 function SearchedParts(props: { result: SearchResult; journalDays: number; isOpen: boolean }) {
   const { t, number } = useView();
   const { searchText, left } = props.result;
+  const { requestId, eventId, sbs, number: chatId } = searchText;
   const hasWords = searchText.words.length > 0;
   const texts = [
-    searchText.requestId !== undefined &&
+    requestId &&
       t(
         "Refused calls are kept for {0} days, and of a flood some are left out. Of an accepted call that opened no session, the page of its site knows for 31 minutes. Calls whose appid is unknown or was not read, as with a wrong Content-Type, are in the log only: filter by request_id there.",
         props.journalDays,
       ),
-    searchText.eventId !== undefined &&
-      t("An event was looked for among the newest {0} of each site.", number(EVENTS_SEARCHED)),
+    eventId && t("An event was looked for among the newest {0} of each site.", number(EVENTS_SEARCHED)),
     hasWords &&
       t(
         "Words were looked for in the titles of the newest {0} sessions of each site, and in the names of sites and of {1} apps and agents of each. Every word must occur, also within a longer one.",
@@ -149,11 +149,9 @@ function SearchedParts(props: { result: SearchResult; journalDays: number; isOpe
       ),
     hasWords && t("What was written in sessions, and the names of customers, were not searched."),
     searchText.wordsLeft > 0 && t("Only the first {0} words were searched for.", MOST_WORDS),
-    searchText.number !== undefined &&
-      t("A chat_id counts on its site alone: each site may have a session of this number."),
-    searchText.sbs !== undefined &&
-      t("A customer is found by the whole id only, in the same small and capital letters."),
-    (hasWords || searchText.eventId !== undefined) &&
+    chatId !== undefined && t("A chat_id counts on its site alone: each site may have a session of this number."),
+    sbs && t("A customer is found by the whole id only, in the same small and capital letters."),
+    (hasWords || eventId) &&
       left.words > 0 &&
       t(
         "Words and events were looked for on {0} sites of each home, and not on {1} more: open a page of the right site and search there.",

@@ -47,7 +47,6 @@ export interface CheckLine {
 }
 
 export interface Diagnosis {
-  /** The appid of the request; undefined when it has none. */
   appid?: string | undefined;
   /** The answer to the request when it was sent, while its ranstr is still stored. */
   answered?: { siteId: number; sessionId: number | null; refusedFor?: string };
@@ -60,7 +59,7 @@ export interface Diagnosis {
 const line = (title: string, text: string, refusal?: SignedErrorCode): CheckLine => ({ title, texts: [text], refusal });
 
 /** The violations of a refusal as the caller gets them. */
-const saidOf = (refused: Refused | undefined) =>
+const saidOf = (refused?: Refused) =>
   refused?.violations === undefined ? [] : [`x-error-detail: ${detailOf(refused)}`];
 
 /** The line of a refusal whose violations the caller gets: what breaks which rule, and what to do. */

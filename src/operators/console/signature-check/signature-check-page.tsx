@@ -6,7 +6,7 @@ import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { type Fields, FormFields, Hidden } from "../parts/form.tsx";
 import { checkLines, type Diagnosis } from "./check-lines.ts";
-import { type RefusedCall, Verdict, WasRefused } from "./verdict.tsx";
+import { Verdict, WasRefused } from "./verdict.tsx";
 
 const PATH = "/console/signature-check";
 
@@ -42,21 +42,16 @@ function pastedOf(operation: PastedRequest["operation"], form: FormValues): Past
   };
 }
 
-/** The refused call whose request id the form has; undefined without an id, or when no home that answers knows the call. */
-async function refusedCallOf(c: PageContext, { request = "" }: FormValues): Promise<RefusedCall | undefined> {
-  if (request === "") return undefined;
-  try {
-    return await findRefusal(c.var.ctx, request);
-  } catch (error) {
-    if (error instanceof ServiceError) return undefined;
-    throw error;
-  }
-}
+/** The refused call with this request id; undefined when no home that answers knows the call. */
+const refusedCallOf = (c: PageContext, requestId: string) =>
+  findRefusal(c.var.ctx, requestId).catch((error: unknown) => {
+    if (!(error instanceof ServiceError)) throw error;
+  });
 
 /** @param result the diagnosis, or the error text for the chosen call; undefined before the first check */
 async function checkPage(c: PageContext, form: FormValues, result?: Diagnosis | string): Promise<Response> {
   const { t } = c.var;
-  const refusedCall = await refusedCallOf(c, form);
+  const refusedCall = (form.request && (await refusedCallOf(c, form.request))) || undefined;
   const diagnosis = typeof result === "object" ? result : undefined;
   // The pasted request may be another request than that of the link.
   const call = (diagnosis?.appid ?? refusedCall?.appid) === refusedCall?.appid ? refusedCall : undefined;
@@ -81,13 +76,7 @@ async function checkPage(c: PageContext, form: FormValues, result?: Diagnosis | 
   const body = (
     <>
       {call && <WasRefused call={call} />}
-      {diagnosis && (
-        <Verdict
-          c={c}
-          diagnosis={diagnosis}
-          isKnown={call !== undefined && call.reason === diagnosis.answered?.refusedFor}
-        />
-      )}
+      {diagnosis && <Verdict c={c} diagnosis={diagnosis} known={call?.reason} />}
       <section class="card">
         <p>
           {t(

@@ -5,16 +5,14 @@ import type { AppidPart } from "../../services/check-pasted-request.ts";
 import { codeOfReason, type Refusal } from "../../services/journal.ts";
 import type { PageContext } from "../env.ts";
 import { Badge, Time } from "../parts/parts.tsx";
+import { showUnseen } from "../parts/unseen.tsx";
 import { reasonText } from "../reasons.ts";
 import { useView } from "../view.ts";
 import { refusalTexts } from "../violation-texts.ts";
 import type { CheckLine, Diagnosis } from "./check-lines.ts";
 
-/** A refused call, as the journal has it. */
-export type RefusedCall = Pick<Refusal, "requestId" | "appid" | "at" | "status" | "reason" | "detail" | "violations">;
-
 /** The answer to a refused call, the reason, and what to do. */
-export function WasRefused({ call }: { call: RefusedCall }) {
+export function WasRefused({ call }: { call: Refusal }) {
   const view = useView();
   const { requestId, at, status, reason, detail } = call;
   const { what, cure } = reasonText(view, reason);
@@ -38,8 +36,8 @@ export function WasRefused({ call }: { call: RefusedCall }) {
   );
 }
 
-/** The result of a check. @param props `isKnown`: the page already says what the call was answered */
-export function Verdict({ c, diagnosis, isKnown }: { c: PageContext; diagnosis: Diagnosis; isKnown: boolean }) {
+/** The result of a check. @param props `known` is the reason of a refusal that the page already shows */
+export function Verdict({ c, diagnosis, known }: { c: PageContext; diagnosis: Diagnosis; known: string | undefined }) {
   const view = useView();
   const { t } = view;
   const { answered, repeats, lines } = diagnosis;
@@ -98,7 +96,7 @@ export function Verdict({ c, diagnosis, isKnown }: { c: PageContext; diagnosis: 
   };
   return (
     <>
-      {refusedFor && !isKnown && (
+      {refusedFor && refusedFor !== known && (
         <Answer
           kind="bad"
           title={t("A call with this one-time text (ranstr) was answered {0} {1}", ...wireOf(codeOfReason(refusedFor)))}
@@ -215,12 +213,9 @@ function LineTexts({ line, large = [], small }: { line: CheckLine; large?: strin
   );
 }
 
-const MarkedAppid = ({ parts }: { parts: AppidPart[] }) => (
-  <code>{parts.map(({ text, differs }) => (differs ? <mark>{shownBlanks(text)}</mark> : text))}</code>
-);
+/** Combining marks are shown by their code too: they may be the difference. */
+const HARD_TO_SEE = /[^\x21-\x7e\p{L}\p{N}\p{P}\p{S}]/gu;
 
-/** Shows the invisible characters of a text: a blank as ␣, any other by its code. Combining marks also get codes: they may be the difference. */
-const shownBlanks = (text: string): string =>
-  text.replace(/[^\x21-\x7e\p{L}\p{N}\p{P}\p{S}]/gu, (character) =>
-    character === " " ? "␣" : `[U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,
-  );
+const MarkedAppid = ({ parts }: { parts: AppidPart[] }) => (
+  <code>{parts.map(({ text, differs }) => (differs ? <mark>{showUnseen(text, HARD_TO_SEE)}</mark> : text))}</code>
+);
