@@ -4,6 +4,7 @@ import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { RULES as RULES_OF_CALLS, type RuleName, SENT_AS, wordsOf } from "../../../src/core/rules.ts";
 import { NAMED_DETAILS } from "../../../src/operators/console/audit/audit-texts.ts";
 import { DONE, NOT_DONE } from "../../../src/operators/console/forms/messages.ts";
+import { ERRORS } from "../../../src/operators/console/on-error.tsx";
 import { REASONS } from "../../../src/operators/console/reasons.ts";
 import { languageOf, localTime, secondsOf, startOfDayAndWeek } from "../../../src/operators/console/view.ts";
 import { ALL_TEXTS } from "../../../src/operators/diagnosis/all-texts.ts";
@@ -77,6 +78,7 @@ const texts = new Set([
   ...STATUSES,
   ...NAMED_DETAILS.map((name) => `${name} {0}`),
   ...REFUSALS,
+  ...Object.values(ERRORS).flatMap((words) => words.filter((text) => text !== undefined)),
   ...Object.values(REASONS).flat(),
   ...Object.values({ ...DONE, ...NOT_DONE }),
   ...(Object.keys(RULES_OF_CALLS) as RuleName[]).map(wordsOf).filter((words) => words !== ""),

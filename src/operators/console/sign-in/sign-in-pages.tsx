@@ -1,3 +1,4 @@
+import type { AdminTokenFault, Config } from "../../../config.ts";
 import { isRefusedFor, ServiceError } from "../../../core/errors.ts";
 import { clientAddress } from "../../../core/http/client-address.ts";
 import { readTokenText } from "../../access/token-text.ts";
@@ -13,8 +14,9 @@ import { showPage } from "../layout.tsx";
 import { Field, Hidden } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
-import { ACCESS_SIGN_OUT, AccessNotice } from "./access-notice.tsx";
-import { noTokenText } from "./no-token-text.ts";
+
+/** Cloudflare's own path on the console's host, which signs out of Access. */
+const ACCESS_SIGN_OUT = "/cdn-cgi/access/logout";
 
 /** A form that was sent after the console session had ended: its fields and its path. */
 type KeptForm = { path: string; values: Record<string, string> };
@@ -22,20 +24,20 @@ type KeptForm = { path: string; values: Record<string, string> };
 export async function getSignIn(c: PageContext): Promise<Response> {
   const { session } = c.var.view;
   const next = consolePath(c.req.query("next"));
+  const takes = takesToken(c);
   // Somebody who came through Access may still sign in as the root, when the deployment allows both.
-  const mayUseToken = takesToken(c) && session !== undefined && isByAccess(session.identity.who);
-  if (session !== undefined && !mayUseToken) return c.redirect(next, 303);
-  return signInPage(c, takesToken(c) ? 200 : 401, { next });
+  if (session !== undefined && !(takes && isByAccess(session.identity.who))) return c.redirect(next, 303);
+  return signInPage(c, takes ? 200 : 401, { next });
 }
 
 export async function postSignIn(c: PageContext): Promise<Response> {
-  const { ctx, view, t } = c.var;
+  const { ctx, t } = c.var;
   const { next: nextPath, kept: keptPath, token = "", ...form } = await readForm(c);
   const next = consolePath(nextPath);
   const keptForm = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
-  if (ctx.config.adminTokenFault !== undefined || !takesToken(c)) return signInPage(c, 401, { next, keptForm });
-  if (dropsCookies(c.req.raw))
-    return signInPage(c, 401, { next, keptForm, error: t("Nobody can stay signed in here") });
+  const again = (status: 401 | 429, error?: string) => signInPage(c, status, { next, keptForm, error });
+  if (ctx.config.adminTokenFault !== undefined || !takesToken(c)) return again(401);
+  if (dropsCookies(c.req.raw)) return again(401, t("Nobody can stay signed in here"));
   try {
     const cookie = await openConsoleSession(ctx, {
       token: token.trim(),
@@ -44,17 +46,13 @@ export async function postSignIn(c: PageContext): Promise<Response> {
     });
     c.header("set-cookie", hostCookie(SESSION_COOKIE, cookie, SIGNED_IN_SECONDS));
   } catch (error) {
-    if (isRefusedFor(error, "admin_token_wrong", "person_token_ended", "token_expired")) {
-      return signInPage(c, 401, { next, keptForm, error: wrongToken(view, token.trim(), error.context.reason) });
-    }
+    if (isRefusedFor(error, "admin_token_wrong", "person_token_ended", "token_expired"))
+      return again(401, wrongToken(c.var.view, token.trim(), error.context.reason));
     if (!isRefusedFor(error, "client_limit", "person_changes", "person_in_flight")) throw error;
     const { reason, retryAfter } = error.context;
     c.header("retry-after", String(retryAfter));
-    const wait =
-      reason === "client_limit"
-        ? t("Too many attempts. Try again in a minute.")
-        : t("Wait {0} seconds, and then try again. Nothing was changed.", retryAfter);
-    return signInPage(c, 429, { next, keptForm, error: wait });
+    if (reason === "client_limit") return again(429, t("Too many attempts. Try again in a minute."));
+    return again(429, t("Wait {0} seconds, and then try again. Nothing was changed.", retryAfter));
   }
   return keptForm === undefined ? c.redirect(next, 303) : showAgain(c, keptForm.path);
 }
@@ -67,16 +65,14 @@ function wrongToken({ t }: View, token: string, reason: string): string {
   if (form === undefined) return t("This token opens nothing here.");
   if (form.kind === "person") return t("A character of this token is wrong or missing: copy it again, whole.");
   return form.isSlip
-    ? t(
-        "This is a token for programs, and a character of it is wrong or missing. It would not open the console either.",
-      )
+    ? t("This is a token for programs, with a character wrong or missing. It would not open the console either.")
     : t("This is a token for programs. It opens the admin API, not the console.");
 }
 
 export async function postSignOut(c: PageContext): Promise<Response> {
-  const { ctx, view } = c.var;
-  if (view.session !== undefined) await closeConsoleSession(ctx, view.session);
-  if (view.session !== undefined && isByAccess(view.session.identity.who)) return c.redirect(ACCESS_SIGN_OUT, 303);
+  const { session } = c.var.view;
+  if (session !== undefined) await closeConsoleSession(c.var.ctx, session);
+  if (session !== undefined && isByAccess(session.identity.who)) return c.redirect(ACCESS_SIGN_OUT, 303);
   c.header("set-cookie", hostCookie(SESSION_COOKIE, "", 0));
   return c.redirect("/console/sign-in", 303);
 }
@@ -101,9 +97,8 @@ const WITHOUT_ROLE: readonly AccessRefusal[] = ["access_no_role", "assertion_wit
  */
 export async function askToSignIn(c: PageContext): Promise<Response> {
   const { here, refused } = c.var.view;
-  if (refused !== undefined && WITHOUT_ROLE.includes(refused.reason)) {
+  if (refused !== undefined && WITHOUT_ROLE.includes(refused.reason))
     throw new ServiceError("forbidden", { reason: refused.reason });
-  }
   if (c.req.method !== "POST") {
     if (refused?.reason === "certs_unavailable") {
       c.header("retry-after", "60");
@@ -128,9 +123,12 @@ const withoutSecrets = (form: Record<string, string>) =>
 function signInPage(
   c: PageContext,
   status: 200 | 401 | 429 | 503,
-  { next, keptForm, error }: { next: string; keptForm?: KeptForm | undefined; error?: string },
+  { next, keptForm, error }: { next: string; keptForm?: KeptForm | undefined; error?: string | undefined },
 ): Promise<Response> {
-  const { view, ctx, t } = c.var;
+  const { t } = c.var;
+  const { config } = c.var.ctx;
+  const noToken = noTokenText(c.var.view, config.adminTokenFault);
+  const [accessTitle, accessText] = accessNotice(c.var.view, config, noToken) ?? [];
   const takes = takesToken(c);
   const body = (
     <>
@@ -143,12 +141,21 @@ function signInPage(
           </p>
         </NoticeBox>
       )}
-      <AccessNotice config={ctx.config} />
+      {accessTitle && (
+        <NoticeBox kind="bad" title={accessTitle}>
+          {accessText && <p>{accessText}</p>}
+          {c.var.view.refused && (
+            <p>
+              <a href={ACCESS_SIGN_OUT}>{t("Sign in there again")}</a>
+            </p>
+          )}
+        </NoticeBox>
+      )}
       {takes && dropsCookies(c.req.raw) && (
         <NoticeBox kind="bad" title={t("Nobody can stay signed in here")}>
           <p>
             {t(
-              "This address begins with http://. Browsers keep the sign-in of such an address only at localhost. Others on the network could read the token, too.",
+              "Browsers keep a sign-in by http:// only at localhost. Others on the network could read the token, too.",
             )}
           </p>
           <p>
@@ -168,7 +175,7 @@ function signInPage(
               name="token"
               type="password"
               autocomplete="current-password"
-              error={error ?? noTokenText(view, ctx.config.adminTokenFault)}
+              error={error ?? noToken}
               autofocus
               hint={t("Your own token, or the deployment's ADMIN_TOKEN. You stay signed in for 12 hours.")}
               required
@@ -181,4 +188,57 @@ function signInPage(
   );
   const back = `/console/sign-in?${new URLSearchParams({ next })}`;
   return showPage(c, { title: t("Sign in to the console"), back, filled: keptForm, body }, status);
+}
+
+/** Why somebody who comes through Cloudflare Access may not enter. */
+function accessNotice(
+  { t, refused }: View,
+  { signIn, accessFault }: Config,
+  noToken: string | undefined,
+): [title: string, text?: string] | undefined {
+  if (signIn === "token" || (signIn === "both" && noToken !== undefined)) return undefined;
+  if (noToken !== undefined) return [noToken];
+  if (accessFault !== undefined)
+    return [
+      t("Nobody can sign in by Cloudflare Access"),
+      t("A setting of this deployment is wrong: {0}.", accessFault),
+    ];
+  if (refused !== undefined) return [t("Cloudflare Access did not sign you in"), refusalText(t, refused.reason)];
+  if (signIn === "both") return undefined;
+  return [
+    t("You did not come through Cloudflare Access"),
+    t("This console is open to people who sign in there. Whoever runs it must let Access guard /console of this host."),
+  ];
+}
+
+function refusalText(t: View["t"], reason: AccessRefusal): string {
+  const other = t("What it sent is not meant for this console: ACCESS_TEAM_DOMAIN or ACCESS_AUD may be wrong.");
+  const texts: Record<AccessRefusal, string> = {
+    assertion_malformed: t("What it sent cannot be read."),
+    assertion_forged: t("What it sent is not signed by the team of this console."),
+    assertion_expired: t("Your sign-in has expired."),
+    assertion_early: t("Your sign-in is not valid yet: a clock is wrong."),
+    assertion_audience: other,
+    assertion_issuer: other,
+    assertion_without_email: t("What it sent names no e-mail address: programs use a token and the admin API."),
+    certs_unavailable: t("Its keys cannot be fetched now. Try again in a minute."),
+    access_no_role: t("Your address has no role here."),
+    access_session_ended: t("You signed out, or somebody ended this session."),
+  };
+  return texts[reason];
+}
+
+/** Why signing in is impossible; undefined when it is possible. */
+function noTokenText({ t }: View, fault: AdminTokenFault | undefined): string | undefined {
+  if (fault === undefined) return undefined;
+  const texts: Record<AdminTokenFault, string> = {
+    "is not set": t("ADMIN_TOKEN is not set, so nobody can sign in."),
+    "holds a line break": t("ADMIN_TOKEN holds a line break, so nobody can sign in."),
+    "holds a blank": t("ADMIN_TOKEN holds a blank, so nobody can sign in."),
+    "holds a control character": t("ADMIN_TOKEN holds a control character, so nobody can sign in."),
+    "holds a character that is not ASCII": t("ADMIN_TOKEN holds a character that is not ASCII, so nobody can sign in."),
+    "is shorter than 32 characters": t("ADMIN_TOKEN is shorter than 32 characters, so nobody can sign in."),
+    "is a placeholder": t("ADMIN_TOKEN is a placeholder, so nobody can sign in."),
+  };
+  return texts[fault];
 }

@@ -217,7 +217,7 @@ describe("an address that needs a higher role", () => {
     const page = await visitor.open(`/console/sites/${world.siteId}/close`);
     expect([page.status, page.heading]).toEqual([403, "Your role does not allow this"]);
     expect(page.text).toContain(
-      "This needs the role operator or a higher one. You are ada@example.com, and your role is viewer.",
+      "It needs operator or higher. You are ada@example.com, and your role is viewer.",
     );
     expect(page.text).not.toContain("Nothing was changed");
     expect(await (await visitor.post(page.path, {})).text()).toContain("Nothing was changed.");
