@@ -13,8 +13,8 @@ import { browserOf } from "./browser.ts";
 import { CONSOLE_CALLS } from "./calls.ts";
 import { languageCookie, readCookie, SESSION_COOKIE } from "./cookies.ts";
 import { type ConsoleEnv, type ConsoleRoutes, type PageContext, setView } from "./env.ts";
-import { mayByRole } from "./may-by-role.ts";
 import { showError } from "./on-error.tsx";
+import { mayByRole } from "./page-call.ts";
 import { askToSignIn } from "./sign-in/sign-in-pages.tsx";
 import { askedLanguage, viewOf } from "./view.ts";
 

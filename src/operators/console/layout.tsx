@@ -46,39 +46,32 @@ export async function showPage(
   const done = await doneNotice(c);
   const rendered = (part: Child) => String(<ViewContext.Provider value={view}>{part}</ViewContext.Provider>);
   const body = rendered(page.body);
-  const shown = {
-    ...page,
-    back: isPost ? page.back : undefined,
-    sent: isPost && filled ? { path: filled.path ?? c.req.path, values: filled.values } : undefined,
-    done,
-    hasList: body.includes('id="list"'),
-    body: raw(body),
-  };
-  return c.html(`<!doctype html>${rendered(<Layout {...shown} />)}`, status);
+  const language = view.language === "zh" ? "en" : "zh";
+  const sent = isPost ? filled : undefined;
+  const query = sent && `?${new URLSearchParams({ language, draft: sent.path ?? c.req.path })}`;
+  const values = sent?.values ?? { language, back: (isPost && page.back) || view.here };
+  const languageSwitch = (
+    <Action
+      isFree
+      action={`/console/language${query ?? ""}`}
+      label={language === "en" ? "English" : "中文"}
+      lang={language === "en" ? "en" : "zh-CN"}
+      quiet
+    >
+      <Hidden values={values} />
+    </Action>
+  );
+  const parts = { ...page, done, languageSwitch, hasList: body.includes('id="list"'), body: raw(body) };
+  return c.html(`<!doctype html>${rendered(<Layout {...parts} />)}`, status);
 }
 
-function Layout({
-  title,
-  heading = title,
-  section = "sites",
-  site,
-  appid,
-  back,
-  sent,
-  search,
-  searchSite = site?.id,
-  done,
-  body,
-  hasList,
-}: ShownPage & {
-  hasList: boolean;
-  sent: { path: string; values: Record<string, string> } | undefined;
-  done: Awaited<ReturnType<typeof doneNotice>>;
-}) {
+function Layout(
+  page: ShownPage & { hasList: boolean; languageSwitch: Child; done: Awaited<ReturnType<typeof doneNotice>> },
+) {
+  const { title, heading = title, section = "sites", site, done } = page;
   const view = useView();
-  const { t } = view;
-  const chinese = view.language === "zh";
-  const language = chinese ? "en" : "zh";
+  const { t, session } = view;
+  const name = session?.identity.who.name;
   const currentPage = (here: boolean) => (here ? "page" : undefined);
   const sections = [
     ["sites", "/console", t("Sites")],
@@ -87,9 +80,8 @@ function Layout({
     ["audit", "/console/audit", t("Audit log")],
     ["tokens", "/console/people", t("People and tokens")],
   ] as const;
-  const shown = sections.filter(([, href]) => view.may(href, "GET"));
   return (
-    <html lang={chinese ? "zh-CN" : "en"}>
+    <html lang={view.language === "zh" ? "zh-CN" : "en"}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -103,7 +95,7 @@ function Layout({
         <a class="skip" href="#top">
           {t("Skip to content")}
         </a>
-        {hasList && (
+        {page.hasList && (
           <a class="skip" href="#list">
             {t("Skip to the list")}
           </a>
@@ -112,46 +104,31 @@ function Layout({
           <a class="brand" href="/console">
             <span>Agent Session</span>
           </a>
-          {view.session && view.may(SEARCH_PATH) && <SearchBox siteId={searchSite} text={search} />}
+          {session && view.may(SEARCH_PATH) && <SearchBox siteId={page.searchSite ?? site?.id} text={page.search} />}
           <div class="line">
-            {view.session && (
-              <nav aria-label={t("Console")}>
-                {shown.map(([key, href, label]) => (
-                  <a href={href} aria-current={currentPage(section === key)}>
-                    {label}
-                  </a>
-                ))}
-              </nav>
-            )}
-            {view.session && (
-              <a
-                class="me"
-                href="/console/access"
-                title={view.session.identity.who.name}
-                aria-current={currentPage(section === "access")}
-              >
-                <span class="unseen">{t("Your access")}: </span>
-                <bdi>{view.session.identity.who.name}</bdi>
-              </a>
+            {session && (
+              <>
+                <nav aria-label={t("Console")}>
+                  {sections
+                    .filter(([, href]) => view.may(href, "GET"))
+                    .map(([key, href, label]) => (
+                      <a href={href} aria-current={currentPage(section === key)}>
+                        {label}
+                      </a>
+                    ))}
+                </nav>
+                <a class="me" href="/console/access" title={name} aria-current={currentPage(section === "access")}>
+                  <span class="unseen">{t("Your access")}: </span>
+                  <bdi>{name}</bdi>
+                </a>
+              </>
             )}
             <div class="tools">
-              <a class="button quiet" href={docsPath(view, "", { appid })}>
+              <a class="button quiet" href={docsPath(view, "", { appid: page.appid })}>
                 {t("Docs")}
               </a>
-              <Action
-                isFree
-                action={
-                  sent
-                    ? `/console/language?${new URLSearchParams({ language, draft: sent.path })}`
-                    : "/console/language"
-                }
-                label={chinese ? "English" : "中文"}
-                lang={chinese ? "en" : "zh-CN"}
-                quiet
-              >
-                <Hidden values={sent?.values ?? { language, back: back ?? view.here }} />
-              </Action>
-              {view.session && <Action isFree action="/console/sign-out" label={t("Sign out")} quiet />}
+              {page.languageSwitch}
+              {session && <Action isFree action="/console/sign-out" label={t("Sign out")} quiet />}
             </div>
           </div>
         </header>
@@ -162,7 +139,7 @@ function Layout({
             {heading}
           </h1>
           {site && <SiteNotices site={site} />}
-          {body}
+          {page.body}
         </main>
         <footer>{t("Times are in {0}.", view.timeZone)}</footer>
       </body>

@@ -1,7 +1,10 @@
+import { isAtLeast } from "../access/role.ts";
 import { call, type Declaration, type HandlerResult } from "../http/call.ts";
 import type { AuditAction } from "../services/audit.ts";
+import type { Identity } from "../services/identity.ts";
 import type { Site } from "../services/sites.ts";
 import type { ConsoleCall, PageContext } from "./env.ts";
+import type { View } from "./view.ts";
 
 /** The handler of a call. The handler of a path with a site gets this site. */
 type Handler<Path extends string> = Path extends `${string}:site_id${string}`
@@ -45,3 +48,22 @@ const declared = <Path extends string>(declaration: Declaration, handler: Handle
     scope === "site" && site !== undefined ? handler(c, site) : (handler as (c: PageContext) => HandlerResult)(c),
   );
 };
+
+/** Gives the {@link View.may} of a reader, by the roles and the scopes that the console's calls declare. */
+export function mayByRole(calls: readonly Pick<Declaration, "method" | "path" | "role" | "scope">[]) {
+  const knownCalls = calls.map(({ method, path, role, scope }) => {
+    const pattern = path.replace(":site_id", "(?<site>[^/]+)").replaceAll(/:\w+/g, "[^/]+");
+    return { method: method.toUpperCase(), path: new RegExp(`^/console${path === "/" ? "" : pattern}$`), role, scope };
+  });
+  return (reader: Pick<Identity, "role" | "onlySite"> | undefined): View["may"] =>
+    (path, method = "POST") => {
+      const pathname = path.replace(/[?#].*/s, "");
+      const call = knownCalls.find((each) => each.method === method && each.path.test(pathname));
+      if (call === undefined || call.role === "anyone") return call !== undefined;
+      if (reader === undefined || !isAtLeast(reader.role, call.role)) return false;
+      const { onlySite } = reader;
+      if (onlySite === undefined) return true;
+      const site = call.path.exec(pathname)?.groups?.site;
+      return call.scope === "site" ? site === String(onlySite) : call.scope !== "deployment";
+    };
+}

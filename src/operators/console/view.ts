@@ -6,7 +6,6 @@ import type { AccessRefusal } from "../services/access-sessions.ts";
 import type { ConsoleSession } from "../services/console-sessions.ts";
 import { withParameter } from "./console-path.ts";
 import { LANGUAGE_COOKIE, readCookie, ZONE_COOKIE } from "./cookies.ts";
-import { timesOf } from "./times.ts";
 
 export type Language = "en" | "zh";
 
@@ -21,10 +20,7 @@ export interface View {
   session: ConsoleSession | undefined;
   /** Why the request's assertion of Cloudflare Access opened no session, and the e-mail address in that assertion. */
   refused: { reason: AccessRefusal; email: string | undefined } | undefined;
-  /**
-   * Whether the reader's role may make the call at a path of the console. Pages show only forms and links that it allows. It is false
-   * for a path without a call.
-   */
+  /** Whether the reader may make the call at a path of the console: pages show no other forms and links. False where no call is. */
   may: (path: string, method?: "GET" | "POST") => boolean;
   /** A whole number as text, such as `1,234`. */
   number: (value: number) => string;
@@ -34,9 +30,8 @@ export interface View {
   timeZone: string;
   /** A time in Unix seconds as text, in the reader's language and zone. */
   time: (seconds: number) => string;
-  /** The same as `time`, with seconds. */
+  /** With seconds. */
   exactTime: (seconds: number) => string;
-  /** The date of a time. */
   day: (seconds: number) => string;
   /** The hour that begins at a time, such as `07:00–08:00`. An hour of yesterday has its date. An older one is shown as its date alone. */
   hour: (seconds: number) => string;
@@ -60,8 +55,7 @@ export function useView(): View {
 }
 
 export async function viewOf(c: RequestContext): Promise<View> {
-  const language = languageOf(c.req.raw);
-  return makeView(c, language, language === "zh" ? await chineseTexts(c) : {});
+  return languageOf(c.req.raw) === "zh" ? makeView(c, "zh", await chineseTexts(c)) : englishView(c);
 }
 
 export const englishView = (c: RequestContext): View => makeView(c, "en", {});
@@ -69,31 +63,25 @@ export const englishView = (c: RequestContext): View => makeView(c, "en", {});
 function makeView(c: RequestContext, language: Language, texts: Record<string, string>): View {
   const timeZone = timeZoneOf(c.req.raw);
   const now = unixSeconds(c.var.isolate.runtime);
+  const { pathname, search, searchParams } = new URL(c.req.url);
   return {
     language,
     t: (english, ...values) =>
       (texts[english] ?? english).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? "")),
-    here: pathAndQuery(c.req.url),
+    // Without the language, so that a link with one language and the switch to the other do not contradict each other.
+    here: searchParams.has("lang") ? withParameter(pathname + search, "lang") : pathname + search,
     session: undefined,
     refused: undefined,
     may: () => false,
     number: new Intl.NumberFormat(language).format,
     now,
     timeZone,
-    ...timesOf(localeOf(language), timeZone, now),
+    ...timesOf(language === "zh" ? "zh-CN" : "en-GB", timeZone, now),
     hasHomes: false,
     closedHomes: new Set(),
     isBound: () => true,
   };
 }
-
-/** Path and query without the language, so that a link with one language and the switch to the other do not contradict each other. */
-function pathAndQuery(address: string): string {
-  const { pathname, search, searchParams } = new URL(address);
-  return searchParams.has("lang") ? withParameter(pathname + search, "lang") : pathname + search;
-}
-
-const localeOf = (language: Language) => (language === "zh" ? "zh-CN" : "en-GB");
 
 let chinese: Record<string, string> | undefined;
 
@@ -121,8 +109,8 @@ export function askedLanguage({ method, url }: Request): Language | undefined {
 
 /** The language of the address or of the reader's earlier choice; otherwise the best match of Accept-Language; otherwise English. */
 export function languageOf(request: Request): Language {
-  const chosenLanguage = askedLanguage(request) ?? readCookie(request, LANGUAGE_COOKIE);
-  if (chosenLanguage === "en" || chosenLanguage === "zh") return chosenLanguage;
+  const chosen = askedLanguage(request) ?? readCookie(request, LANGUAGE_COOKIE);
+  if (chosen === "en" || chosen === "zh") return chosen;
   const languages = (request.headers.get("accept-language") ?? "").split(",").map((range) => {
     const [tag = "", quality] = range.trim().toLowerCase().split(/; *q=/);
     return { language: tag.split("-")[0], quality: quality === undefined ? 1 : Number(quality) };
@@ -133,10 +121,51 @@ export function languageOf(request: Request): Language {
   return best?.language === "zh" ? "zh" : "en";
 }
 
+/** The last second, after or before the epoch, that a date can have (ECMA-262, time values). */
+const LAST_DATE = 8.64e12;
+
+/** The texts of a page's times. Making a format takes longer than using it, and a list has hundreds of times: so each is made once. */
+function timesOf(locale: string, timeZone: string, now: number) {
+  const format = (options: Intl.DateTimeFormatOptions) => {
+    let made: Intl.DateTimeFormat | undefined;
+    return (at: number): string => {
+      made ??= new Intl.DateTimeFormat(locale, { timeZone, ...options });
+      return made.format(at * 1000);
+    };
+  };
+  const short = { day: "numeric", month: "short" } as const;
+  const minutes = { hour: "2-digit", minute: "2-digit" } as const;
+  const whole = format({ dateStyle: "medium", timeStyle: "short" });
+  const day = format({ dateStyle: "medium" });
+  const recent = format({ ...short, ...minutes });
+  const clock = format(minutes);
+  const old = format({ ...short, year: "numeric" });
+  let relative: Intl.RelativeTimeFormat | undefined;
+  return {
+    // Old rows of the audit log may hold any number that a caller sent as a time.
+    time: (at: number) => (Math.abs(at) > LAST_DATE ? String(at) : whole(at)),
+    exactTime: format({ dateStyle: "medium", timeStyle: "medium" }),
+    day,
+    hour(at: number): string {
+      if (now - at >= 86_400) return day(at);
+      // An hour of yesterday has its date. Without the date, it could be mistaken for a later hour of today.
+      return `${day(at) === day(now) ? clock(at) : recent(at)}–${clock(at + 3_600)}`;
+    },
+    ago(at: number): string {
+      const past = now - at;
+      if (past < 0 || past >= 86_400) return Math.abs(past) < 180 * 86_400 ? recent(at) : old(at);
+      relative ??= new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
+      if (past < 60) return relative.format(0, "second");
+      return past < 3600
+        ? relative.format(-Math.floor(past / 60), "minute")
+        : relative.format(-Math.floor(past / 3600), "hour");
+    },
+  };
+}
+
 function timeZoneOf(request: Request): string {
-  const timeZone = readCookie(request, ZONE_COOKIE);
-  if (timeZone === undefined) return "UTC";
   try {
+    const timeZone = readCookie(request, ZONE_COOKIE) ?? "UTC";
     return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
   } catch {
     return "UTC";

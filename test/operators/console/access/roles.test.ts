@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { PERSON_ROLES, type PersonRole, type Role } from "../../../../src/operators/access/role.ts";
 import { ADMIN_CALLS } from "../../../../src/operators/admin/calls.ts";
 import { CONSOLE_CALLS } from "../../../../src/operators/console/calls.ts";
-import { mayByRole } from "../../../../src/operators/console/may-by-role.ts";
+import { mayByRole } from "../../../../src/operators/console/page-call.ts";
 import { ownerActs } from "../../../../src/operators/console/parts/role-texts.ts";
 import type { Declaration } from "../../../../src/operators/http/call.ts";
 import type { AuditAction } from "../../../../src/operators/services/audit.ts";
@@ -216,9 +216,7 @@ describe("an address that needs a higher role", () => {
     const visitor = await visitorWithRole(world, "viewer", "ada@example.com");
     const page = await visitor.open(`/console/sites/${world.siteId}/close`);
     expect([page.status, page.heading]).toEqual([403, "Your role does not allow this"]);
-    expect(page.text).toContain(
-      "It needs operator or higher. You are ada@example.com, and your role is viewer.",
-    );
+    expect(page.text).toContain("It needs operator or higher. You are ada@example.com, and your role is viewer.");
     expect(page.text).not.toContain("Nothing was changed");
     expect(await (await visitor.post(page.path, {})).text()).toContain("Nothing was changed.");
     visitor.cookies.set("__Host-language", "zh");
