@@ -53,16 +53,15 @@ function isOwn(request: Request): boolean {
 async function recogniseOperator(c: PageContext): Promise<void> {
   const { view, ctx } = c.var;
   const cookie = readCookie(c.req.raw, SESSION_COOKIE) ?? "";
-  let session = ctx.config.signIn === "access" ? undefined : await checkConsoleSession(ctx, { cookie });
+  view.session = ctx.config.signIn === "access" ? undefined : await checkConsoleSession(ctx, { cookie });
   const assertion = c.req.header("cf-access-jwt-assertion");
-  if (session === undefined && assertion !== undefined) {
+  if (view.session === undefined && assertion !== undefined) {
     const browser = browserOf(c.req.header("user-agent") ?? "");
     const visit = await visitWithAssertion(ctx, { assertion, browser });
-    session = visit?.session;
+    view.session = visit?.session;
     if (visit?.refused !== undefined) view.refused = { reason: visit.refused, email: visit.email };
   }
-  view.session = session;
-  c.set("ctx", { ...ctx, identity: session?.identity });
+  c.set("ctx", { ...ctx, identity: view.session?.identity });
 }
 
 /** Counts a request of a person, also of pages for anyone: their session is read for each. Signing out is always possible. */
@@ -86,9 +85,8 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
     c.set("sendSigned", sendSigned);
     // The path is not c.req.path, which is decoded and may hold a line end. No header can carry a line end.
     const { pathname, search } = new URL(c.req.url);
-    if (pathname.endsWith("/") && isRead(c.req.raw)) {
+    if (pathname.endsWith("/") && isRead(c.req.raw))
       return c.redirect(pathname.replace(/(?<!\/)\/+$/, "") + search, 301);
-    }
     c.set("ctx", serviceContext(c, "console", memory));
     const { homes, closedHomes } = c.var.ctx.config;
     Object.assign(c.var.view, { hasHomes: homes.size > 1, closedHomes, isBound: (home: string) => homes.has(home) });

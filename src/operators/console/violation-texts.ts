@@ -37,17 +37,8 @@ function isKnown({ rule, values = [], sentAs, agents }: Violation): boolean {
 /** One violation as a text in the reader's language. */
 export function violationText(reader: Translator, violation: Violation): string {
   const { t } = reader;
-  const {
-    rule,
-    field,
-    item,
-    key,
-    values = [],
-    asString,
-    sentAs = asString && "string",
-    mayBeLeftOut,
-    agents,
-  } = violation;
+  const { rule, field, item, key, values = [], asString, mayBeLeftOut, agents } = violation;
+  const { sentAs = asString && "string" } = violation;
   const words = wordsOf(rule);
   if (agents !== undefined)
     return t("{0}: {1}", field, joinedSentences(t, [words && t(words), leftOutText(reader, agents)]));
@@ -67,10 +58,7 @@ export function violationText(reader: Translator, violation: Violation): string 
 export function leftOutText({ t }: Translator, leftOut: readonly LeftOutAgent[]): string {
   if (leftOut.length === 0) return t("The agents have changed meanwhile.");
   const idsOf = (why: LeftOutAgent["why"]) =>
-    leftOut
-      .filter((agent) => agent.why === why)
-      .map(({ id }) => id)
-      .join(t(", "));
+    leftOut.flatMap((agent) => (agent.why === why ? [agent.id] : [])).join(t(", "));
   const [unknown, disabled, there] = [idsOf("unknown"), idsOf("disabled"), idsOf("already on the session")];
   return joinedSentences(t, [
     unknown && t("Unknown on this site: {0}.", unknown),

@@ -22,7 +22,7 @@ import { Ago, Badge, Facts } from "../parts/parts.tsx";
 import { roleMeans, roleText } from "../parts/role-texts.ts";
 import { Table } from "../parts/table.tsx";
 import { postSignOut } from "../sign-in/sign-in-pages.tsx";
-import type { View } from "../view.ts";
+import { useView, type View } from "../view.ts";
 
 const PATH = "/console/access";
 
@@ -32,6 +32,7 @@ export async function accessPage(c: PageContext): Promise<Response> {
   const { who, role, onlySite: siteId = null } = identityOf(c);
   const sessions = await listConsoleSessions(c.var.ctx);
   const seesAll = role === "owner";
+  const byToken = who.kind === "person" ? t("own token") : "ADMIN_TOKEN";
   const title = seesAll ? t("Open console sessions of everyone") : t("Your open console sessions");
   const body = (
     <>
@@ -39,10 +40,7 @@ export async function accessPage(c: PageContext): Promise<Response> {
         <Facts
           rows={[
             [t("Name"), <bdi>{who.name}</bdi>],
-            [
-              t("Signed in by"),
-              isByAccess(who) ? "Cloudflare Access" : who.kind === "person" ? t("own token") : "ADMIN_TOKEN",
-            ],
+            [t("Signed in by"), isByAccess(who) ? "Cloudflare Access" : byToken],
             [t("Role"), roleText(view, role)],
             siteId !== null && [t("Site"), <SiteOf siteId={siteId} sites={await sitesOf(c.var.ctx, [{ siteId }])} />],
             [
@@ -74,12 +72,15 @@ export async function accessPage(c: PageContext): Promise<Response> {
           ]}
           rows={sessions.map((session) => [
             ...(seesAll ? [<bdi class="long">{session.who.name}</bdi>] : []),
-            <BrowserOf view={view} session={session} />,
+            <span class="pair">
+              {session.browser ?? t("Not known")}
+              {isOwnSession(view, session.name) && <Badge kind="good" label={t("This session")} />}
+            </span>,
             session.address === null ? "–" : <code>{session.address}</code>,
             <Ago at={session.createdAt} />,
             session.lastUsedAt === null ? "–" : <Ago at={session.lastUsedAt} />,
           ])}
-          actions={sessions.map((session) => <EndSessionButton view={view} session={session} />)}
+          actions={sessions.map((session) => <EndSession {...session} />)}
           empty={t("None is open.")}
         />
         <p class="hint">{t("A last use may be up to {0} minutes later than it says here.", USE_SECONDS / 60)}</p>
@@ -94,17 +95,9 @@ export async function accessPage(c: PageContext): Promise<Response> {
 
 const isOwnSession = (view: View, name: string) => view.session !== undefined && isSessionName(name, view.session);
 
-function BrowserOf({ view, session }: { view: View; session: OpenSession }) {
-  return (
-    <span class="pair">
-      {session.browser ?? view.t("Not known")}
-      {isOwnSession(view, session.name) && <Badge kind="good" label={view.t("This session")} />}
-    </span>
-  );
-}
-
 /** The button that ends a session. For the reader's own session it is the sign-out button, which does no harm when pressed twice. */
-function EndSessionButton({ view, session: { name, who, browser } }: { view: View; session: OpenSession }) {
+function EndSession({ name, who, browser }: OpenSession) {
+  const view = useView();
   const { t } = view;
   if (isOwnSession(view, name))
     return <Action isFree action="/console/sign-out" label={t("Sign out")} about={t("This session")} />;
@@ -121,9 +114,7 @@ export async function postEndSession(c: PageContext): Promise<Response> {
   return buttonAction(c, form, {
     draft: { path: PATH },
     list: PATH,
-    work: async () => {
-      const isNow = await endConsoleSession(ctx, { name });
-      return doneLocation(c, PATH, isNow ? "session_ended" : "session_ended_before");
-    },
+    work: async () =>
+      doneLocation(c, PATH, (await endConsoleSession(ctx, { name })) ? "session_ended" : "session_ended_before"),
   });
 }

@@ -45,16 +45,13 @@ export interface FormAction<Input> {
 }
 
 /** Answers a form with fields. A form with errors, or a draft ({@link isDraft}), is shown again. Any other form is carried out once. */
-export async function formAction<Input>(
-  c: PageContext,
-  form: FormValues,
-  action: FormAction<Input>,
-): Promise<Response> {
+export async function formAction<Input>(c: PageContext, form: FormValues, action: FormAction<Input>) {
   const { values, entered, page, draft, look, refused, ask, list, work } = action;
   if ("errors" in entered) return page({ values, errors: entered.errors });
   const { input } = entered;
   const showRefusal = (error: unknown) => {
-    const errors = refused?.(error) ?? issueTexts(c.var.view, error);
+    const issues: FieldIssue[] | undefined = error instanceof ServiceError ? error.context.issues : undefined;
+    const errors = refused?.(error) ?? (issues && errorTexts(c.var.view, issues));
     if (errors === undefined) throw error;
     return page({ values, errors });
   };
@@ -89,9 +86,3 @@ export async function buttonAction(c: PageContext, form: FormValues, action: But
 
 const leadToDraft = async (c: PageContext, { path, id }: PageAnchor) =>
   c.redirect(await doneLocation(c, path, "draft", id), 303);
-
-/** The errors by field, when a service refused some fields. */
-function issueTexts(view: View, error: unknown): Record<string, string> | undefined {
-  const issues: FieldIssue[] | undefined = error instanceof ServiceError ? error.context.issues : undefined;
-  return issues && errorTexts(view, issues);
-}

@@ -81,13 +81,7 @@ export type FormResult = keyof typeof DONE | keyof typeof NOT_DONE;
  * @param id    the id of the element that the page scrolls to
  * @param count how many things were done, for results that name a number
  */
-export async function doneLocation(
-  c: PageContext,
-  path: string,
-  formResult: FormResult,
-  id?: string,
-  count?: number,
-): Promise<string> {
+export async function doneLocation(c: PageContext, path: string, formResult: FormResult, id?: string, count?: number) {
   const { session, now } = c.var.view;
   if (session === undefined) return path;
   const nonce = c.var.isolate.runtime.uuid().slice(0, 8);
@@ -99,31 +93,19 @@ export async function doneLocation(
 /** How many shown results the cookie remembers. It is more than one, because a reader may have several tabs. */
 const SHOWN_KEPT = 8;
 
-const shownBefore = (c: PageContext): string[] =>
-  (readCookie(c.req.raw, SHOWN_COOKIE) ?? "").split(".").filter((nonce) => nonce !== "");
+const shownBefore = (c: PageContext) => (readCookie(c.req.raw, SHOWN_COOKIE) ?? "").split(".").filter(Boolean);
 
-const rememberShown = (c: PageContext, nonces: string[]): void =>
-  c.header("set-cookie", hostCookie(SHOWN_COOKIE, nonces.slice(-SHOWN_KEPT).join("."), TICKET_SECONDS), {
-    append: true,
-  });
-
-/** Whether a result is shown for the first time. The answer stores it in a cookie as shown. */
-function isNew(c: PageContext, nonce: string): boolean {
-  const shown = shownBefore(c);
-  if (shown.includes(nonce)) return false;
-  rememberShown(c, [...shown, nonce]);
-  return true;
+function rememberShown(c: PageContext, nonces: string[]): void {
+  const cookie = hostCookie(SHOWN_COOKIE, nonces.slice(-SHOWN_KEPT).join("."), TICKET_SECONDS);
+  c.header("set-cookie", cookie, { append: true });
 }
 
 /** Lets the result in an address be shown once more, because its form was sent again and the reader wants to see the result. */
 export function showAgain(c: PageContext, location: string): void {
-  const [, nonce] = /[?&]done=\w+\.(\w+)\./.exec(location) ?? [];
+  const [, nonce = ""] = /[?&]done=\w+\.(\w+)\./.exec(location) ?? [];
   const shown = shownBefore(c);
-  if (nonce !== undefined && shown.includes(nonce))
-    rememberShown(
-      c,
-      shown.filter((each) => each !== nonce),
-    );
+  const others = shown.filter((each) => each !== nonce);
+  if (others.length < shown.length) rememberShown(c, others);
 }
 
 /** The notice on the page that {@link doneLocation} led to. It is shown once, and not again after a reload or Back. */
@@ -133,7 +115,9 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
   const [, resultName = "", count] = /^(\w+?)(?:_(\d+))?$/.exec(doneText) ?? [];
   const purpose = ["done", here.replace(/\?.*/, ""), doneText, nonce];
   if (session === undefined || (await ticketEnd(session, purpose, ticket, now)) === undefined) return undefined;
-  if (!isNew(c, nonce)) return undefined;
+  const shown = shownBefore(c);
+  if (shown.includes(nonce)) return undefined;
+  rememberShown(c, [...shown, nonce]);
   const results: Record<string, string> = { ...DONE, ...NOT_DONE };
   return { kind: resultName in DONE ? "good" : "bad", title: t(results[resultName] ?? "", count) };
 }

@@ -22,6 +22,8 @@ export interface ShownOnce {
   again: string;
 }
 
+type Work = () => Promise<string | Response | ShownOnce>;
+
 /**
  * Carries out a form once, even when it is sent several times: by a double click, after Back, or in a second tab. A second submit is
  * redirected to the result of the first. A form with edited fields counts as another form.
@@ -30,23 +32,17 @@ export interface ShownOnce {
  * @param work returns the path to redirect to; or a page, when the form may be sent again; or both, when the content of the page is
  *   not stored
  */
-export async function once(
-  c: PageContext,
-  form: Record<string, string>,
-  list: string,
-  work: () => Promise<string | Response | ShownOnce>,
-): Promise<Response> {
+export async function once(c: PageContext, form: Record<string, string>, list: string, work: Work): Promise<Response> {
   const { ctx, view } = c.var;
   if (view.session === undefined) throw new ServiceError("unauthorized", { reason: "not_signed_in" });
   const fields = Object.entries(form).sort(([a], [b]) => (a < b ? -1 : 1));
   const id = await sha256(JSON.stringify([c.req.path, fields]));
-  const begunForm = await beginForm(ctx, { id, sessionId: view.session.id, expiresAt: view.session.expiresAt }).catch(
-    (error) => {
-      // Forms are stored in the directory, so the page of this error must not blame the site's home.
-      c.var.trace.home = MAIN_HOME;
-      throw error;
-    },
-  );
+  const { id: sessionId, expiresAt } = view.session;
+  const begunForm = await beginForm(ctx, { id, sessionId, expiresAt }).catch((error) => {
+    // Forms are stored in the directory, so the page of this error must not blame the site's home.
+    c.var.trace.home = MAIN_HOME;
+    throw error;
+  });
   if (!begunForm.isFirst) {
     if (begunForm.location !== undefined) showAgain(c, begunForm.location);
     return c.redirect(begunForm.location ?? (await doneLocation(c, list, "not_known")), 303);
@@ -58,11 +54,7 @@ export async function once(
   return typeof result === "string" ? c.redirect(result, 303) : result;
 }
 
-async function finish(
-  ctx: ServiceContext,
-  id: string,
-  work: () => Promise<string | Response | ShownOnce>,
-): Promise<string | Response> {
+async function finish(ctx: ServiceContext, id: string, work: Work): Promise<string | Response> {
   try {
     const result = await work();
     const [shown, location] =

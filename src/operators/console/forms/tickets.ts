@@ -11,23 +11,13 @@ export async function isFormToken({ id, key }: ConsoleSession, token: string): P
 }
 
 /** A proof that the console itself redirected this session to an address. It is for one purpose, ends at a time, and holds no secret. */
-export async function ticketFor(
-  { id, key }: ConsoleSession,
-  purpose: string[],
-  now: number,
-  seconds = TICKET_SECONDS,
-): Promise<string> {
+export async function ticketFor({ id, key }: ConsoleSession, purpose: string[], now: number, seconds = TICKET_SECONDS) {
   const expiresAt = String(now + seconds);
   return `${expiresAt}.${await macOf(key, ["ticket", id, expiresAt, ...purpose])}`;
 }
 
 /** The end of a ticket in Unix seconds; undefined when the ticket is not valid now. */
-export async function ticketEnd(
-  { id, key }: ConsoleSession,
-  purpose: string[],
-  ticket: string,
-  now: number,
-): Promise<number | undefined> {
+export async function ticketEnd({ id, key }: ConsoleSession, purpose: string[], ticket: string, now: number) {
   const [expiresAt = "", mac = ""] = ticket.split(".");
   if (!(Number(expiresAt) > now)) return undefined;
   return (await isMac(key, ["ticket", id, expiresAt, ...purpose], mac)) ? Number(expiresAt) : undefined;
