@@ -25,10 +25,7 @@ export const REASONS: Readonly<Record<string, Words>> = {
   ],
   app_revoked: ["The app is revoked.", "Issue another app and use its appid and secret."],
   signature_missing: ["There was no signature.", "Send it in the header x-chat-signature: 64 hex digits."],
-  signature_malformed: [
-    "The signature was not 64 hex digits.",
-    "Send HMAC-SHA256 in hex, not in base64, without a prefix.",
-  ],
+  signature_malformed: ["The signature was not 64 hex digits.", "Send HMAC-SHA256 in hex, no base64 and no prefix."],
   signature_mismatch: [
     "The signature did not fit the body.",
     "Another secret was used, or other bytes were signed than sent. Paste the request into the signature check.",
@@ -53,15 +50,12 @@ export const REASONS: Readonly<Record<string, Words>> = {
   ],
   agents_invalid: [
     "An agent was unknown, foreign or disabled.",
-    "Send only agents of this site in normal status, or add them to the site.",
+    "Send enabled agents of this site, or add them to it.",
   ],
   session_not_found: ["The site had no such session.", "Use a chat_id that create_gd answered to an app of the site."],
   not_a_ticket: ["The session was not a ticket.", "Add agents only to sessions that create_gd opened."],
   no_responsible_agent: ["The session had no responsible agent.", "Add agents only to sessions that create_gd opened."],
-  no_new_agents: [
-    "There was nobody to add.",
-    "Nothing to repeat when they are on the session already; otherwise look at the site's agents.",
-  ],
+  no_new_agents: ["There was nobody to add.", "Repeat nothing if they are on the session; else see the site's agents."],
   content_type_not_json: [
     "The Content-Type was not application/json.",
     "Send the header Content-Type: application/json. Many libraries send a form's type unless told.",
@@ -79,10 +73,7 @@ export const REASONS: Readonly<Record<string, Words>> = {
   body_not_utf8: ["The body was not UTF-8.", "Write the JSON in UTF-8."],
   body_byte_order_mark: ["A byte order mark stood before the JSON.", "Write UTF-8 without BOM."],
   body_not_json: ["The body was not JSON.", "Let a JSON library write it, and send and sign that very text."],
-  body_not_an_object: [
-    "The body was JSON, but not an object.",
-    "Send one object with all fields, no list and no text.",
-  ],
+  body_not_an_object: ["The body was JSON, but not an object.", "Send one object with all fields, no list, no text."],
   body_appid_missing: ["The body had no appid.", "Send appid in the body: a string of 1 to 64 characters."],
   app_limit: ["The app was over its limit of calls.", SLOWER],
   site_limit: ["The apps of the site were over their limit of calls together.", SLOWER],
@@ -111,18 +102,14 @@ export const REASONS: Readonly<Record<string, Words>> = {
   unexpected: ["The Worker failed.", DEPLOYMENT],
 };
 
-/**
- * Why a signed call was refused, and what to do. A rule of an operation that has no text above has its words in the operation.
- */
+/** Why a signed call was refused, and what to do. A rule of an operation that has no text above has its words in the operation. */
 export function reasonText({ t }: View, reason: string): ReasonText {
   const words = Object.hasOwn(REASONS, reason) ? REASONS[reason] : undefined;
   if (words !== undefined) return { what: t(words[0]), cure: t(words[1]) };
-  const [, rule] =
-    OPERATIONS.flatMap(({ refusals }) => Object.entries(refusals)).find(([name]) => name === reason) ?? [];
-  return {
-    what: rule === undefined ? t("It was refused for {0}.", reason) : t(rule.past),
-    cure: t("The detail names what to change."),
-  };
+  const rules = OPERATIONS.flatMap(({ refusals }) => Object.entries(refusals));
+  const rule = rules.find(([name]) => name === reason)?.[1];
+  const what = rule === undefined ? t("It was refused for {0}.", reason) : t(rule.past);
+  return { what, cure: t("The detail names what to change.") };
 }
 
 /** The labels of all reasons. Where several reasons have the same text, such as three for a used ranstr, the label adds the reason. */

@@ -66,7 +66,7 @@ describe("a test call", () => {
     const refusal = await visitor.press(page, "Send a test call", { "Responsible agent": "1" });
     expect(refusal.notices).toEqual(["It was refused, and no session was opened."]);
     expect(refusal.text).toContain("An agent was unknown, foreign or disabled. kefu_id: Disabled: 1.");
-    expect(refusal.text).toContain("Send only agents of this site in normal status, or add them to the site.");
+    expect(refusal.text).toContain("Send enabled agents of this site, or add them to it.");
     expect(refusal.text).toContain("Status 400");
     expect(await sessionsOf(world)).toEqual([]);
   });

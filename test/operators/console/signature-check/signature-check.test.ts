@@ -205,7 +205,7 @@ describe("the signature check", () => {
       world.clock.now = now;
       const { pastAnswer, answer, lines } = await checkSignature(visitor, { body, signature });
       expect(pastAnswer).toBe(
-        `A call with this one-time text (ranstr) was answered 400 参数错误: Agents and session kefu_id: Unknown on this site: 99. Send only agents of this site in normal status, or add them to the site. x-error-detail: kefu_id: 99 unknown ${OTHER_BYTES}`,
+        `A call with this one-time text (ranstr) was answered 400 参数错误: Agents and session kefu_id: Unknown on this site: 99. Send enabled agents of this site, or add them to it. x-error-detail: kefu_id: 99 unknown ${OTHER_BYTES}`,
       );
       expect(answer).toBe(TOKEN);
       expect([lines["Agents and session"]?.state, lines.ranstr?.state]).toEqual(["Cause", "If sent again"]);
@@ -292,7 +292,7 @@ describe("the signature check", () => {
         { kefu_id: [1, 4, 99] },
         "Agents and session",
         "kefu_id: 99 unknown, 4 disabled",
-        "kefu_id: Unknown on this site: 99. Disabled: 4. Send only agents of this site in normal status, or add them to the site.",
+        "kefu_id: Unknown on this site: 99. Disabled: 4. Send enabled agents of this site, or add them to it.",
       ],
       [
         { timestamp: String(NOW) },
@@ -334,7 +334,7 @@ describe("the signature check", () => {
       "Sent now, the server answers 409 当前状态不允许操作",
       {
         state: "Cause",
-        text: `kefu_ids: There is nobody to add. ${agents} Nothing to repeat when they are on the session already; otherwise look at the site's agents. x-error-detail: kefu_ids: nobody to add: ${ignoredText}`,
+        text: `kefu_ids: There is nobody to add. ${agents} Repeat nothing if they are on the session; else see the site's agents. x-error-detail: kefu_ids: nobody to add: ${ignoredText}`,
       },
     ]);
     const [, many] = await shownText(Array.from({ length: 53 }, (_, i) => 1_000 + i));

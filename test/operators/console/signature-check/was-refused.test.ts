@@ -43,7 +43,7 @@ describe("a refused call above the signature check", () => {
     const unknown: Violation = { field: "kefu_id", rule: "agents_fit", agents: [{ id: 99, why: "unknown" }] };
     const html = pageOf({}, "agents_invalid", 400, [unknown]);
     expect(plain(html)).toContain(
-      "An agent was unknown, foreign or disabled. kefu_id: Unknown on this site: 99. Send only agents of this site",
+      "An agent was unknown, foreign or disabled. kefu_id: Unknown on this site: 99. Send enabled agents of this site",
     );
   });
 
