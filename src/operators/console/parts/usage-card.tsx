@@ -60,6 +60,8 @@ export function UsageCard({
 
 /** The width of a column and the height of the chart, in the chart's own units. The browser stretches both. */
 const COLUMN = 100;
+/** The distance of a bar from the sides of its column. */
+const GAP = 22;
 const HEIGHT = 100;
 
 /** The least height of a bar, so that a small number of calls is visible too. */
@@ -96,7 +98,7 @@ function Chart({ days, title }: { days: DayOfCalls[]; title: string }) {
             <rect class="day" x={i * COLUMN} y="0" width={COLUMN} height={HEIGHT} />
             {barParts(heightOf(day.accepted, top), heightOf(day.refused, top)).map(
               ([kind, height, y]) =>
-                height > 0 && <rect class={kind} x={(i + 0.22) * COLUMN} width={0.56 * COLUMN} y={y} height={height} />,
+                height > 0 && <rect class={kind} x={i * COLUMN + GAP} width={COLUMN - 2 * GAP} y={y} height={height} />,
             )}
           </g>
         ))}
