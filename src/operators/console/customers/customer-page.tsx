@@ -1,8 +1,11 @@
+import { isRefusedFor } from "../../../core/errors.ts";
 import { isVisible } from "../../../core/fields.ts";
+import { customerErasureSchema } from "../../services/customers.ts";
 import { METADATA_AMONG, readCustomer } from "../../services/read-customer.ts";
 import { COUNT_LIMIT, listSessions } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
+import type { EnteredFields } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Form, FormErrors, Hidden } from "../parts/form.tsx";
@@ -10,7 +13,7 @@ import { Facts, Time } from "../parts/parts.tsx";
 import { MoreLink } from "../parts/table.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { SessionTable } from "../sessions/session-table.tsx";
-import { countText, customersPath, customerValue, ShownSbs } from "./customer-form.tsx";
+import type { View } from "../view.ts";
 
 /** How many different values of a name in the metadata are shown. */
 const VALUES = 3;
@@ -34,27 +37,17 @@ export async function customerPage(
     listSessions(ctx, { site, sbs, cursor: c.req.query("cursor"), limit: 20 }),
   ]);
   const { name, ip, first, last, metadata } = customer;
-  const sessionFact = ({ id, createdAt }: typeof first) => (
-    <>
-      <Time at={createdAt} /> · <a href={`/console/sites/${site.id}/sessions/${id}`}>{id}</a>
-    </>
-  );
-  const valuesFact = (values: string[]) => (
-    <>
-      {values.slice(0, VALUES).map((value, at) => (
-        <>
-          {at > 0 && ", "}
-          <bdi>{value}</bdi>
-        </>
-      ))}
-      {values.length > VALUES && ` ${t("and {0} more values", values.length - VALUES)}`}
-    </>
-  );
+  const sessionFact = ({ id, createdAt }: typeof first) => [
+    <Time at={createdAt} />,
+    " · ",
+    <a href={`/console/sites/${site.id}/sessions/${id}`}>{id}</a>,
+  ];
   const metadataFact = (
     <ul>
       {[...metadata].map(([field, values]) => (
         <li>
-          <code>{field}</code> {valuesFact(values)}
+          <code>{field}</code> {values.slice(0, VALUES).map((value, at) => [at > 0 && ", ", <bdi>{value}</bdi>])}
+          {values.length > VALUES && ` ${t("and {0} more values", values.length - VALUES)}`}
         </li>
       ))}
     </ul>
@@ -120,3 +113,55 @@ export async function customerPage(
     body,
   });
 }
+
+export const customersPath = ({ id }: Pick<Site, "id">): string => `/console/sites/${id}/customers`;
+
+/** The address of a customer's page. It names one of their sessions, because no address may hold the customer's id. */
+export const customerPath = (site: Pick<Site, "id">, chatId: number): string =>
+  `${customersPath(site)}?chat_id=${chatId}`;
+
+export const ShownSbs = ({ sbs }: { sbs: string }) => <bdi class="long">{showUnseen(sbs)}</bdi>;
+
+/** A count that may have stopped at `most`. */
+export const countText = ({ t, number }: View, count: number, most: number): string =>
+  count === most ? t("{0} or more", number(count)) : number(count);
+
+type Values = Record<string, string>;
+
+/**
+ * The value of the hidden field `customer`, which replaces `sbs` once the customer is found. It is JSON, because a browser changes
+ * the line ends of any other value.
+ */
+export const customerValue = (sbs: string): string => JSON.stringify(sbs);
+
+/** The customer's id in a form's values. */
+export function sbsOf({ sbs = "", customer }: Values): string {
+  if (customer === undefined) return sbs;
+  try {
+    return String(JSON.parse(customer));
+  } catch {
+    return "";
+  }
+}
+
+/** Reads the customer of a sent form, as `formAction` needs it. */
+export function sentCustomer({ t }: View, form: Values): { values: Values; entered: EnteredFields<{ sbs: string }> } {
+  const { sbs = "", customer } = form;
+  const values: Values = customer === undefined ? { sbs } : { customer };
+  const { data: input } = customerErasureSchema.safeParse({ sbs: sbsOf(values) });
+  return { values, entered: input ? { input } : { errors: { sbs: t("Must have 1 to 64 characters") } } };
+}
+
+/** The error of the field when the site has no such customer; undefined for any other error. */
+export const unknownCustomer = (view: View, error: unknown): Values | undefined =>
+  isRefusedFor(error, "customer_unknown") ? { sbs: unknownText(view) } : undefined;
+
+/** Whether the form named a customer that the site does not have. */
+export const isUnknown = (view: View, errors: Values): boolean => errors.sbs === unknownText(view);
+
+/** The status is 404 when the site has no such customer, and 400 for any other error of a field. */
+export const statusOf = (view: View, errors: Values): 200 | 400 | 404 =>
+  isUnknown(view, errors) ? 404 : Object.keys(errors).length > 0 ? 400 : 200;
+
+const unknownText = ({ t }: View) =>
+  t("This site has no such customer. If there was one who was erased, nothing is left of them here.");

@@ -12,6 +12,7 @@ import { MoreLink, Table } from "../parts/table.tsx";
 import { hasUnseen, showUnseen, Unseen, withoutUnseen } from "../parts/unseen.tsx";
 import { openText, sealText } from "../search/sealed-text.ts";
 import {
+  customerPage,
   customerPath,
   customersPath,
   customerValue,
@@ -20,8 +21,7 @@ import {
   sentCustomer,
   statusOf,
   unknownCustomer,
-} from "./customer-form.tsx";
-import { customerPage } from "./customer-page.tsx";
+} from "./customer-page.tsx";
 
 /** A customer has up to 64 characters. Browsers count UTF-16 units, and a character has up to two of them. */
 const MOST_UNITS = 128;
@@ -117,7 +117,6 @@ async function listPage(
     ? await findCustomers(ctx, { site, text, after, limit: CUSTOMERS_PER_PAGE })
     : { items: await latestCustomers(ctx, { site, limit: CUSTOMERS_PER_PAGE }), next: null, lookedTo: null };
   const listTitle = isSearch ? t("Customers whose name begins so") : t("Latest customers");
-  const mostRead = new Intl.NumberFormat(view.language).format(CUSTOMERS_READ);
   const noCustomers = (
     <EmptyState title={t("No customer yet")}>
       <p>
@@ -196,7 +195,10 @@ async function listPage(
         />
         {lookedTo !== null && (
           <p class="hint">
-            {t("{0} customers were looked through, in the order of their ids, up to this one:", mostRead)}{" "}
+            {t(
+              "{0} customers were looked through, in the order of their ids, up to this one:",
+              view.number(CUSTOMERS_READ),
+            )}{" "}
             <bdi>{showUnseen(lookedTo)}</bdi>
           </p>
         )}

@@ -10,7 +10,7 @@ import { showPage } from "../layout.tsx";
 import { Action, Hidden } from "../parts/form.tsx";
 import { Facts } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
-import { countText, customerValue, ShownSbs } from "./customer-form.tsx";
+import { countText, customerValue, ShownSbs } from "./customer-page.tsx";
 import { customersPage, withCustomer } from "./customers-page.tsx";
 
 /** Workers Free allows 50 queries in an invocation, and a page of an export needs about eleven. */

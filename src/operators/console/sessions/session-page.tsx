@@ -2,23 +2,24 @@ import { unlessRefusedFor } from "../../../core/errors.ts";
 import { isVisible } from "../../../core/fields.ts";
 import { pathId } from "../../http/path-id.ts";
 import { sessionUnknown } from "../../services/refusals.ts";
-import { readTimeline } from "../../services/session-timeline.ts";
+import { type Happening, readTimeline, type SessionDelivery } from "../../services/session-timeline.ts";
 import { readSession, SESSION_FIELDS, type StoredSession } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
 import { listWebhookUrls } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { Field } from "../parts/form.tsx";
-import { Ago, Badge, CopyButton, type Fact, type FactRows, Facts, Time } from "../parts/parts.tsx";
+import { Ago, Badge, CopyButton, type Fact, type FactRows, Facts, LookAgain, Time } from "../parts/parts.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { useView, type View } from "../view.ts";
-import { AgentLink, AgentList, AgentName } from "./agent-list.tsx";
-import { Customer, Status } from "./session-table.tsx";
-import { Timeline } from "./timeline.tsx";
+import { DeliveryBadge } from "../webhooks/deliveries.tsx";
+import { resultWords } from "../webhooks/webhook-health.tsx";
+import { nameAmong } from "../webhooks/webhook-of.tsx";
+import { AgentLink, AgentList, AgentName, Customer, Status } from "./session-table.tsx";
 
 /** A session: its conversation, its facts, and what happened to it. */
 export async function sessionPage(c: PageContext, site: Site): Promise<Response> {
-  const { view, ctx } = c.var;
+  const { view, ctx, t } = c.var;
   const read = async () => readSession(ctx, { site, chatId: pathId(c, "chat_id", sessionUnknown) });
   const stored = await read().catch(unlessRefusedFor("session_unknown"));
   if (stored === undefined) return missingPage(c, site);
@@ -27,7 +28,7 @@ export async function sessionPage(c: PageContext, site: Site): Promise<Response>
     listWebhookUrls(ctx, { site }),
   ]);
   const { session } = stored;
-  const title = view.t("Session {0}", session.id);
+  const title = t("Session {0}", session.id);
   // The title that lists show too.
   const ownTitle = session.agentTitle ?? session.autoTitle;
   const heading = isVisible(ownTitle) ? ownTitle : undefined;
@@ -40,7 +41,7 @@ export async function sessionPage(c: PageContext, site: Site): Promise<Response>
       </p>
       <div class="talk">
         <Conversation stored={stored} />
-        <aside class="card" aria-label={view.t("Details")}>
+        <aside class="card" aria-label={t("Details")}>
           <Facts rows={factsOf(view, site.id, stored, heading)} />
         </aside>
         <Timeline siteId={site.id} stored={stored} timeline={timeline} webhooks={webhooks} />
@@ -101,28 +102,16 @@ function Conversation({ stored: { customer, messages } }: { stored: StoredSessio
 }
 
 /** The fields that the page shows in words of its own. Any other stands under its name in the API. */
-const IN_WORDS: ReadonlySet<string> = new Set([
-  "chat_id",
-  "kind",
-  "status",
-  "responsible_agent_id",
-  "visitor_title",
-  "agent_title",
-  "auto_title",
-  "metadata",
-  "created_at",
-]);
+const IN_WORDS =
+  /^(chat_id|kind|status|responsible_agent_id|visitor_title|agent_title|auto_title|metadata|created_at)$/;
 
 /** The stored facts of a session besides its conversation. @param heading the title that the page shows at its top */
 function factsOf(view: View, siteId: number, stored: StoredSession, heading: string | undefined): FactRows {
   const { t } = view;
   const { session, customer } = stored;
   const path = `/console/sites/${siteId}`;
-  const titles: [label: string, title: string | null][] = [
-    [t("Title for agents"), session.agentTitle],
-    [t("Title for the visitor"), session.visitorTitle],
-    [t("Automatic title"), session.autoTitle],
-  ];
+  const titleFact = (label: string, title: string | null) =>
+    title !== null && title !== heading && isVisible(title) && ([label, <bdi>{title}</bdi>] as Fact);
   const metadata = Object.entries(session.metadata);
   return [
     [
@@ -130,12 +119,7 @@ function factsOf(view: View, siteId: number, stored: StoredSession, heading: str
       <Customer siteId={siteId} chatId={session.id} name={customer.name} sbs={customer.externalId} ip={customer.ip} />,
     ],
     [t("Agents"), <Participants siteId={siteId} stored={stored} />],
-    [
-      t("App"),
-      <a href={`${path}/apps/${session.appid}`}>
-        <bdi>{session.appName ?? session.appid}</bdi>
-      </a>,
-    ],
+    [t("App"), <AppOf siteId={siteId} session={session} />],
     metadata.length > 0 && [
       t("Metadata"),
       <ul>
@@ -146,12 +130,11 @@ function factsOf(view: View, siteId: number, stored: StoredSession, heading: str
         ))}
       </ul>,
     ],
-    ...titles.map(
-      ([label, title]) =>
-        title !== null && title !== heading && isVisible(title) && ([label, <bdi>{title}</bdi>] as Fact),
-    ),
+    titleFact(t("Title for agents"), session.agentTitle),
+    titleFact(t("Title for the visitor"), session.visitorTitle),
+    titleFact(t("Automatic title"), session.autoTitle),
     [t("Kind"), session.kind === "ticket" ? t("Ticket") : t("Chat")],
-    ...SESSION_FIELDS.filter(([, name]) => !IN_WORDS.has(name)).map(
+    ...SESSION_FIELDS.filter(([, name]) => !IN_WORDS.test(name)).map(
       ([column, name]): Fact => [<code>{name}</code>, <bdi>{plainText(session[column])}</bdi>],
     ),
     [t("Opened"), <Time at={session.createdAt} />],
@@ -178,11 +161,113 @@ function Participants({ siteId, stored }: { siteId: number; stored: StoredSessio
   const count = number(others.length);
   if (responsibleAgentId === null)
     return others.length === 0 ? <>–</> : <AgentList siteId={siteId} agents={others} label={t("{0} agents", count)} />;
-  const first = (
+  const first = [
+    <AgentLink siteId={siteId} agentId={responsibleAgentId} agentName={responsibleAgentName} />,
+    " ",
+    <Badge kind="good" label={t("Responsible")} />,
+  ];
+  return <AgentList siteId={siteId} agents={others} label={t("{0} more agents", count)} first={first} />;
+}
+
+const AppOf = ({ siteId, session: { appid, appName } }: { siteId: number; session: StoredSession["session"] }) => (
+  <a href={`/console/sites/${siteId}/apps/${appid}`}>
+    <bdi>{appName ?? appid}</bdi>
+  </a>
+);
+
+type Of<What> = Extract<Happening, { what: What }>;
+
+interface Shown {
+  siteId: number;
+  stored: StoredSession;
+  /** The webhooks of the site, the oldest first. */
+  webhooks: Parameters<typeof nameAmong>[0];
+}
+
+/** The history of a session: its opening, agents who joined, and the deliveries of its events to webhooks. */
+function Timeline({ timeline, ...shown }: Shown & { timeline: Awaited<ReturnType<typeof readTimeline>> }) {
+  const { siteId, stored } = shown;
+  const { t, exactTime } = useView();
+  const deliveries = timeline.happenings.flatMap((each) => (each.what === "event" ? each.deliveries : []));
+  const isUnderway = deliveries.some(({ status, attempts }) => status === "pending" && attempts === 0);
+  return (
+    <section class="part">
+      <h2>{t("What happened")}</h2>
+      <ol class="timeline">
+        {[...Map.groupBy(timeline.happenings, ({ at }) => at)].map(([at, happenings]) => (
+          <li>
+            <time datetime={new Date(at * 1000).toISOString()}>{exactTime(at)}</time>
+            {happenings.map((each) => (
+              <div class={each.what}>
+                {each.what === "opened" ? (
+                  <p>
+                    {t("Opened by the app")} <AppOf siteId={siteId} session={stored.session} />
+                  </p>
+                ) : each.what === "added" ? (
+                  <AddedAgents {...shown} {...each} />
+                ) : (
+                  <EventDeliveries {...shown} {...each} />
+                )}
+              </div>
+            ))}
+          </li>
+        ))}
+      </ol>
+      {isUnderway && <LookAgain>{t("An event is on its way to a webhook.")}</LookAgain>}
+      {timeline.isCut && <p class="hint">{t("It may have more events: only its first ones are shown.")}</p>}
+    </section>
+  );
+}
+
+function AddedAgents({ siteId, stored, agents, addedBy }: Shown & Of<"added">) {
+  const { t, number } = useView();
+  const { responsibleAgentId: agentId, responsibleAgentName: agentName } = stored.session;
+  const author = [{ agentId, agentName }, ...stored.participants].find((agent) => agent.agentId === addedBy);
+  const count = number(agents.length);
+  return (
     <>
-      <AgentLink siteId={siteId} agentId={responsibleAgentId} agentName={responsibleAgentName} />{" "}
-      <Badge kind="good" label={t("Responsible")} />
+      <p>
+        {t("Agents joined: {0}, added by", count)}{" "}
+        <AgentLink siteId={siteId} agentId={addedBy} agentName={author?.agentName ?? null} />
+      </p>
+      <AgentList siteId={siteId} agents={agents} label={t("{0} agents", count)} />
     </>
   );
-  return <AgentList siteId={siteId} agents={others} label={t("{0} more agents", count)} first={first} />;
+}
+
+/** An event, with what came of its delivery to each webhook. */
+function EventDeliveries({ siteId, webhooks, event, deliveries }: Shown & Of<"event">) {
+  const view = useView();
+  const { t } = view;
+  const outcomeOf = ({ webhookId, seq, status, attempts, ...delivery }: SessionDelivery) => {
+    const answer = resultWords(view, delivery)?.words ?? "–";
+    return (
+      <li>
+        <a href={`/console/sites/${siteId}/webhooks/${webhookId}?event=${seq}`}>
+          <bdi>{nameAmong(webhooks, { id: webhookId, url: delivery.url })}</bdi>
+        </a>{" "}
+        <DeliveryBadge status={status} />{" "}
+        <small>
+          {attempts > 0 && t("attempts: {0}", attempts)}
+          {status !== "delivered" && attempts > 0 && (
+            <bdi class="clip" title={answer}>
+              {answer}
+            </bdi>
+          )}
+        </small>
+      </li>
+    );
+  };
+  return (
+    <>
+      <p>
+        {t("Event {0}", event.seq)} <code>{event.type}</code>
+      </p>
+      {deliveries.length === 0 ? (
+        <p class="hint">{t("No webhook gets it, or its deliveries are not kept any more.")}</p>
+      ) : (
+        <ul class="deliveries">{deliveries.map(outcomeOf)}</ul>
+      )}
+    </>
+  );
 }

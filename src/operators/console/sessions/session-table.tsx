@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import { isVisible } from "../../../core/fields.ts";
 import type { SessionRow, SessionStatus } from "../../services/sessions.ts";
 import { Ago, Badge, type BadgeKind, MayLink, RowMenu } from "../parts/parts.tsx";
@@ -84,3 +85,55 @@ export const statusText = (view: View, status: string) => view.t(status.charAt(0
 export const Status = ({ status }: { status: SessionStatus }) => (
   <Badge kind={statusKind(status)} label={statusText(useView(), status)} />
 );
+
+/** How many agents are shown at once. More are folded. */
+const MOST_SHOWN = 5;
+
+/** An agent of a session. The name is null when the site no longer has the agent. */
+interface NamedAgent {
+  agentId: number;
+  agentName: string | null;
+}
+
+/** An agent by name and id. */
+export const AgentName = ({ agentId, agentName }: NamedAgent): Child =>
+  agentName === null ? agentId : [<bdi>{agentName}</bdi>, ` (${agentId})`];
+
+/** An agent that leads to its page, when the site still has the agent. */
+export const AgentLink = ({ siteId, agentId, agentName }: NamedAgent & { siteId: number }): Child =>
+  agentName === null ? (
+    agentId
+  ) : (
+    <MayLink href={`/console/sites/${siteId}/agents/${agentId}`}>
+      <AgentName agentId={agentId} agentName={agentName} />
+    </MayLink>
+  );
+
+/** Agents, a line each. More than five are folded under the label. @param props `first` is a line that is never folded */
+export function AgentList(props: { siteId: number; agents: NamedAgent[]; label: string; first?: Child }) {
+  const { siteId, agents, label, first } = props;
+  const isFolded = agents.length > MOST_SHOWN;
+  const lines = agents.map(({ agentId, agentName }) => (
+    <li>
+      <AgentLink siteId={siteId} agentId={agentId} agentName={agentName} />
+    </li>
+  ));
+  return (
+    <>
+      {(first || !isFolded) && (
+        <ul>
+          {first && <li>{first}</li>}
+          {!isFolded && lines}
+        </ul>
+      )}
+      {isFolded && (
+        <details class="people">
+          <summary>{label}</summary>
+          <ul tabindex={0} aria-label={label}>
+            {lines}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}

@@ -1,15 +1,16 @@
+import type { Child } from "hono/jsx";
 import { listAgents } from "../../services/agents.ts";
 import { listApps } from "../../services/apps.ts";
 import { customerOf } from "../../services/read-customer.ts";
 import { findSessions, LOOKED_THROUGH, listSessions, SESSION_STATUSES } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
+import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { type FilterFields, List } from "../parts/list.tsx";
-import { EmptyState } from "../parts/parts.tsx";
+import { Badge, CopyButton, EmptyState } from "../parts/parts.tsx";
 import { hasUnseen, showUnseen, withoutUnseen } from "../parts/unseen.tsx";
 import { localTime, secondsOf, useView, type View } from "../view.ts";
-import { type Choices, FirstCall } from "./first-call.tsx";
 import { sessionColumns, statusText } from "./session-table.tsx";
 
 /** How many agents a filter offers. On a site with more, an id is typed. */
@@ -120,24 +121,11 @@ function filterFields(view: View, values: FilterValues, { apps, agents }: Choice
   const day = (value: string) => ({ type: "date", value, shown: value && date(value) });
   return {
     sbs: { label: t("Customer id (sbs)"), value: sbs, maxlength: 128 },
-    app: {
-      label: t("App"),
-      value: app,
-      options: apps.map(({ appid, name }) => [appid, name]),
-    },
-    agent:
-      agents === undefined
-        ? { label: t("Agent id"), value: agent, maxlength: 16, inputmode: "numeric" }
-        : {
-            label: t("Agent"),
-            value: agent,
-            options: agents.map(({ id, name }) => [String(id), `${name} (${id})`]),
-          },
-    status: {
-      label: t("Status"),
-      value: status,
-      options: SESSION_STATUSES.map((each) => [each, statusText(view, each)]),
-    },
+    app: { label: t("App"), value: app, options: apps.map(({ appid, name }) => [appid, name]) },
+    agent: agents
+      ? { label: t("Agent"), value: agent, options: agents.map(({ id, name }) => [String(id), `${name} (${id})`]) }
+      : { label: t("Agent id"), value: agent, maxlength: 16, inputmode: "numeric" },
+    status: { label: t("Status"), value: status, options: SESSION_STATUSES.map((at) => [at, statusText(view, at)]) },
     from: { label: t("Opened from"), ...day(from) },
     to: { label: t("Opened until"), ...day(to) },
     chat_id: {
@@ -162,7 +150,7 @@ function NoSession({ siteId, sbs, isKnown }: { siteId: number; sbs: string; isKn
   const { t } = useView();
   const path = `/console/sites/${siteId}`;
   const all: [string, string] = [`${path}/sessions`, t("All sessions")];
-  if (sbs !== "" && !isKnown) {
+  if (sbs !== "" && !isKnown)
     return (
       <EmptyState
         title={t("This site has no session of this customer")}
@@ -176,7 +164,6 @@ function NoSession({ siteId, sbs, isKnown }: { siteId: number; sbs: string; isKn
         )}
       </EmptyState>
     );
-  }
   return (
     <EmptyState title={t("No session fits all of these filters")} links={[all]}>
       <p>
@@ -185,5 +172,61 @@ function NoSession({ siteId, sbs, isKnown }: { siteId: number; sbs: string; isKn
           : t("This customer has sessions, but none that fits the other filters: take one of them off above.")}
       </p>
     </EmptyState>
+  );
+}
+
+/** The apps and agents of a site. `agents` is undefined for a site with many. */
+interface Choices {
+  apps: { appid: string; name: string; revokedAt: number | null }[];
+  agents: { id: number; name: string }[] | undefined;
+}
+
+/** The three steps to the first session of a site: agents, an app, and a call that opens it. What is next is a button. */
+export function FirstCall({ site, choices, origin }: { site: Site; choices: Choices; origin: string }) {
+  const view = useView();
+  const { t } = view;
+  const path = `/console/sites/${site.id}`;
+  const app = choices.apps.find(({ revokedAt }) => revokedAt === null);
+  // The example names some agent when the agents were not read.
+  const agents = choices.agents ?? [{ id: 1 }];
+  const agent = agents[0]?.id ?? 1;
+  const customer = { sbs: "customer_001", ip: "127.0.0.1", sbs_mc: "Wang Wei" };
+  const body = JSON.stringify({ ...customer, content: "Hello", kefu_id: [agent], fzr_uid: agent });
+  const call = `--url ${origin} --appid ${app?.appid ?? "APPID"} --secret SECRET '${body}'`;
+  const test = app && view.may(`${path}/apps/${app.appid}/test`, "GET") && `/apps/${app.appid}/test`;
+  const steps: [label: string, isDone: boolean, to: string | undefined | false, text: Child][] = [
+    [t("Agents"), agents.length > 0, "/agents", agents.length > 0 ? t("All agents") : t("Add an agent")],
+    app ? [t("App"), true, `/apps/${app.appid}`, <bdi>{app.name}</bdi>] : [t("App"), false, "/apps", t("Issue an app")],
+    [t("First call"), false, test, t("Send a test call")],
+  ];
+  const next = steps.findIndex(([, isDone]) => !isDone);
+  return (
+    <>
+      <p>{t("A signed call of an app opens a session. What the first one needs:")}</p>
+      <ol class="steps">
+        {steps.map(([label, isDone, to, text], i) => (
+          <li class="step">
+            {isDone && <Badge kind="good" label={t("Done")} />} {label}{" "}
+            {to && (
+              <a href={path + to} class={i === next ? "button" : undefined}>
+                {text}
+              </a>
+            )}
+          </li>
+        ))}
+      </ol>
+      {next === steps.length - 1 && (
+        <>
+          <p>{t("Or this command, in a checkout of Agent Session, with the secret of the app for SECRET:")}</p>
+          <pre id="first-call">npm run call -- create_gd {call}</pre>
+          <CopyButton id="first-call" label={t("Command")} />
+        </>
+      )}
+      <p>
+        <a href={docsPath(view, "integrating", { appid: app?.appid, agentId: agents[0]?.id })}>
+          {t("How to call from your own code")}
+        </a>
+      </p>
+    </>
   );
 }

@@ -1,18 +1,107 @@
+import type { Child } from "hono/jsx";
 import { receiptData, receiptSchema } from "../../http/customer-data.ts";
 import { show } from "../../http/show.ts";
-import { type CustomerErasure, continueErasure, readErasure } from "../../services/erase-customer.ts";
+import { type CustomerErasure, continueErasure, eraseCustomer, readErasure } from "../../services/erase-customer.ts";
 import type { Recipient } from "../../services/erasure-recipients.ts";
+import { findCustomer, findErasure, MOST_CHAT_IDS } from "../../services/find-customer.ts";
 import { type Site, siteHasEvents } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { buttonAction } from "../forms/form-action.ts";
+import { buttonAction, formAction } from "../forms/form-action.ts";
+import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
+import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
+import { Ask } from "../parts/ask.tsx";
 import { Form } from "../parts/form.tsx";
 import { Badge, Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { useView } from "../view.ts";
 import { shownUrl } from "../webhooks/webhook-of.tsx";
-import { ShownSbs } from "./customer-form.tsx";
+import {
+  countText,
+  customerPath,
+  customersPath,
+  customerValue,
+  ShownSbs,
+  sentCustomer,
+  statusOf,
+  unknownCustomer,
+} from "./customer-page.tsx";
+import { customersPage } from "./customers-page.tsx";
+
+/** Answers the button that asks before the erasure, and the form that erases. That form has the field `asked` and a box to tick. */
+export async function postErase(c: PageContext, site: Site): Promise<Response> {
+  const { ctx, view } = c.var;
+  const form = await readForm(c);
+  const wasConfirmationAsked = form.asked !== undefined;
+  const { values, entered } = sentCustomer(view, form);
+  const { path } = c.req;
+  // A draft leads to the question again, and its box need not be ticked yet.
+  const isUnticked = wasConfirmationAsked && form.sure === undefined && !(await isDraft(c, form));
+  const askOr = (sbs: string, filledForm?: FilledForm): Promise<Response> =>
+    question(c, site, sbs, filledForm).catch(async (error: unknown) => {
+      const errors = unknownCustomer(view, error);
+      if (errors === undefined) throw error;
+      const erasure = await findErasure(ctx, { site, sbs });
+      if (erasure !== undefined) return c.redirect(`${customersPath(site)}/erasures/${erasure}`, 303);
+      return customersPage(c, site, { path, values, errors });
+    });
+  return formAction(c, form, {
+    values: wasConfirmationAsked ? { ...values, asked: "yes" } : values,
+    entered:
+      isUnticked && "input" in entered ? { errors: { sure: view.t("Tick it: this cannot be undone.") } } : entered,
+    page: (filledForm) =>
+      wasConfirmationAsked && filledForm.errors.sbs === undefined && "input" in entered
+        ? askOr(entered.input.sbs, filledForm)
+        : customersPage(c, site, { path, ...filledForm, values }),
+    refused: (error) => unknownCustomer(view, error),
+    ask: wasConfirmationAsked ? undefined : ({ sbs }) => askOr(sbs),
+    list: customersPath(site),
+    work: async ({ sbs }) => `${customersPath(site)}/erasures/${(await eraseCustomer(ctx, { site, sbs })).id}`,
+  });
+}
+
+/** Asks before a customer is erased, and shows what is stored now. @throws ServiceError as `findCustomer` does */
+async function question(c: PageContext, site: Site, sbs: string, filledForm?: FilledForm): Promise<Response> {
+  const { view, t } = c.var;
+  const { name, chatIds } = await findCustomer(c.var.ctx, { site, sbs });
+  const lastChatId = chatIds.at(-1);
+  const path = `${customersPath(site)}/erase`;
+  const hidden = { customer: customerValue(sbs), asked: "yes" };
+  const body = (
+    <>
+      <Ask
+        text={t(
+          "The sessions of this customer go, with messages, participants and metadata, and with what their events say. Others stay as they are.",
+        )}
+        facts={[
+          [t("Customer"), <bdi>{name}</bdi>],
+          [t("Customer id (sbs)"), <ShownSbs sbs={sbs} />],
+          [t("Sessions"), countText(view, chatIds.length, MOST_CHAT_IDS)],
+          chatIds.length > 0 && ["chat_id", chatIdsFact(site, chatIds)],
+        ]}
+        action={path}
+        hidden={hidden}
+        fields={{ sure: { label: t("Nobody can undo this"), type: "checkbox", required: true } }}
+        filled={filledForm}
+        button={t("Erase now")}
+        back={lastChatId === undefined ? customersPath(site) : customerPath(site, lastChatId)}
+      />
+      <WhatStays />
+    </>
+  );
+  const page = { title: t("Erase this customer's data?"), site: { ...site, tab: "customers" as const }, body };
+  return showPage(c, { ...page, filled: { path, values: hidden } }, statusOf(view, filledForm?.errors ?? {}));
+}
+
+/** The first sessions and the last one. They help the reader to see which customer this is. */
+function chatIdsFact(site: Site, ids: number[]): Child {
+  const shown = ids.length <= 5 ? ids : [...ids.slice(0, 3), ids.at(-1) ?? 0];
+  return shown.map((id, at) => [
+    at > 0 && (shown.length < ids.length && at === shown.length - 1 ? " … " : ", "),
+    <a href={`/console/sites/${site.id}/sessions/${id}`}>{id}</a>,
+  ]);
+}
 
 const erasureOf = (c: PageContext) => c.req.param("erasure_id") ?? "";
 
@@ -32,13 +121,14 @@ export async function postErasure(c: PageContext, site: Site): Promise<Response>
 /** Shows how far an erasure is, which webhooks got the customer's data, and what stays elsewhere. Its address names no customer. */
 export async function erasurePage(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view, t } = c.var;
+  const { number } = view;
   const [erasure, hasEvents] = await Promise.all([
     readErasure(ctx, { site, erasureId: erasureOf(c) }),
     siteHasEvents(ctx, { site }),
   ]);
   const { id, sbs, erasedSoFar, remaining, recipients, timeTravelUntil, keysUntil, receipts = [] } = erasure;
   const isDone = remaining === 0;
-  const number = (count: number) => new Intl.NumberFormat(view.language).format(count);
+  const shownReceipts = receipts.map((each) => show(receiptSchema, receiptData(each)));
   const body = (
     <>
       <Progress path={c.req.path} erasure={erasure} />
@@ -51,15 +141,7 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
               "This deployment has no KV, so a restore of its main database also undoes what it knows of this erasure. Without these receipts, such a restore brings the customer back for good. Keep them outside of the deployment, and paste them in after a restore.",
             )}
           </p>
-          <Facts
-            rows={[
-              [
-                t("Receipts"),
-                JSON.stringify(receipts.map((each) => show(receiptSchema, receiptData(each)))),
-                "receipts",
-              ],
-            ]}
-          />
+          <Facts rows={[[t("Receipts"), JSON.stringify(shownReceipts), "receipts"]]} />
         </section>
       )}
       <section class="card">
@@ -88,7 +170,7 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
 
 /** Whether the erasure is done, and the button that continues it. */
 function Progress({ path, erasure }: { path: string; erasure: CustomerErasure }) {
-  const { t, language } = useView();
+  const { t, number } = useView();
   const { remaining, erasedSoFar, receipts } = erasure;
   if (remaining === 0)
     return (
@@ -103,7 +185,7 @@ function Progress({ path, erasure }: { path: string; erasure: CustomerErasure })
   const mustKeep = receipts !== undefined && erasedSoFar.sessions === 0;
   const title = mustKeep
     ? t("Nothing is erased yet: keep the receipts below first")
-    : t("It is not done: sessions left: {0}", new Intl.NumberFormat(language).format(remaining));
+    : t("It is not done: sessions left: {0}", number(remaining));
   return (
     <NoticeBox kind="note" title={title}>
       <p>{t("It goes in steps. Press again until nothing is left; this page can be opened again at any time.")}</p>
@@ -119,8 +201,7 @@ function Progress({ path, erasure }: { path: string; erasure: CustomerErasure })
 
 /** The webhooks of an erasure: which got the customer's data, and which get the event of the erasure. */
 function Recipients({ site, recipients, hasEvents }: { site: Site; recipients: Recipient[]; hasEvents: boolean }) {
-  const { t, language } = useView();
-  const number = new Intl.NumberFormat(language);
+  const { t, number } = useView();
   const notTold = recipients.filter(({ told }) => !told);
   return (
     <section class="part">
@@ -149,8 +230,8 @@ function Recipients({ site, recipients, hasEvents }: { site: Site; recipients: R
               {shownUrl({ url })}
             </a>
           ),
-          number.format(delivered),
-          number.format(attempted),
+          number(delivered),
+          number(attempted),
           told ? <Badge kind="good" label={t("Yes")} /> : <Badge kind="bad" label={t("No")} />,
         ])}
         empty={t("This site has no webhooks.")}
@@ -164,12 +245,8 @@ function Recipients({ site, recipients, hasEvents }: { site: Site; recipients: R
   );
 }
 
-/**
- * What erasing a customer does not reach.
- *
- * @param props `until`: for a completed erasure, when Time Travel and the Idempotency-Keys no longer have the data
- */
-export function WhatStays({ until }: { until?: { timeTravel: number; keys: number } | undefined }) {
+/** @param props `until`: for a completed erasure, when Time Travel and the Idempotency-Keys no longer have the data */
+function WhatStays({ until }: { until?: { timeTravel: number; keys: number } | undefined }) {
   const { t } = useView();
   const stays: [text: string, until?: number | undefined][] = [
     [t("D1's Time Travel: for 30 days it can bring back the database as it was."), until?.timeTravel],
@@ -189,12 +266,7 @@ export function WhatStays({ until }: { until?: { timeTravel: number; keys: numbe
         {stays.map(([text, end]) => (
           <li>
             {text}
-            {end !== undefined && (
-              <>
-                {" "}
-                {t("Until:")} <Time at={end} />
-              </>
-            )}
+            {end !== undefined && [` ${t("Until:")} `, <Time at={end} />]}
           </li>
         ))}
       </ul>
