@@ -25,7 +25,6 @@ import {
 
 /** A customer has up to 64 characters. Browsers count UTF-16 units, and a character has up to two of them. */
 const MOST_UNITS = 128;
-
 const CUSTOMERS_PER_PAGE = 25;
 
 /** A sent form that is shown again. */
@@ -40,9 +39,8 @@ export async function customersPage(c: PageContext, site: Site, filledForm?: For
   }
   const chatId = c.req.query("chat_id")?.trim() ?? "";
   if (chatId === "") return listPage(c, site, {});
-  const sbs = /^[1-9]\d{0,14}$/.test(chatId)
-    ? await customerOf(c.var.ctx, { site, chatId: Number(chatId) })
-    : undefined;
+  const isId = /^[1-9]\d{0,14}$/.test(chatId);
+  const sbs = isId ? await customerOf(c.var.ctx, { site, chatId: Number(chatId) }) : undefined;
   return sbs === undefined ? listPage(c, site, { unknown: chatId }) : customerPage(c, site, sbs);
 }
 
@@ -101,9 +99,8 @@ const opened = async ({ req, var: { view } }: PageContext, name: "text" | "curso
 async function listPage(
   c: PageContext,
   site: Site,
-  props: { filledForm?: FormShownAgain; unknown?: string },
+  { filledForm, unknown }: { filledForm?: FormShownAgain; unknown?: string },
 ): Promise<Response> {
-  const { filledForm, unknown } = props;
   const { view, ctx, t } = c.var;
   const path = customersPath(site);
   const { values = {}, errors = {} } = filledForm ?? {};
@@ -126,6 +123,7 @@ async function listPage(
     </EmptyState>
   );
   const label = t("Name begins with, or exact customer id");
+  const latest = { label: t("Latest session"), phone: "hide" as const };
   const body = (
     <>
       {unknown !== undefined && <NoticeBox kind="bad" title={t("This site has no session {0}", unknown)} />}
@@ -175,12 +173,7 @@ async function listPage(
         )}
         <Table
           label={listTitle}
-          head={[
-            t("Name"),
-            t("Customer id (sbs)"),
-            { label: t("Latest session"), phone: "hide" },
-            { label: t("Opened"), phone: "top" },
-          ]}
+          head={[t("Name"), t("Customer id (sbs)"), latest, { label: t("Opened"), phone: "top" }]}
           rows={items.map(({ chatId, name, externalId, agentTitle, autoTitle, createdAt }) => [
             <a class="clip" href={customerPath(site, chatId)}>
               <bdi>{isVisible(name) ? name : showUnseen(externalId)}</bdi>

@@ -108,14 +108,11 @@ const erasureOf = (c: PageContext) => c.req.param("erasure_id") ?? "";
 /** Answers the button that goes on with an erasure. */
 export async function postErasure(c: PageContext, site: Site): Promise<Response> {
   const { path } = c.req;
-  return buttonAction(c, await readForm(c), {
-    draft: { path },
-    list: path,
-    work: async () => {
-      await continueErasure(c.var.ctx, { site, erasureId: erasureOf(c) });
-      return path;
-    },
-  });
+  const work = async () => {
+    await continueErasure(c.var.ctx, { site, erasureId: erasureOf(c) });
+    return path;
+  };
+  return buttonAction(c, await readForm(c), { list: path, work });
 }
 
 /** Shows how far an erasure is, which webhooks got the customer's data, and what stays elsewhere. Its address names no customer. */
@@ -168,7 +165,6 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
   return showPage(c, { title, site: { ...site, tab: "customers" }, body });
 }
 
-/** Whether the erasure is done, and the button that continues it. */
 function Progress({ path, erasure }: { path: string; erasure: CustomerErasure }) {
   const { t, number } = useView();
   const { remaining, erasedSoFar, receipts } = erasure;

@@ -15,11 +15,7 @@ import { customersPage, withCustomer } from "./customers-page.tsx";
 
 /** Workers Free allows 50 queries in an invocation, and a page of an export needs about eleven. */
 const PAGES_PER_FILE = 3;
-
 const SESSIONS_PER_FILE = PAGES_PER_FILE * SESSIONS_PER_PAGE;
-
-/** The chat id after which a file, or a list of files, begins. */
-const CHAT_ID = /^\d{1,16}$/;
 
 /**
  * Answers with a file of all stored data of a customer. For a customer with very many sessions, it answers with a list of several
@@ -33,7 +29,7 @@ export async function postCustomerExport(c: PageContext, site: Site): Promise<Re
   return withCustomer(c, site, form, async (sbs, filledForm) => {
     if (await isDraft(c, form)) return customersPage(c, site, filledForm);
     if (after !== undefined) return customerFile(c, site, { sbs, after }, number);
-    const customer = await findCustomer(c.var.ctx, { site, sbs, after: CHAT_ID.test(from) ? Number(from) : 0 });
+    const customer = await findCustomer(c.var.ctx, { site, sbs, after: /^\d{1,16}$/.test(from) ? Number(from) : 0 });
     return from === "0" && customer.chatIds.length <= SESSIONS_PER_FILE
       ? customerFile(c, site, { sbs, after: "0" })
       : partsPage(c, site, customer, { from, first: number });
@@ -73,13 +69,11 @@ function partsPage(
   place: { from: string; first: number },
 ): Promise<Response> {
   const { view, t } = c.var;
-  const parts = chatIds
-    .flatMap((_, at) => (at % SESSIONS_PER_FILE === 0 ? [chatIds.slice(at, at + SESSIONS_PER_FILE)] : []))
-    .map((ids, at) => ({
-      number: place.first + at,
-      ids,
-      after: at === 0 ? place.from : String(chatIds[at * SESSIONS_PER_FILE - 1]),
-    }));
+  const parts = Array.from({ length: Math.ceil(chatIds.length / SESSIONS_PER_FILE) }, (_, i) => {
+    const at = i * SESSIONS_PER_FILE;
+    const after = i === 0 ? place.from : String(chatIds[at - 1]);
+    return { number: place.first + i, ids: chatIds.slice(at, at + SESSIONS_PER_FILE), after };
+  });
   const customer = customerValue(sbs);
   const body = (
     <>

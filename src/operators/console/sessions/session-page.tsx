@@ -29,7 +29,6 @@ export async function sessionPage(c: PageContext, site: Site): Promise<Response>
   ]);
   const { session } = stored;
   const title = t("Session {0}", session.id);
-  // The title that lists show too.
   const ownTitle = session.agentTitle ?? session.autoTitle;
   const heading = isVisible(ownTitle) ? ownTitle : undefined;
   const body = (
@@ -112,7 +111,11 @@ function factsOf(view: View, siteId: number, stored: StoredSession, heading: str
   const path = `/console/sites/${siteId}`;
   const titleFact = (label: string, title: string | null) =>
     title !== null && title !== heading && isVisible(title) && ([label, <bdi>{title}</bdi>] as Fact);
-  const metadata = Object.entries(session.metadata);
+  const metadata = Object.entries(session.metadata).map(([name, value]) => (
+    <li>
+      <code>{name}</code> <bdi>{value}</bdi>
+    </li>
+  ));
   return [
     [
       t("Customer"),
@@ -120,16 +123,7 @@ function factsOf(view: View, siteId: number, stored: StoredSession, heading: str
     ],
     [t("Agents"), <Participants siteId={siteId} stored={stored} />],
     [t("App"), <AppOf siteId={siteId} session={session} />],
-    metadata.length > 0 && [
-      t("Metadata"),
-      <ul>
-        {metadata.map(([name, value]) => (
-          <li>
-            <code>{name}</code> <bdi>{value}</bdi>
-          </li>
-        ))}
-      </ul>,
-    ],
+    metadata.length > 0 && [t("Metadata"), <ul>{metadata}</ul>],
     titleFact(t("Title for agents"), session.agentTitle),
     titleFact(t("Title for the visitor"), session.visitorTitle),
     titleFact(t("Automatic title"), session.autoTitle),
@@ -159,14 +153,15 @@ function Participants({ siteId, stored }: { siteId: number; stored: StoredSessio
   const { responsibleAgentId, responsibleAgentName } = stored.session;
   const others = stored.participants.filter(({ agentId }) => agentId !== responsibleAgentId);
   const count = number(others.length);
+  const list = { siteId, agents: others };
   if (responsibleAgentId === null)
-    return others.length === 0 ? <>–</> : <AgentList siteId={siteId} agents={others} label={t("{0} agents", count)} />;
+    return others.length === 0 ? <>–</> : <AgentList {...list} label={t("{0} agents", count)} />;
   const first = [
     <AgentLink siteId={siteId} agentId={responsibleAgentId} agentName={responsibleAgentName} />,
     " ",
     <Badge kind="good" label={t("Responsible")} />,
   ];
-  return <AgentList siteId={siteId} agents={others} label={t("{0} more agents", count)} first={first} />;
+  return <AgentList {...list} label={t("{0} more agents", count)} first={first} />;
 }
 
 const AppOf = ({ siteId, session: { appid, appName } }: { siteId: number; session: StoredSession["session"] }) => (
@@ -177,12 +172,8 @@ const AppOf = ({ siteId, session: { appid, appName } }: { siteId: number; sessio
 
 type Of<What> = Extract<Happening, { what: What }>;
 
-interface Shown {
-  siteId: number;
-  stored: StoredSession;
-  /** The webhooks of the site, the oldest first. */
-  webhooks: Parameters<typeof nameAmong>[0];
-}
+/** The webhooks are those of the site, the oldest first. */
+type Shown = { siteId: number; stored: StoredSession; webhooks: Parameters<typeof nameAmong>[0] };
 
 /** The history of a session: its opening, agents who joined, and the deliveries of its events to webhooks. */
 function Timeline({ timeline, ...shown }: Shown & { timeline: Awaited<ReturnType<typeof readTimeline>> }) {

@@ -86,9 +86,6 @@ export const Status = ({ status }: { status: SessionStatus }) => (
   <Badge kind={statusKind(status)} label={statusText(useView(), status)} />
 );
 
-/** How many agents are shown at once. More are folded. */
-const MOST_SHOWN = 5;
-
 /** An agent of a session. The name is null when the site no longer has the agent. */
 interface NamedAgent {
   agentId: number;
@@ -112,7 +109,7 @@ export const AgentLink = ({ siteId, agentId, agentName }: NamedAgent & { siteId:
 /** Agents, a line each. More than five are folded under the label. @param props `first` is a line that is never folded */
 export function AgentList(props: { siteId: number; agents: NamedAgent[]; label: string; first?: Child }) {
   const { siteId, agents, label, first } = props;
-  const isFolded = agents.length > MOST_SHOWN;
+  const isFolded = agents.length > 5;
   const lines = agents.map(({ agentId, agentName }) => (
     <li>
       <AgentLink siteId={siteId} agentId={agentId} agentName={agentName} />

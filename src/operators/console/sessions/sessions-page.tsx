@@ -115,10 +115,11 @@ type FilterValues = ReturnType<typeof readFilter>["values"];
 function filterFields(view: View, values: FilterValues, { apps, agents }: Choices): FilterFields {
   const { t } = view;
   const { sbs, app, agent, status, from, to, chatId } = values;
-  const locale = view.language === "zh" ? "zh-CN" : "en-GB";
-  const date = (day: string) =>
-    new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" }).format(Date.parse(`${day}T00:00Z`));
-  const day = (value: string) => ({ type: "date", value, shown: value && date(value) });
+  const date = new Intl.DateTimeFormat(view.language === "zh" ? "zh-CN" : "en-GB", {
+    dateStyle: "medium",
+    timeZone: "UTC",
+  });
+  const day = (value: string) => ({ type: "date", value, shown: value && date.format(Date.parse(`${value}T00:00Z`)) });
   return {
     sbs: { label: t("Customer id (sbs)"), value: sbs, maxlength: 128 },
     app: { label: t("App"), value: app, options: apps.map(({ appid, name }) => [appid, name]) },
@@ -150,27 +151,25 @@ function NoSession({ siteId, sbs, isKnown }: { siteId: number; sbs: string; isKn
   const { t } = useView();
   const path = `/console/sites/${siteId}`;
   const all: [string, string] = [`${path}/sessions`, t("All sessions")];
-  if (sbs !== "" && !isKnown)
+  const latest: [string, string] = [`${path}/customers`, t("Latest customers")];
+  if (sbs === "" || isKnown) {
+    const text = isKnown
+      ? t("This customer has sessions, but none that fits the other filters: take one of them off above.")
+      : t("Take one of them off above.");
     return (
-      <EmptyState
-        title={t("This site has no session of this customer")}
-        links={[[`${path}/customers`, t("Latest customers")], all]}
-      >
-        <p>
-          {t("The customer id must be the same to the letter:")} <bdi class="long">{showUnseen(sbs)}</bdi>
-        </p>
-        {!hasUnseen(sbs) && (
-          <p>{t("Sessions that were erased, or that are older than this site keeps them, are gone.")}</p>
-        )}
+      <EmptyState title={t("No session fits all of these filters")} links={[all]}>
+        <p>{text}</p>
       </EmptyState>
     );
+  }
   return (
-    <EmptyState title={t("No session fits all of these filters")} links={[all]}>
+    <EmptyState title={t("This site has no session of this customer")} links={[latest, all]}>
       <p>
-        {sbs === ""
-          ? t("Take one of them off above.")
-          : t("This customer has sessions, but none that fits the other filters: take one of them off above.")}
+        {t("The customer id must be the same to the letter:")} <bdi class="long">{showUnseen(sbs)}</bdi>
       </p>
+      {!hasUnseen(sbs) && (
+        <p>{t("Sessions that were erased, or that are older than this site keeps them, are gone.")}</p>
+      )}
     </EmptyState>
   );
 }
