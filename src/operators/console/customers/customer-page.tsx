@@ -24,12 +24,7 @@ const VALUES = 3;
  * @param filledForm the form of this page to show again
  * @throws ServiceError `not_found`, reason `customer_unknown`
  */
-export async function customerPage(
-  c: PageContext,
-  site: Site,
-  sbs: string,
-  filledForm?: FilledForm & { path: string },
-): Promise<Response> {
+export async function customerPage(c: PageContext, site: Site, sbs: string, filledForm?: FilledForm) {
   const { view, ctx, t } = c.var;
   const path = customersPath(site);
   const [customer, sessions] = await Promise.all([
@@ -37,6 +32,7 @@ export async function customerPage(
     listSessions(ctx, { site, sbs, cursor: c.req.query("cursor"), limit: 20 }),
   ]);
   const { name, ip, first, last, metadata } = customer;
+  const shownId = c.req.query("chat_id") ?? String(last.id);
   const sessionFact = ({ id, createdAt }: typeof first) => [
     <Time at={createdAt} />,
     " · ",
@@ -63,11 +59,7 @@ export async function customerPage(
         <section class="part">
           <h2>{t("Sessions of this customer")}</h2>
           <SessionTable siteId={site.id} sessions={sessions.items} isOneCustomer />
-          <MoreLink
-            path={path}
-            query={{ chat_id: c.req.query("chat_id") ?? String(last.id) }}
-            cursor={sessions.nextCursor}
-          />
+          <MoreLink path={path} query={{ chat_id: shownId }} cursor={sessions.nextCursor} />
         </section>
         <aside class="card" aria-label={t("Details")}>
           <Facts

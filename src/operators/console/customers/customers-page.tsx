@@ -96,11 +96,8 @@ const opened = async ({ req, var: { view } }: PageContext, name: "text" | "curso
 };
 
 /** @param props `unknown`: a chat_id that the site does not have */
-async function listPage(
-  c: PageContext,
-  site: Site,
-  { filledForm, unknown }: { filledForm?: FormShownAgain; unknown?: string },
-): Promise<Response> {
+async function listPage(c: PageContext, site: Site, props: { filledForm?: FormShownAgain; unknown?: string }) {
+  const { filledForm, unknown } = props;
   const { view, ctx, t } = c.var;
   const path = customersPath(site);
   const { values = {}, errors = {} } = filledForm ?? {};

@@ -171,11 +171,7 @@ function Progress({ path, erasure }: { path: string; erasure: CustomerErasure })
   if (remaining === 0)
     return (
       <NoticeBox kind="good" title={t("It is done")}>
-        <p>
-          {t(
-            "Everything from before the beginning of this erasure is gone. Sessions that were opened since then stay.",
-          )}
-        </p>
+        <p>{t("Everything from before this erasure began is gone. Sessions opened since then stay.")}</p>
       </NoticeBox>
     );
   const mustKeep = receipts !== undefined && erasedSoFar.sessions === 0;

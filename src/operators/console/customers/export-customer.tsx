@@ -37,16 +37,11 @@ export async function postCustomerExport(c: PageContext, site: Site): Promise<Re
 }
 
 /** @param part the number of the file, when there are several */
-async function customerFile(
-  c: PageContext,
-  site: Site,
-  { sbs, after }: { sbs: string; after: string },
-  part?: number,
-): Promise<Response> {
+async function customerFile(c: PageContext, site: Site, start: { sbs: string; after: string }, part?: number) {
   const pages: ExportedCustomer[] = [];
-  let cursor: string | null = after;
+  let cursor: string | null = start.after;
   while (cursor !== null && pages.length < PAGES_PER_FILE) {
-    const page: ExportedCustomer = await exportCustomer(c.var.ctx, { site, sbs, cursor });
+    const page: ExportedCustomer = await exportCustomer(c.var.ctx, { site, sbs: start.sbs, cursor });
     pages.push(page);
     cursor = page.nextCursor;
   }
@@ -62,13 +57,9 @@ async function customerFile(
 }
 
 /** @param place where the list of files begins, and the number of its first file */
-function partsPage(
-  c: PageContext,
-  site: Site,
-  { sbs, name, chatIds }: FoundCustomer,
-  place: { from: string; first: number },
-): Promise<Response> {
+function partsPage(c: PageContext, site: Site, found: FoundCustomer, place: { from: string; first: number }) {
   const { view, t } = c.var;
+  const { sbs, name, chatIds } = found;
   const parts = Array.from({ length: Math.ceil(chatIds.length / SESSIONS_PER_FILE) }, (_, i) => {
     const at = i * SESSIONS_PER_FILE;
     const after = i === 0 ? place.from : String(chatIds[at - 1]);
