@@ -15,3 +15,21 @@ export function withParameter(path: string, name: string, value?: string): strin
 
 /** The path of a page of a site. @param page its path below the site's own, such as `/settings`; by default the overview */
 export const sitePath = ({ id }: Pick<Site, "id">, page = ""): string => `/console/sites/${id}${page}`;
+
+/**
+ * The address of a page of the docs in the reader's language.
+ *
+ * @param page its address after `/docs/`, which may end in an anchor: `integrating#sign`. Anchors are the same in both languages
+ * @param examples what the examples of the docs show instead of values of their own
+ */
+export function docsPath(
+  { language }: { language: string },
+  page = "",
+  examples: { appid?: string | undefined; agentId?: number | undefined } = {},
+): string {
+  const [path = "", anchor] = page.split("#");
+  const address = `/docs/${language === "zh" ? "zh/" : ""}${path === "" ? "" : `${path}/`}`;
+  const withApp = withParameter(address, "appid", examples.appid);
+  const withAgent = withParameter(withApp, "agent", examples.agentId?.toString());
+  return anchor === undefined ? withAgent : `${withAgent}#${anchor}`;
+}

@@ -2,7 +2,7 @@ import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import names from "../../assets/console/names.json";
-import { docsPath } from "./docs-path.ts";
+import { docsPath } from "./console-path.ts";
 import type { PageContext } from "./env.ts";
 import { doneNotice, type FilledForm, isRefused } from "./forms/messages.ts";
 import { Action, Hidden } from "./parts/form.tsx";

@@ -33,6 +33,9 @@ export interface View {
   /** With seconds. */
   exactTime: (seconds: number) => string;
   day: (seconds: number) => string;
+  /** The date of a UTC day, whatever the reader's zone is. */
+  utcDay: (seconds: number) => string;
+  utcMonth: (seconds: number) => string;
   /** The hour that begins at a time, such as `07:00–08:00`. An hour of yesterday has its date. An older one is shown as its date alone. */
   hour: (seconds: number) => string;
   /** How long ago a time is, such as `3 min ago`. A future time, or one before yesterday, is shown as date and time without a year. */
@@ -146,6 +149,8 @@ function timesOf(locale: string, timeZone: string, now: number) {
     time: (at: number) => (Math.abs(at) > LAST_DATE ? String(at) : whole(at)),
     exactTime: format({ dateStyle: "medium", timeStyle: "medium" }),
     day,
+    utcDay: format({ dateStyle: "medium", timeZone: "UTC" }),
+    utcMonth: format({ month: "short", timeZone: "UTC" }),
     hour(at: number): string {
       if (now - at >= 86_400) return day(at);
       // An hour of yesterday has its date. Without the date, it could be mistaken for a later hour of today.

@@ -9,7 +9,7 @@ export const PAGE: Step[] = [
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { MoreLink } from "../parts/table.tsx";
+import { MoreLink } from "../parts/list.tsx";
 import { AgentTable } from "./agent-page.tsx";
 
 export async function throwAwayPage(c: PageContext, site: Site): Promise<Response> {

@@ -13,9 +13,8 @@ import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action, type Fields, FieldsForm, FormErrors, Hidden } from "../parts/form.tsx";
-import { type FilterFields, ListFilter, queryOf } from "../parts/list.tsx";
+import { type FilterFields, ListFilter, MoreLink, queryOf, Table } from "../parts/list.tsx";
 import { Ago, Badge, Facts, RowMenu, type Setting, Settings, Time } from "../parts/parts.tsx";
-import { MoreLink, Table } from "../parts/table.tsx";
 import { sessionColumns, statusText } from "../sessions/session-table.tsx";
 import { useView, type View } from "../view.ts";
 

@@ -11,9 +11,8 @@ import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { AskLink, type Fields, FieldsForm, Fold, FormErrors, FormFields } from "../parts/form.tsx";
-import { List } from "../parts/list.tsx";
+import { List, Table } from "../parts/list.tsx";
 import { Ago, Badge, EmptyState, type FactRows, RowMenu, Time, TimeLeft } from "../parts/parts.tsx";
-import { Table } from "../parts/table.tsx";
 import { hasOverlap, secretLocation } from "../secrets/rotate-secret.tsx";
 import { useView, type View } from "../view.ts";
 

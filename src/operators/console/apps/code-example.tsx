@@ -1,8 +1,7 @@
 import { searchAgents } from "../../services/agents.ts";
 import type { Site } from "../../services/sites.ts";
-import { withParameter } from "../console-path.ts";
+import { docsPath, withParameter } from "../console-path.ts";
 import { CODE_COOKIE, hostCookie, readCookie } from "../cookies.ts";
-import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
 import { CopyButton } from "../parts/parts.tsx";
 

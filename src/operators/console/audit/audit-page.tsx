@@ -13,9 +13,8 @@ import { sitesOf } from "../../services/site-names.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { type FilterFields, List, queryOf } from "../parts/list.tsx";
+import { type FilterFields, filteredPath, List, queryOf } from "../parts/list.tsx";
 import { Ago, EmptyState, Facts, NoticeBox, RowMenu } from "../parts/parts.tsx";
-import { filteredPath } from "../parts/table.tsx";
 import { localTime, secondsOf, startOfDayAndWeek, useView, type View } from "../view.ts";
 import { actionTexts, detailText, subjectOf, throughText } from "./audit-texts.ts";
 

@@ -2,8 +2,8 @@ import { isVisible } from "../../../core/fields.ts";
 import { ROLES } from "../../access/role.ts";
 import type { AuditAction, AuditLogEntry } from "../../services/audit.ts";
 import { hasEnded, type Site } from "../../services/sites.ts";
-import { daysKeptText } from "../parts/days-kept-text.ts";
 import { roleText } from "../parts/role-texts.ts";
+import { daysKeptText } from "../sites/site-settings.tsx";
 import type { View } from "../view.ts";
 
 /** Each action in the reader's language. */

@@ -7,8 +7,8 @@ import type { FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Field, Form, Hidden } from "../parts/form.tsx";
+import { MoreLink, Table } from "../parts/list.tsx";
 import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
-import { MoreLink, Table } from "../parts/table.tsx";
 import { hasUnseen, showUnseen, Unseen, withoutUnseen } from "../parts/unseen.tsx";
 import { openText, sealText } from "../search/sealed-text.ts";
 import {

@@ -13,8 +13,8 @@ import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { Form } from "../parts/form.tsx";
+import { Table } from "../parts/list.tsx";
 import { Badge, Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
-import { Table } from "../parts/table.tsx";
 import { useView } from "../view.ts";
 import { shownUrl } from "../webhooks/webhook-of.tsx";
 import {

@@ -8,8 +8,8 @@ import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Hidden } from "../parts/form.tsx";
+import { Table } from "../parts/list.tsx";
 import { Facts } from "../parts/parts.tsx";
-import { Table } from "../parts/table.tsx";
 import { countText, customerValue, ShownSbs } from "./customer-page.tsx";
 import { customersPage, withCustomer } from "./customers-page.tsx";
 

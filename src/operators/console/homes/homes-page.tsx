@@ -4,9 +4,9 @@ import { type HomeFill, homeFill } from "../../services/home-fill.ts";
 import { listHomes } from "../../services/homes.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
+import { Table } from "../parts/list.tsx";
 import { Badge, Facts } from "../parts/parts.tsx";
 import { HomeState } from "../parts/site-frame.tsx";
-import { Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 import { pathOf } from "./restored-result.tsx";
 

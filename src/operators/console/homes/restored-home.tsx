@@ -8,7 +8,7 @@ import { type KeptReceipt, keptReceiptsSchema } from "../../services/erase-again
 import { areKeptByOperator } from "../../services/erase-customer.ts";
 import { newReconciliationId, reconcileHome, reconcileSchema } from "../../services/homes.ts";
 import { homeUnknown } from "../../services/refusals.ts";
-import { docsPath } from "../docs-path.ts";
+import { docsPath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { type EnteredFields, enteredFields, formAction } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";

@@ -10,8 +10,8 @@ import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 import { showPage } from "../layout.tsx";
 import { PEOPLE_PATH, TOKENS_PATH } from "../parts/grant.tsx";
+import { MoreLink, Table } from "../parts/list.tsx";
 import { Facts, NoticeBox, Time } from "../parts/parts.tsx";
-import { MoreLink, Table } from "../parts/table.tsx";
 import { personTable } from "../people/people-page.tsx";
 import { tokenTable } from "../tokens/tokens-page.tsx";
 

@@ -5,8 +5,8 @@ import { codeOfReason, type Refusal, wireNameOf } from "../../services/journal.t
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
+import { filteredPath, Table } from "../parts/list.tsx";
 import { EmptyState, type FactRows, Facts, NoticeBox, Time } from "../parts/parts.tsx";
-import { filteredPath, Table } from "../parts/table.tsx";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 import { refusalTexts } from "../violation-texts.ts";

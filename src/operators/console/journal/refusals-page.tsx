@@ -14,9 +14,8 @@ import {
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { type FilterFields, List, queryOf } from "../parts/list.tsx";
+import { type FilterFields, filteredPath, List, queryOf } from "../parts/list.tsx";
 import { Ago, Badge } from "../parts/parts.tsx";
-import { filteredPath } from "../parts/table.tsx";
 import { reasonLabels, reasonText } from "../reasons.ts";
 import { localTime, secondsOf, type View } from "../view.ts";
 import { refusalTexts } from "../violation-texts.ts";

@@ -1,5 +1,5 @@
 import { Listing } from "../apps/code-example.tsx";
-import { docsPath } from "../docs-path.ts";
+import { docsPath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { Facts } from "../parts/parts.tsx";

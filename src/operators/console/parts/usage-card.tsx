@@ -1,6 +1,6 @@
 import { DAYS_SHOWN, type DayOfCalls, type SiteUsage } from "../../services/site-usage.ts";
 import type { Site } from "../../services/sites.ts";
-import { useView, type View } from "../view.ts";
+import { useView } from "../view.ts";
 
 /** The calls of a site, or of an app, by UTC days: bars, and the same numbers as a table. */
 export function UsageCard({
@@ -69,16 +69,14 @@ const LEAST_HEIGHT = 2.5;
 
 /** The bars. Their labels are hidden from screen readers, which get the same from the title and the table. */
 function Chart({ days, title }: { days: DayOfCalls[]; title: string }) {
-  const view = useView();
-  const { t, number } = view;
+  const { t, number, language, utcDay, utcMonth } = useView();
   const top = topOf(Math.max(...days.map(({ accepted, refused }) => accepted + refused)));
-  const short = new Intl.NumberFormat(view.language, { notation: "compact" });
-  const month = new Intl.DateTimeFormat(localeOf(view), { month: "short", timeZone: "UTC" });
+  const short = new Intl.NumberFormat(language, { notation: "compact" });
   const dateOf = (at: number) => new Date(at * 1000).getUTCDate();
   const width = days.length * COLUMN;
   const titleOf = ({ at, ...day }: DayOfCalls) => {
     const counts = [day.sessions, day.accepted + day.refused, day.refused].map(number);
-    return t("{0}: {1} sessions opened, {2} calls, {3} refused", dayText(view, at), ...counts);
+    return t("{0}: {1} sessions opened, {2} calls, {3} refused", utcDay(at), ...counts);
   };
   return (
     <div class="chart">
@@ -107,7 +105,7 @@ function Chart({ days, title }: { days: DayOfCalls[]; title: string }) {
         {days.map(({ at }, i) => (
           <span>
             {dateOf(at)}
-            {(i === 0 || dateOf(at) === 1) && <small>{month.format(at * 1000)}</small>}
+            {(i === 0 || dateOf(at) === 1) && <small>{utcMonth(at)}</small>}
           </span>
         ))}
       </div>
@@ -137,10 +135,9 @@ function topOf(most: number): number {
 }
 
 function Days({ days }: { days: DayOfCalls[] }) {
-  const view = useView();
-  const { t } = view;
+  const { t, number, utcDay } = useView();
   const rows = days.toReversed().map(({ at, accepted, refused, sessions }, i) => {
-    const day = dayText(view, at);
+    const day = utcDay(at);
     return { day: i === 0 ? t("{0}, so far", day) : day, counts: [sessions, accepted + refused, refused] };
   });
   return (
@@ -157,7 +154,7 @@ function Days({ days }: { days: DayOfCalls[] }) {
           <tr>
             <th scope="row">{day}</th>
             {counts.map((count) => (
-              <td>{view.number(count)}</td>
+              <td>{number(count)}</td>
             ))}
           </tr>
         ))}
@@ -165,9 +162,3 @@ function Days({ days }: { days: DayOfCalls[] }) {
     </table>
   );
 }
-
-const localeOf = ({ language }: View) => (language === "zh" ? "zh-CN" : "en-GB");
-
-/** The date of a UTC day, whatever the reader's zone is. */
-const dayText = (view: View, at: number) =>
-  new Intl.DateTimeFormat(localeOf(view), { dateStyle: "medium", timeZone: "UTC" }).format(at * 1000);

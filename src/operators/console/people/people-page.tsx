@@ -17,7 +17,7 @@ import {
   roleInSettings,
 } from "../../services/people.ts";
 import { offeredSites, sitesOf } from "../../services/site-names.ts";
-import { docsPath } from "../docs-path.ts";
+import { docsPath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";

@@ -1,8 +1,8 @@
 import type { Child } from "hono/jsx";
 import { isVisible } from "../../../core/fields.ts";
 import { type EventHit, MOST_FOUND, type SearchResult, type SessionHit } from "../../services/search.ts";
+import { type Column, Table } from "../parts/list.tsx";
 import { Ago, Badge } from "../parts/parts.tsx";
-import { type Column, Table } from "../parts/table.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { useView, type View } from "../view.ts";
 import { shownUrl } from "../webhooks/webhook-of.tsx";

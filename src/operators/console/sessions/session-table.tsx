@@ -1,8 +1,8 @@
 import type { Child } from "hono/jsx";
 import { isVisible } from "../../../core/fields.ts";
 import type { SessionRow, SessionStatus } from "../../services/sessions.ts";
+import { Table } from "../parts/list.tsx";
 import { Ago, Badge, type BadgeKind, MayLink, RowMenu } from "../parts/parts.tsx";
-import { Table } from "../parts/table.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { useView, type View } from "../view.ts";
 

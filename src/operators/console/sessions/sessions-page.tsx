@@ -4,7 +4,7 @@ import { listApps } from "../../services/apps.ts";
 import { customerOf } from "../../services/read-customer.ts";
 import { findSessions, LOOKED_THROUGH, listSessions, SESSION_STATUSES } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
-import { docsPath } from "../docs-path.ts";
+import { docsPath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { type FilterFields, List } from "../parts/list.tsx";
@@ -115,11 +115,11 @@ type FilterValues = ReturnType<typeof readFilter>["values"];
 function filterFields(view: View, values: FilterValues, { apps, agents }: Choices): FilterFields {
   const { t } = view;
   const { sbs, app, agent, status, from, to, chatId } = values;
-  const date = new Intl.DateTimeFormat(view.language === "zh" ? "zh-CN" : "en-GB", {
-    dateStyle: "medium",
-    timeZone: "UTC",
+  const day = (value: string) => ({
+    type: "date",
+    value,
+    shown: value && view.utcDay(Date.parse(`${value}T00:00Z`) / 1000),
   });
-  const day = (value: string) => ({ type: "date", value, shown: value && date.format(Date.parse(`${value}T00:00Z`)) });
   return {
     sbs: { label: t("Customer id (sbs)"), value: sbs, maxlength: 128 },
     app: { label: t("App"), value: app, options: apps.map(({ appid, name }) => [appid, name]) },

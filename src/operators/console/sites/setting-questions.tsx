@@ -17,9 +17,8 @@ import { buttonAction, type EnteredFields, enteredFields, formAction } from "../
 import { doneLocation, type FilledForm, type FormResult, ruleText } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { askPage } from "../parts/ask.tsx";
-import { daysKeptText } from "../parts/days-kept-text.ts";
 import type { View } from "../view.ts";
-import { RetentionProgress, siteSettingsPage } from "./site-settings.tsx";
+import { daysKeptText, RetentionProgress, siteSettingsPage } from "./site-settings.tsx";
 
 /** Asks before a setting changes. */
 const askOf = (c: PageContext, site: Site, question: Omit<Parameters<typeof askPage>[1], "site" | "back">) =>

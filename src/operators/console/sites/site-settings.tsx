@@ -5,7 +5,6 @@ import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { daysKeptText } from "../parts/days-kept-text.ts";
 import { AskLink, type Fields, FieldsForm, FormErrors, FormFields } from "../parts/form.tsx";
 import { Badge, Facts, Settings, Time } from "../parts/parts.tsx";
 import { SiteState } from "../parts/site-frame.tsx";
@@ -163,4 +162,10 @@ export function RetentionProgress({ retention: { days, oldestAt, older } }: { re
       <p class="hint">{t("Estimated from ids, not counted.")}</p>
     </>
   );
+}
+
+/** How long a site keeps its sessions, in words. */
+export function daysKeptText({ t }: View, days: number | null): string {
+  if (days === null) return t("For ever");
+  return days === 1 ? t("1 day") : t("{0} days", days);
 }

@@ -8,8 +8,8 @@ import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { grantFields, readGrant, type SitesById, TOKENS_PATH } from "../parts/grant.tsx";
 import { endGrant, endGrantPage, grantPage, grantTable, newTokenPage } from "../parts/grant-page.tsx";
+import type { Column } from "../parts/list.tsx";
 import { Ago, Time } from "../parts/parts.tsx";
-import type { Column } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
 const DEFAULT_DAYS = "90";

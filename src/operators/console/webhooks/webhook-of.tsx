@@ -1,8 +1,7 @@
 import type { Site } from "../../services/sites.ts";
 import { endWebhookOverlap, readWebhookSecret, rotateWebhookSecret } from "../../services/webhook-secrets.ts";
 import { findWebhook, listWebhookUrls, type Webhook } from "../../services/webhooks.ts";
-import { withParameter } from "../console-path.ts";
-import { docsPath } from "../docs-path.ts";
+import { docsPath, withParameter } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 import type { ShownSecretOwner } from "../secrets/rotate-secret.tsx";
