@@ -16,8 +16,7 @@ const ENDED_SITE_TABS = ["overview", "audit"] as const;
 
 /** The top of a site's page: links up, name, state, home and tabs. An unfinished site has no tabs, because its home lacks it. */
 export function SiteFrame({ site }: { site: FramedSite }) {
-  const view = useView();
-  const { t } = view;
+  const { t, hasHomes, may } = useView();
   const path = `/console/sites/${site.id}`;
   const tabs = [
     ["overview", "", t("Overview")],
@@ -41,7 +40,7 @@ export function SiteFrame({ site }: { site: FramedSite }) {
           </a>
         </p>
         <p class="state">
-          {view.hasHomes && <span>{t("Home {0}", site.home)}</span>}
+          {hasHomes && <span>{t("Home {0}", site.home)}</span>}
           <SiteState site={site} trouble={site.trouble} />
         </p>
       </div>
@@ -49,7 +48,7 @@ export function SiteFrame({ site }: { site: FramedSite }) {
         <nav class="tabs" aria-label={t("Site")}>
           {offered.map(
             ([key, tab, label]) =>
-              view.may(path + tab, "GET") && (
+              may(path + tab, "GET") && (
                 <a href={path + tab} aria-current={site.tab === key ? "page" : undefined}>
                   {label}
                 </a>
@@ -63,11 +62,10 @@ export function SiteFrame({ site }: { site: FramedSite }) {
 
 /** Says why signed calls of a site are refused now: the site or its home is closed. */
 export function SiteNotices({ site }: { site: FramedSite }) {
-  const view = useView();
-  const { t } = view;
+  const { t, closedHomes } = useView();
   return (
     <>
-      {view.closedHomes.has(site.home) && (
+      {closedHomes.has(site.home) && (
         <NoticeBox kind="note" title={t("The home {0} is closed", site.home)}>
           <p>
             {t(
