@@ -260,6 +260,7 @@ describe.sequential("from the front page", () => {
     await follow("西风商店");
     if ((await main().getByRole("button", { name: "Open this site" }).count()) === 0) await follow("To the settings");
     await press("Open this site");
+    await toTab("Overview");
     expect(await page.locator(".state").innerText()).toContain("Open");
   });
 

@@ -157,7 +157,9 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
       </p>
     </section>
   );
-  return showPage(c, { title: t(title, ...values), site, back: "/console", body }, status);
+  const trouble: FramedSite["trouble"] = reason === "d1_not_migrated" ? "not_migrated" : undefined;
+  const shown = { title: t(title, ...values), site: site && { ...site, trouble }, back: "/console", body };
+  return showPage(c, shown, status);
 }
 
 /** The tab, the title and the way on of the page for an app, agent, webhook or erasure that the site does not have. */

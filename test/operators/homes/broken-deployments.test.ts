@@ -236,4 +236,14 @@ describe.each(BROKEN)("%s", (_, bindings, { health, cron, scraped, front, state 
       }
     }
   });
+
+  it("a page of a site of a broken deployment calls the site open only when it looked for trouble and found none", async () => {
+    const path = `/console/sites/${world.siteId}`;
+    const brokenVisitor = visitor.through(world.anotherIsolate(bindings));
+    const calledOpen = [];
+    for (const tab of ["", "/sessions", "/apps", "/webhooks", "/refusals", "/audit", "/settings", "/apps/unknown"]) {
+      if (/badge good[^>]*>Open</.test((await brokenVisitor.open(path + tab)).html)) calledOpen.push(tab);
+    }
+    expect(calledOpen).toEqual(state === "Open" ? [""] : []);
+  });
 });

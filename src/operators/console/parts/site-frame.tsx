@@ -7,7 +7,7 @@ import { Badge, NoticeBox } from "./parts.tsx";
 
 /** A site as its pages show it, with the tab to mark. */
 export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
-  trouble?: SiteTrouble | undefined;
+  trouble?: SiteTrouble | "none" | undefined;
   tab?: "overview" | "sessions" | "customers" | "apps" | "agents" | "webhooks" | "refusals" | "audit" | "settings";
 };
 
@@ -100,12 +100,12 @@ export const troubleTexts = ({ t }: View): Record<SiteTrouble, [label: string, w
   wrong_key: [t("Wrong key"), t("MASTER_KEY does not open what is sealed: signed calls and deliveries fail.")],
 });
 
-type SiteStateProps = { site: Pick<Site, "status" | "home">; trouble?: SiteTrouble | undefined };
+type SiteStateProps = { site: Pick<Site, "status" | "home">; trouble: FramedSite["trouble"] };
 
 /**
  * The state of a site. An open site takes no calls while its home or its key is in trouble.
  *
- * @param props `trouble` is what the page found when it read the site; without it, the settings decide
+ * @param props `trouble` is undefined on a page that did not look for any. It must not call an open site open then
  */
 export function SiteState({ site: { status, home }, trouble }: SiteStateProps) {
   const view = useView();
@@ -115,7 +115,8 @@ export function SiteState({ site: { status, home }, trouble }: SiteStateProps) {
   if (status === "deleted") return <Badge kind="off" label={t("Deleted")} />;
   if (status === "closed") return <Badge kind="off" label={t("Closed")} />;
   const known = view.closedHomes.has(home) ? "closed" : view.isBound(home) ? trouble : "unbound";
-  if (known === undefined) return <Badge kind="good" label={t("Open")} />;
+  if (known === undefined) return null;
+  if (known === "none") return <Badge kind="good" label={t("Open")} />;
   return <Badge kind={known === "closed" ? "off" : "bad"} label={troubleTexts(view)[known][0]} />;
 }
 

@@ -31,8 +31,8 @@ export async function readNeeds(c: PageContext, sites: readonly Site[], health: 
     view.may("/console/homes", "GET") ? homeFill(ctx).catch(() => []) : [],
   ]);
   /** Why a site takes no calls although it is open. */
-  const troubleOf = ({ home }: Site): SiteTrouble | undefined =>
-    attention.homes.get(home) ?? (health.isKeyWrong ? "wrong_key" : undefined);
+  const troubleOf = ({ home }: Site): SiteTrouble | "none" =>
+    attention.homes.get(home) ?? (health.isKeyWrong ? "wrong_key" : "none");
   const sitesById = new Map(sites.map((site) => [site.id, site]));
   const labels = reasonLabels(view);
   const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 }).format;

@@ -7,7 +7,6 @@ import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { AskLink, type Fields, FieldsForm, FormErrors, FormFields } from "../parts/form.tsx";
 import { Badge, Facts, Settings, Time } from "../parts/parts.tsx";
-import { SiteState } from "../parts/site-frame.tsx";
 import { useView, type View } from "../view.ts";
 
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
@@ -37,7 +36,7 @@ export async function siteSettingsPage(c: PageContext, site: Site, filled?: Fill
       <Facts
         rows={[
           [t("Name"), <bdi>{site.name}</bdi>],
-          [t("Status"), <SiteState site={site} />],
+          [t("Status"), site.status === "open" ? t("Open") : t("Closed")],
           [t("First chat_id"), site.firstChatId],
           [t("Events"), retention.events ? t("On") : t("Off")],
           [t("How long sessions are kept"), kept],

@@ -56,7 +56,7 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
   const { ranked, unknownHomes } = await rankSites(ctx, toRank, attention.homes);
   const risen = new Set(attention.risen.map(({ siteId }) => siteId));
   const isInTrouble = ({ site, activity }: ListedSite) =>
-    site.status === "creating" || Boolean(troubleOf(site) || activity?.troubled) || risen.has(site.id);
+    site.status === "creating" || troubleOf(site) !== "none" || Boolean(activity?.troubled) || risen.has(site.id);
   const wanted = status === "trouble" ? ranked.filter(isInTrouble) : ranked;
   const { items, nextCursor } = pageOfRanked(toRank, { ranked: wanted, unknownHomes }, 50);
   const isFiltered = text !== "" || status !== "";

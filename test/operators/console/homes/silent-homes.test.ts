@@ -56,12 +56,16 @@ describe("a site of a home that does not serve", () => {
   it.each([
     ["apac", { HOME_APAC: env.UNMIGRATED }, "The home apac or the directory is not migrated"],
     ["main", { DB: unmigratedIn("agents") }, "A database is not migrated"],
-  ])("the error page says that a database is not migrated, for a site of %s", async (home, bindings, heading) => {
-    const { visitor, world, site } = await start(home);
-    const page = await visitor.through(world.anotherIsolate(bindings)).open(`${site}/agents`);
-    expect([page.status, page.heading]).toEqual([503, heading]);
-    expect(page.text).toContain("npm run deploy migrates all databases.");
-  });
+  ])(
+    "the error page and the badge of the site say that a database is not migrated, for a site of %s",
+    async (home, bindings, heading) => {
+      const { visitor, world, site } = await start(home);
+      const page = await visitor.through(world.anotherIsolate(bindings)).open(`${site}/agents`);
+      expect([page.status, page.heading]).toEqual([503, heading]);
+      expect(page.text).toContain("npm run deploy migrates all databases.");
+      expect(page.text).toContain(`Home ${home} Not migrated Overview`);
+    },
+  );
 
   it("the error page says that a home has no database", async () => {
     const unbound = visitor.through(world.anotherIsolate({ HOME_APAC: undefined }));
