@@ -29,27 +29,30 @@ import { RetentionProgress } from "./site-settings.tsx";
 export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view, t } = c.var;
   if (site.status === "creating") return unfinishedPage(c, site);
+  const health = await readHealth(ctx, LIMIT_MS, site.home);
+  // The parts of a silent home would keep the page waiting for seconds.
+  const asksHome = health.homes[site.home] !== "silent" || hasEnded(site);
   // The deletion of a closed site may have begun without the directory knowing.
-  const ended = site.status === "open" ? undefined : await endedPage(c, site);
-  if (ended !== undefined) return ended;
+  const ended = site.status !== "open" && asksHome && (await endedPage(c, site));
+  if (ended) return ended;
   if (hasEnded(site)) throw siteUnknown();
   const path = (page: string) => sitePath(site, page);
   const firstItems = { site, limit: 5 };
   const { day, week } = startOfDayAndWeek(view.now, view.timeZone);
-  const health = await readHealth(ctx, LIMIT_MS, site.home);
   const faults: Error[] = [];
   /** Undefined for what could not be read: its error goes only into the log, and the page shows the other parts. */
-  const tried = <Value,>(read: Promise<Value>) => read.catch((fault: Error) => void faults.push(fault));
+  const tried = async <Value,>(read: () => Promise<Value>) =>
+    asksHome ? read().catch((fault: Error) => void faults.push(fault)) : undefined;
   const [counts, sessions, apps, agents, usage, retention, { needs, troubleOf }] = await Promise.all([
-    tried(countSessions(ctx, { site, since: [day, week] })),
-    tried(listSessions(ctx, firstItems)),
-    tried(listApps(ctx, firstItems)),
-    tried(listAgents(ctx, firstItems)),
-    tried(readSiteUsage(ctx, site)),
-    site.retentionDays !== null && tried(readRetention(ctx, { site })),
+    tried(() => countSessions(ctx, { site, since: [day, week] })),
+    tried(() => listSessions(ctx, firstItems)),
+    tried(() => listApps(ctx, firstItems)),
+    tried(() => listAgents(ctx, firstItems)),
+    tried(() => readSiteUsage(ctx, site)),
+    site.retentionDays !== null && tried(() => readRetention(ctx, { site })),
     readNeeds(c, [site], health),
   ]);
-  if (!(counts || sessions || apps || agents || usage || retention)) throw faults[0];
+  if (faults[0] && !(counts || sessions || apps || agents || usage || retention)) throw faults[0];
   for (const fault of faults) refusalOf(fault, c.var.trace);
   // Only a retention takes all sessions of a site away. Calls that were counted came, even when an erasure left no session of them.
   const isYoung = site.retentionDays === null || view.now - site.createdAt < site.retentionDays * 86_400;
