@@ -44,9 +44,11 @@ const scopeOf = (path: string) => (path.includes(":site_id") ? "site" : "deploym
 /** A handler without a site must not get what else is passed: a page takes its second argument for a form that is shown again. */
 const declared = <Path extends string>(declaration: Declaration, handler: Handler<Path>): ConsoleCall => {
   const { scope } = declaration;
-  return call(declaration, (c: PageContext, site) =>
-    scope === "site" && site !== undefined ? handler(c, site) : (handler as (c: PageContext) => HandlerResult)(c),
-  );
+  return call(declaration, (c: PageContext, site) => {
+    if (scope !== "site" || site === undefined) return (handler as (c: PageContext) => HandlerResult)(c);
+    c.var.view.isHomeClosed = c.var.view.closedHomes.has(site.home);
+    return handler(c, site);
+  });
 };
 
 /** Gives the {@link View.may} of a reader, by the roles and the scopes that the console's calls declare. */

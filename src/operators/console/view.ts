@@ -43,6 +43,8 @@ export interface View {
   /** Whether there are several homes. With one home, only the page Homes names it, unless it is closed. */
   hasHomes: boolean;
   closedHomes: ReadonlySet<string>;
+  /** Whether the home of the page's site is closed: until it is open, no delivery, erasure or deletion goes on there. */
+  isHomeClosed: boolean;
   /** Whether a home has a database. */
   isBound: (home: string) => boolean;
 }
@@ -82,6 +84,7 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
     ...timesOf(language === "zh" ? "zh-CN" : "en-GB", timeZone, now),
     hasHomes: false,
     closedHomes: new Set(),
+    isHomeClosed: false,
     isBound: () => true,
   };
 }

@@ -46,7 +46,8 @@ export function Ago({ at }: { at: number }) {
 
 /** Stands where the reader waits. Where scripts run, the page asks again by itself every few seconds. Everywhere, the link does. */
 export function LookAgain({ children }: PropsWithChildren) {
-  const { t, here } = useView();
+  const { t, here, isHomeClosed } = useView();
+  if (isHomeClosed) return <p class="hint">{t("Nothing goes on here until the home is open.")}</p>;
   return (
     <p class="hint" data-refresh>
       {children} <a href={withParameter(here, "done")}>{t("Look again")}</a>

@@ -201,9 +201,10 @@ export const DeliveryBadge = ({ status, label }: { status: DeliveryStatus; label
 
 /** @param props `again` is the seq of the event that this reader has just sent again */
 function DeliveryState({ delivery, again }: { delivery: Delivery; again: string | undefined }) {
+  const { t, isHomeClosed } = useView();
   const { seq, status, lastStatus, lastError } = delivery;
   const isOnItsWay = String(seq) === again && status === "pending" && lastStatus === null && lastError === null;
-  return <DeliveryBadge status={status} label={isOnItsWay && useView().t("On its way")} />;
+  return <DeliveryBadge status={status} label={isOnItsWay && !isHomeClosed && t("On its way")} />;
 }
 
 /** How many attempts have begun, and how many there are at most. Nobody can say how many follow a ping, which is tried once. */
@@ -221,6 +222,7 @@ function nextText(view: View, delivery: Delivery, webhook: Webhook): string {
   const isDue = nextAttemptAt <= now;
   if (isLeased && !isDue) return t("being sent now");
   if (!isDue) return t("next attempt in {0}", spanText(view, nextAttemptAt - now));
+  if (view.isHomeClosed) return t("once the home is open");
   // A ping is sent before all other deliveries.
   const isFailing = webhook.failingSince !== null && type !== PING;
   return isFailing ? t("next in turn, {0} at a time while failing", MOST_IN_FLIGHT_FAILING) : t("next in turn");

@@ -213,6 +213,7 @@ export function Health({ webhook, recent }: { webhook: Webhook; recent: RecentDe
 function wellText(view: View, webhook: Webhook, { tried, deliveredAt }: RecentDeliveries): string {
   const { t } = view;
   if (webhook.status === "disabled") return t("It gets no events.");
+  if (view.isHomeClosed && webhook.pending > 0) return t("Events wait until the home is open.");
   if (isBehind(view, webhook) && webhook.pending > 0) return t("Some events wait for their next attempt.");
   if (webhook.pending > 0) return t("Events are on their way.");
   if (deliveredAt !== null) return tried === 0 ? t("Nothing waits.") : t("All is well: nothing waits.");

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { closedHomeVars } from "../../../support/closed-home-vars.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { DeliveringWorker, deliveriesOf, fillDeliveries, setWebhook } from "../../../support/deliveries.ts";
@@ -245,6 +246,22 @@ describe("a webhook whose receiver is waited for", () => {
     expect(await waits(pinged.path.replace(/#.*/, ""))).toBe(true);
     await setAll(started, "status = 'delivered', next_attempt_at = NULL");
     expect(await waits(pinged.path.replace(/#.*/, ""))).toBe(false);
+  });
+
+  it("no page asks again by itself for events of a closed home, and each says that they wait until it is open", async () => {
+    const { world, visitor, site, path } = await start();
+    const chatId = await world.chatId();
+    const closed = visitor.through(world.anotherIsolate(closedHomeVars("apac")));
+    const list = await closed.press(await closed.open(path), "Send again 1");
+    expect(list.text).toContain("Enabled Events wait until the home is open.");
+    expect(list.rows[0]?.slice(1, 3)).toEqual(["Pending", "No answer yet once the home is open"]);
+    const delivery = await closed.open(`${path}/deliveries/1`);
+    expect(delivery.fact("Next attempt")).toBe("once the home is open");
+    for (const page of [list, delivery, await closed.open(`${site}/sessions/${chatId}`)]) {
+      expect(page.text).toContain("Nothing goes on here until the home is open.");
+      expect(page.html).not.toContain("data-refresh");
+      expect(page.text).not.toMatch(/on (its|their) way|next in turn/i);
+    }
   });
 
   it("the page of a disabled webhook asks again by itself while its pending deliveries are being ended", async () => {
