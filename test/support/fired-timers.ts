@@ -6,12 +6,33 @@ import { onTestFinished, vi } from "vitest";
  */
 export function firedTimers(): number[] {
   const delays: number[] = [];
-  const original = globalThis.setTimeout;
-  const timers = vi.spyOn(globalThis, "setTimeout").mockImplementation(((callback: () => void, milliseconds = 0) =>
-    original(() => {
-      delays.push(milliseconds);
-      callback();
-    }, milliseconds)) as typeof setTimeout);
-  onTestFinished(() => timers.mockRestore());
+  watchTimers((milliseconds) => () => delays.push(milliseconds));
   return delays;
+}
+
+/** Like {@link firedTimers}, the longest of each round. A timer that is set after another has fired begins a new round. */
+export function roundsOfTimers(): number[] {
+  const rounds: number[] = [];
+  let round = 0;
+  watchTimers((milliseconds) => {
+    const ownRound = round;
+    return () => {
+      rounds[ownRound] = Math.max(rounds[ownRound] ?? 0, milliseconds);
+      round = rounds.length;
+    };
+  });
+  return rounds;
+}
+
+/** @param onSet is called when a timer is set, and returns what is called when it fires */
+function watchTimers(onSet: (milliseconds: number) => () => void): void {
+  const original = globalThis.setTimeout;
+  const timers = vi.spyOn(globalThis, "setTimeout").mockImplementation(((callback: () => void, milliseconds = 0) => {
+    const onFire = onSet(milliseconds);
+    return original(() => {
+      onFire();
+      callback();
+    }, milliseconds);
+  }) as typeof setTimeout);
+  onTestFinished(() => timers.mockRestore());
 }
