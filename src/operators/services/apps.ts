@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { homeClosed, homeDatabase } from "../../core/config.ts";
 import { APPID } from "../../core/credentials/resolve-credentials.ts";
-import { seal } from "../../core/credentials/sealed-secret.ts";
 import { detailOf } from "../../core/describe-violations.ts";
 import { isRefusedFor, ServiceError } from "../../core/errors.ts";
 import { displayName } from "../../core/fields.ts";
@@ -20,13 +19,13 @@ import {
 } from "../store/home/apps.ts";
 import { selectDeletion } from "../store/home/site-deletions.ts";
 import { selectHomeSite } from "../store/home/sites.ts";
+import { sealNewSecret } from "./master-key.ts";
 import { afterAppid, type Page, type PageInput, pageOf } from "./page.ts";
 import { appidTaken, appMissing, appUnknown, siteUnknown } from "./refusals.ts";
 import { newAppid, newSecret, newVersion } from "./secrets.ts";
 import {
   authorOf,
   homeOf,
-  keyringOf,
   publishApp,
   requireOpenDirectory,
   type ServiceContext,
@@ -70,7 +69,8 @@ const LIMIT_MS = 7_000;
  * {@link releaseApp} changes the revision before it deletes a route: so no app is made for a deleted route.
  *
  * @throws ServiceError `conflict`, reason `appid_taken` or `app_busy`; `not_found` when the home does not have the site; `unavailable`
- *   when a database does not answer, or `main` is closed. With reason `app_unfinished` the appid is reserved for the site
+ *   when a database does not answer, or `main` is closed. With reason `app_unfinished` the appid is reserved for the site; `internal`,
+ *   reason `master_key_wrong`
  */
 export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<IssuedApp> {
   const { site, name } = input;
@@ -82,7 +82,7 @@ export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<Is
   const appid = input.appid ?? newAppid(runtime);
   const secret = input.secret ?? newSecret(runtime);
   const version = newVersion(runtime);
-  const sealed = await seal(runtime, await keyringOf(ctx), { siteId, appid, version }, "current", secret);
+  const sealed = await sealNewSecret(ctx, { siteId, appid, version }, secret, answerBy).catch(throwNothingKept);
   const importedFields = (["appid", "secret"] as const).filter((field) => input[field] !== undefined);
   const app = { siteId, home, appid, name, version, secret: sealed, imported: importedFields };
   for (let attempt = 1; attempt <= TRIES; attempt++) {

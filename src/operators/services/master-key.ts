@@ -1,9 +1,11 @@
+import { type SecretOwner, seal, UnsealError } from "../../core/credentials/sealed-secret.ts";
 import { ServiceError } from "../../core/errors.ts";
-import { databaseFault } from "../../core/store/run-batch.ts";
+import { databaseFault, withRetries } from "../../core/store/run-batch.ts";
 import { selectCanary } from "../store/directory/customer-hash-keys.ts";
 import { customerHasher, firstOpened } from "./customer-hash.ts";
 import { haveOtherSeals } from "./other-seals.ts";
-import { type KeyringTools, keyringOf } from "./service-context.ts";
+import { masterKeyWrong } from "./refusals.ts";
+import { type KeyringTools, keyringOf, type ServiceContext } from "./service-context.ts";
 
 /**
  * This file checks whether the master keys open what is sealed. The key of the customers' hashes is the canary: it is in the directory, and
@@ -22,11 +24,30 @@ export type MasterKeyState = "ok" | "off" | "down";
 export async function masterKeyState(
   ctx: Pick<KeyringTools, "runtime" | "config" | "credentials">,
   answerBy: number,
+  canary: ReturnType<typeof selectCanary> = selectCanary(ctx.config.directory),
 ): Promise<MasterKeyState> {
-  const { keys, hasApps } = await selectCanary(ctx.config.directory);
+  const { keys, hasApps } = await canary;
   if ((await firstOpened(await keyringOf(ctx), keys)) !== undefined) return "ok";
   if (keys.length > 0) return "down";
   return hasApps && (await haveOtherSeals(ctx, answerBy)) === true ? "down" : "off";
+}
+
+/**
+ * Seals the secret of a new app or webhook. Nothing sealed before is opened for it, so the canary shows whether another isolate will
+ * open it.
+ *
+ * @throws ServiceError `internal` when the master keys do not open what is sealed; `unavailable` when the directory does not answer
+ */
+export async function sealNewSecret(
+  ctx: ServiceContext,
+  owner: SecretOwner,
+  secret: string,
+  answerBy = ctx.answerBy,
+): Promise<string> {
+  const canary = withRetries(ctx.runtime, () => selectCanary(ctx.config.directory), answerBy);
+  if ((await masterKeyState(ctx, answerBy, canary)) === "down")
+    throw masterKeyWrong(new UnsealError("no master key opens what is sealed here"));
+  return seal(ctx.runtime, await keyringOf(ctx), owner, "current", secret);
 }
 
 /**

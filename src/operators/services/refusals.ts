@@ -1,3 +1,4 @@
+import type { UnsealError } from "../../core/credentials/sealed-secret.ts";
 import { ServiceError } from "../../core/errors.ts";
 import type { Role } from "../access/role.ts";
 
@@ -9,6 +10,14 @@ export const roleTooLow = (neededRole: Role, ownRole: Role) =>
     reason: "role_too_low",
     role: neededRole,
     detail: `This call needs the role ${neededRole}, and yours is ${ownRole}.`,
+  });
+
+/** @param cause for the log */
+export const masterKeyWrong = (cause: UnsealError) =>
+  new ServiceError("internal", {
+    reason: "master_key_wrong",
+    detail: "MASTER_KEY does not open what is sealed. Nothing was changed: GET /healthz says more.",
+    cause,
   });
 
 export const siteUnknown = () =>

@@ -1,6 +1,6 @@
 import { type SecretOwner, type Slot, UnsealError, unseal } from "../../core/credentials/sealed-secret.ts";
-import { ServiceError } from "../../core/errors.ts";
 import type { Runtime } from "../../core/runtime.ts";
+import { masterKeyWrong } from "./refusals.ts";
 import { keyringOf, type ServiceContext } from "./service-context.ts";
 
 /** 32 random bytes in hex: as strong as HMAC-SHA256 itself, and without a character that a shell or a URL would change. */
@@ -21,6 +21,6 @@ export async function openSecret(ctx: ServiceContext, owner: SecretOwner, slot: 
     return await unseal(await keyringOf(ctx), owner, slot, sealed);
   } catch (error) {
     if (!(error instanceof UnsealError)) throw error;
-    throw new ServiceError("internal", { reason: "master_key_wrong", cause: error });
+    throw masterKeyWrong(error);
   }
 }

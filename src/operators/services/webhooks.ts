@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { seal } from "../../core/credentials/sealed-secret.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { text } from "../../core/fields.ts";
 import { SESSION_EVENT_TYPES } from "../../core/operations/index.ts";
@@ -24,10 +23,11 @@ import {
   type WebhookChange,
   type WebhookState,
 } from "../store/home/webhooks.ts";
+import { sealNewSecret } from "./master-key.ts";
 import { publishAppsOf } from "./publish-apps.ts";
 import { siteUnknown, webhookDisabled, webhookEnding, webhookUnknown } from "./refusals.ts";
 import { newVersion } from "./secrets.ts";
-import { authorOf, homeOf, keyringOf, notifyQueueOf, type ServiceContext, urlFor } from "./service-context.ts";
+import { authorOf, homeOf, notifyQueueOf, type ServiceContext, urlFor } from "./service-context.ts";
 
 export { FAILURE_CAUSES, PING, WEBHOOK_STATUSES } from "../../core/store/event-schema.ts";
 export { MOST_COUNTED, type Webhook } from "../store/home/read-webhooks.ts";
@@ -56,7 +56,8 @@ type AddWebhook = z.infer<typeof newWebhookSchema> & { site: Site };
  * @param input without `events`, the webhook gets all types that exist now
  * @returns the webhook with its secret, which no later answer shows
  * @throws ServiceError `invalid_input` for a URL that events cannot be posted to, or when the site already has as many webhooks as it may
- *   have; `conflict`, reason `changed_meanwhile`, when somebody deleted the new webhook before this call was answered
+ *   have; `conflict`, reason `changed_meanwhile`, when somebody deleted the new webhook before this call was answered; `internal`, reason
+ *   `master_key_wrong`
  */
 export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promise<Webhook & { secret: string }> {
   const { site, url } = input;
@@ -68,7 +69,7 @@ export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promis
   const key = { siteId: site.id, id };
   const version = newVersion(ctx.runtime);
   const owner = { siteId: site.id, webhookId: id, version };
-  const sealed = await seal(ctx.runtime, await keyringOf(ctx), owner, "current", secret);
+  const sealed = await sealNewSecret(ctx, owner, secret);
   const row = { ...key, home: site.home, url, events, version, secret: sealed };
   const insertedWebhook = await insertWebhook(ctx.runtime, db, row, webhookDetails(row), authorOf(ctx));
   if (insertedWebhook === undefined) throw siteUnknown();

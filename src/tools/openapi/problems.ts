@@ -64,7 +64,8 @@ const PROBLEMS = {
   },
   500: {
     title: "Internal error",
-    description: "A fault of the deployment: the log has a line with the reason under `x-request-id`.",
+    description:
+      "A fault of the deployment: the log has a line with the reason under `x-request-id`. When `MASTER_KEY` does not open what is sealed, `detail` says so, and nothing was changed.",
     detail: "Internal error.",
     more: [],
   },

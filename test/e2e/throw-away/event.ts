@@ -90,7 +90,7 @@ $6
   {
     file: "src/operators/services/apps.ts",
     red: "types",
-    find: /\n {2}keyringOf,/,
+    find: /\n {2}homeOf,/,
     replace: "$&\n  notifyQueueOf,",
   },
   {

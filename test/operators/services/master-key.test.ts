@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { importKeyring, sealMark } from "../../../src/core/credentials/sealed-secret.ts";
 import { customerHasher } from "../../../src/operators/services/customer-hash.ts";
 import { readHealth, readParts } from "../../../src/operators/services/health.ts";
 import { keepCanary } from "../../../src/operators/services/master-key.ts";
@@ -7,7 +8,9 @@ import { resealSecrets } from "../../../src/operators/services/reseal-secrets.ts
 import { closedHomeVars } from "../../support/closed-home-vars.ts";
 import { forgetHashKeys } from "../../support/customers.ts";
 import { downDb } from "../../support/down-db.ts";
+import { TRANSIENT_MESSAGE } from "../../support/faulty-bindings.ts";
 import { databaseOf } from "../../support/homes.ts";
+import { tablesOf } from "../../support/read-store.ts";
 import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
 import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
@@ -27,6 +30,8 @@ async function stateIn(bindings: ReplacedBindings = {}) {
   expect([parts.master_key, isKeyWrong]).toEqual([master_key, master_key === "down"]);
   return master_key;
 }
+const appsOf = ({ siteId }: World) => `/admin/sites/${siteId}/apps`;
+const markOf = async (key: string) => sealMark(await importKeyring([Uint8Array.fromBase64(key)]));
 const keyRows = async () => (await env.DB.prepare("SELECT * FROM customer_hash_keys").all()).results;
 
 beforeEach(async () => {
@@ -34,7 +39,10 @@ beforeEach(async () => {
   await env.DB.exec("DELETE FROM app_routes");
   for (const db of [env.DB, env.HOME_APAC]) await db.exec("DELETE FROM apps; DELETE FROM webhooks");
 });
-afterEach(forgetHashKeys);
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await forgetHashKeys();
+});
 
 it("the master key is shown as off while there is no app, whichever key is set", async () => {
   expect([await keepCanary(at()), await keepCanary(at(WRONG))]).toEqual([true, true]);
@@ -47,14 +55,51 @@ describe.each(["main", "apac"])("with an app in %s", (home) => {
   it("a wrong master key is shown as down before the cron has run, and the cron makes no canary with it", async () => {
     const world = await World.create(WRONG, home);
     expect([await stateIn(WRONG), await stateIn()]).toEqual(["down", "off"]);
-    // An app that is issued with the wrong key opens with that key.
-    expect((await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "App" })).status).toBe(201);
+    // An earlier release may have sealed an app with the wrong key.
+    const [right, wrong] = await Promise.all([RIGHT, NEW].map(markOf));
+    const issued = await world.anotherIsolate({ MASTER_KEY: RIGHT }).admin("POST", appsOf(world), { name: "App" });
+    expect(issued.status).toBe(201);
+    await databaseOf(home)
+      .prepare("UPDATE apps SET secret = replace(secret, ?, ?) WHERE appid <> ?")
+      .bind(right, wrong, world.appid)
+      .run();
     for (let i = 0; i < 2; i++) expect([await keepCanary(at(WRONG)), await keyRows()]).toEqual([false, []]);
     expect([await stateIn(WRONG), await keepCanary(at())]).toEqual(["down", false]);
     await databaseOf(home).prepare("DELETE FROM apps WHERE appid <> ?").bind(world.appid).run();
     expect([await keepCanary(at()), await stateIn()]).toEqual([true, "ok"]);
     expect([await stateIn(WRONG), await keepCanary(at(WRONG))]).toEqual(["down", false]);
   });
+
+  it.each([
+    ["before the canary is made", async () => true],
+    ["when the canary is made", () => keepCanary(at())],
+  ])(
+    "no app is issued and no webhook is added with a wrong master key, and no appid is reserved: %s",
+    async (_, run) => {
+      vi.spyOn(console, "error").mockImplementation(() => {});
+      const world = await World.create({}, home);
+      expect(await run()).toBe(true);
+      const stored = async () => [await tablesOf(env.DB), await tablesOf(env.HOME_APAC)];
+      const before = await stored();
+      const send = (isolate: World) =>
+        Promise.all([
+          isolate.admin("POST", appsOf(world), {
+            name: "App",
+            appid: `app-${world.siteId}`,
+            secret: "imported secret",
+          }),
+          isolate.admin("POST", `/admin/sites/${world.siteId}/webhooks`, { url: "https://hooks.example.com/" }),
+        ]);
+      for (const answer of await send(world.anotherIsolate(WRONG))) {
+        const detail = "MASTER_KEY does not open what is sealed. Nothing was changed: GET /healthz says more.";
+        expect([answer.status, await answer.json()]).toMatchObject([500, { title: "Internal error", detail }]);
+      }
+      expect(await stored()).toEqual(before);
+      // The new key seals as soon as the right one stands beside it.
+      const both = world.anotherIsolate({ MASTER_KEY: NEW, MASTER_KEY_PREVIOUS: RIGHT });
+      expect((await send(both)).map(({ status }) => status)).toEqual([201, 201]);
+    },
+  );
 
   it("the cron makes no canary for the master key while a home is silent, but asks a closed home", async () => {
     await World.create({}, home);
@@ -128,6 +173,18 @@ describe("with an app in apac", () => {
     expect(await keepCanary(at({ CREDENTIALS: replacing(CREDENTIALS, { put }) }))).toBe(true);
     expect([await keepCanary(at()), await stateIn()]).toEqual([true, "ok"]);
   });
+});
+
+it("an app is issued although the directory fails once when it is asked for the canary", async () => {
+  const world = await World.create();
+  let failures = 0;
+  const prepare = (sql: string) => {
+    if (sql.includes("customer_hash_keys") && failures++ === 0) throw new Error(TRANSIENT_MESSAGE);
+    return env.DB.prepare(sql);
+  };
+  const isolate = world.anotherIsolate({ DB: replacing(env.DB, { prepare }) });
+  expect((await isolate.admin("POST", appsOf(world), { name: "App" })).status).toBe(201);
+  expect(failures).toBe(2);
 });
 
 it("an erasure makes no hash key with a wrong master key while the home with the sealed apps is silent", async () => {

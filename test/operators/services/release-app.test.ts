@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { deleteApp, issueApp, releaseApp } from "../../../src/operators/services/apps.ts";
+import { keepCanary } from "../../../src/operators/services/master-key.ts";
 import { createSite, findSite, type Site } from "../../../src/operators/services/sites.ts";
 import { auditOf } from "../../support/audit-of.ts";
 import { closedHomeVars } from "../../support/closed-home-vars.ts";
@@ -141,11 +142,13 @@ describe("the appid of an app", () => {
 });
 
 describe("a call that issues an app while another releases its appid", () => {
-  /** Each call makes three trips. Issuing: site, route, app. Releasing: route, fence, route. */
+  beforeAll(() => keepCanary(contextAt(NOW)));
+
+  /** Each call makes three trips. Issuing: site, route, app. Releasing: route, fence, route. Before these, issuing reads the canary. */
   const TURNS = ordersOf("IIIRRR");
 
   function takingTurns(order: string) {
-    const turns = new TakingTurns(order);
+    const turns = new TakingTurns(`I${order}`);
     const bindings = (who: string) => ({
       DB: turns.database(env.DB, who),
       HOME_APAC: turns.database(env.HOME_APAC, who),
@@ -195,7 +198,7 @@ describe("a call that issues an app while another releases its appid", () => {
       const appid = crypto.randomUUID();
       await keep(site, appid);
       // The third call's trips follow each other.
-      const { turns, bindings } = takingTurns(order.replace("T", "TTT"));
+      const { turns, bindings } = takingTurns(order.replace("T", "TTTT"));
       const [issued, third] = await Promise.all([
         turns.run("I", () => issue(site, appid, bindings("I"))),
         turns.run("T", () => issue(other, appid, bindings("T"))),

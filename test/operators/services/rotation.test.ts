@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { importKeyring, type Slot, unseal } from "../../../src/core/credentials/sealed-secret.ts";
 import { endOverlap, rotateSecret } from "../../../src/operators/services/app-secrets.ts";
 import { revokeApp } from "../../../src/operators/services/apps.ts";
@@ -9,6 +9,7 @@ import type { ServiceContext } from "../../../src/operators/services/service-con
 import { findSite } from "../../../src/operators/services/sites.ts";
 import { endWebhookOverlap, rotateWebhookSecret } from "../../../src/operators/services/webhook-secrets.ts";
 import { addWebhook, deleteWebhook } from "../../../src/operators/services/webhooks.ts";
+import { forgetHashKeys } from "../../support/customers.ts";
 import { lateDb } from "../../support/late-db.ts";
 import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
@@ -17,6 +18,12 @@ import { NOW, World } from "../../support/world.ts";
 const NEWER_KEY = Uint8Array.fromBase64(env.MASTER_KEY).toReversed().toBase64();
 const KEYRING = await importKeyring([NEWER_KEY, env.MASTER_KEY].map((key) => Uint8Array.fromBase64(key)) as never);
 const DAY = 86_400;
+
+// A test seals all secrets with another key, and no webhook is added beside those: so each test begins without any.
+beforeEach(async () => {
+  await forgetHashKeys();
+  await env.DB.exec("DELETE FROM webhooks; DELETE FROM apps");
+});
 
 const conflict = (reason: string) => ({ code: "conflict", context: { reason } });
 
