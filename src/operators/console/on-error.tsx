@@ -52,6 +52,10 @@ export const ERRORS: Readonly<Record<string, Words>> = {
     "No master key here opens the key of the customers' hashes",
     "Nothing was changed. If a new MASTER_KEY was just deployed, try again in a minute; else see docs/operating.md, under “Rotating the master key”.",
   ],
+  master_key_wrong: [
+    "MASTER_KEY does not open what is sealed",
+    "Nothing was changed. Set the master key that sealed it, as MASTER_KEY or MASTER_KEY_PREVIOUS.",
+  ],
   erasure_lost: ["This erasure is gone", "The home was restored: say so first, under Homes. That erases again."],
   site_open: ["This site is open", "Close it first, in its settings. Nothing was deleted."],
   site_ending: [

@@ -51,12 +51,13 @@ export interface CheckedRequest {
   fields: Result<Fields>;
   /** The appid that was looked up: the body's, or the pasted one when the body has none. Empty when both are missing. */
   appid: string;
-  /** Undefined when the appid is unknown, or its home does not answer. */
+  /** Undefined when the appid is unknown, or its home cannot be read. */
   app?: { siteId: number; siteName: string; revokedAt: number | null };
   /** The apps that an unknown appid may mean, the likeliest first. */
   similar?: SimilarApp[];
   /** Why every call of the app's site is answered 503 now. */
   stopped?: { by: "home_closed" | "home_down" | "site_closed"; home: string };
+  /** Undefined when MASTER_KEY does not open the app's secrets. */
   signature?: SignatureDiagnosis;
   /** The other app of the site whose secret makes the signature. */
   otherApp?: { appid: string; name: string } | undefined;
@@ -73,8 +74,7 @@ export interface CheckedRequest {
 /**
  * Finds what the service would answer to a request, and why. Writes nothing.
  *
- * @throws UnsealError when MASTER_KEY does not open the app's secrets; ServiceError `unavailable` when the directory does not answer;
- *   what D1 throws
+ * @throws ServiceError `unavailable` when the directory does not answer; what D1 throws
  */
 export async function checkPastedRequest(ctx: ServiceContext, pasted: PastedRequest): Promise<CheckedRequest> {
   const { operation, contentType, contentEncoding, idempotencyKey } = pasted;
@@ -98,12 +98,20 @@ export async function checkPastedRequest(ctx: ServiceContext, pasted: PastedRequ
   if (appAndSite.stopped !== undefined) checked.stopped = appAndSite.stopped;
   const { app, siteName } = appAndSite;
   if (!app) return checked;
+  const { siteId, revokedAt } = app;
+  checked.app = { siteId, siteName, revokedAt };
   const keyring = await keyringOf(ctx);
-  let signature = await diagnose(await openSecrets(keyring, app));
+  const ownSecrets = await secretsOf(keyring, app);
+  if (ownSecrets === undefined) return checked;
+  let signature = await diagnose(ownSecrets);
   if (signature.match === undefined && signature.signature.bytes !== undefined) {
     const othersOfSite = await otherApps(ctx, app);
-    const secrets = await Promise.all(othersOfSite.map((other) => secretsOf(keyring, other)));
-    const otherDiagnosis = await diagnose(secrets.flat());
+    const otherSecrets = othersOfSite.map(async (other) =>
+      ((await secretsOf(keyring, other)) ?? []).map(
+        (secret): TriedSecret => ({ ...secret, slot: "other_app", appid: other.appid }),
+      ),
+    );
+    const otherDiagnosis = await diagnose((await Promise.all(otherSecrets)).flat());
     if (otherDiagnosis.match !== undefined) {
       signature = otherDiagnosis;
       checked.otherApp = othersOfSite.find(({ appid }) => appid === otherDiagnosis.match?.appid);
@@ -113,8 +121,7 @@ export async function checkPastedRequest(ctx: ServiceContext, pasted: PastedRequ
   const body = bytesOf(signature.exact && signature.match ? signature.match.body.text : pasted.body);
   const signed = { app, body, signature: asHeader(pasted.signature), idempotencyKey };
   const report = await checkRequest(ctx, keyring, operation, signed);
-  const { siteId, revokedAt } = app;
-  return { ...checked, app: { siteId, siteName, revokedAt }, signature, report };
+  return { ...checked, signature, report };
 }
 
 const FIELD_ORDER = ["appid", "timestamp", "ranstr", ...OPERATIONS.flatMap(({ fieldNames }) => fieldNames)];
@@ -128,16 +135,12 @@ async function otherApps({ config }: ServiceContext, { siteId, appid, home }: Ap
   return otherAppsOfSite.map((app) => ({ ...app, home }));
 }
 
-/** The secrets of another app; none when MASTER_KEY does not open them. */
-async function secretsOf(keyring: Keyring, app: AppRecord): Promise<TriedSecret[]> {
-  try {
-    const secrets = await openSecrets(keyring, app);
-    return secrets.map((secret) => ({ ...secret, slot: "other_app", appid: app.appid }));
-  } catch (error) {
-    if (error instanceof UnsealError) return [];
-    throw error;
-  }
-}
+/** The secrets of an app; undefined when MASTER_KEY does not open them. */
+const secretsOf = (keyring: Keyring, app: AppRecord) =>
+  openSecrets(keyring, app).catch((error: unknown) => {
+    if (!(error instanceof UnsealError)) throw error;
+    return undefined;
+  });
 
 async function lastRotation({ config }: ServiceContext, { siteId, appid, home }: AppRecord) {
   const changes = { siteId, subject: appid, actions: ["app.rotated" as const, "app.overlap_ended" as const] };

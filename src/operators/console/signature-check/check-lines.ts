@@ -87,10 +87,13 @@ export function checkLines(view: View, pasted: PastedRequest, checked: CheckedRe
     lines.push(line(t("Home"), stoppedText(view, stopped), "unavailable"));
     if (app === undefined) return { lines };
   }
-  if (app === undefined || signature === undefined || report === undefined) {
-    return { lines: [...lines, unknownAppLine(view, checked)] };
+  if (app === undefined) return { lines: [...lines, unknownAppLine(view, checked)] };
+  lines.push(appLine(view, appid, app));
+  if (signature === undefined || report === undefined) {
+    const { what, cure } = reasonText(view, "master_key_wrong");
+    return { lines: [...lines, { title: "MASTER_KEY", texts: [what, cure], refusal: "internal" }] };
   }
-  lines.push(appLine(view, appid, app), signatureLine(view, checked, signature));
+  lines.push(signatureLine(view, checked, signature));
   if (!fields.ok || isTooLong(pasted.body)) return { lines };
   lines.push(...freshnessLines(view, checked, tolerance));
   lines.push({ title: t("Limits"), texts: [t("Not evaluated: looking would use them up.")], notEvaluated: true });

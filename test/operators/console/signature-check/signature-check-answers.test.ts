@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { closedHomeVars } from "../../../support/closed-home-vars.ts";
 import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
@@ -224,6 +224,28 @@ describe("the signature check for a site that does not serve", () => {
     expect([answer.status, verdict.answer]).toEqual([503, UNAVAILABLE]);
     expect(Object.keys(verdict.lines)).toEqual(["Content-Type", "Content-Encoding", "Body", "Home"]);
     expect(verdict.lines.Home?.state).toBe("Cause");
+  });
+
+  it("the signature check gives the server's answer when MASTER_KEY does not open the app's secret", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const { world, visitor } = await start();
+    const wrong = { MASTER_KEY: Uint8Array.fromBase64(env.MASTER_KEY).toReversed().toBase64() };
+    const { verdict, answer } = await compare(world, visitor, wrong);
+    expect([answer.status, verdict.answer]).toEqual([500, "Sent now, the server answers 500 系统错误"]);
+    expect(verdict.lines.MASTER_KEY).toEqual({
+      state: "Cause",
+      text: "MASTER_KEY does not open the app's secret. Set the master key that sealed it, as MASTER_KEY or MASTER_KEY_PREVIOUS.",
+    });
+    expect(verdict.lines.App?.state).toBe("Fine");
+    const closed = await compare(world, visitor, { ...wrong, ...closedHomeVars("apac") });
+    expect([closed.answer.status, closed.verdict.answer]).toEqual([503, UNAVAILABLE]);
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    const revoked = await compare(world, visitor, wrong);
+    expect([revoked.answer.status, revoked.verdict.answer]).toEqual([
+      401,
+      "Sent now, the server answers 401 token验证失败!",
+    ]);
+    vi.restoreAllMocks();
   });
 
   it("the signature check does not mention home and site when both are open", async () => {
