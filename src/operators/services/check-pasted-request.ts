@@ -10,11 +10,13 @@ import type { Result } from "../../core/result.ts";
 import { checkRequest, type Report } from "../../core/signed/check-request.ts";
 import { type Fields, readFields } from "../../core/signed/read-fields.ts";
 import { selectRoute } from "../../core/store/app-routes.ts";
+import { databaseFault } from "../../core/store/run-batch.ts";
 import { type CheckStep, checkForm, checkIdempotencyKey } from "../diagnosis/check-form.ts";
 import { diagnoseSignature, type SignatureDiagnosis, type TriedSecret } from "../diagnosis/diagnose-signature.ts";
 import { asHeader } from "../diagnosis/encodings.ts";
 import { selectLastChange } from "../store/audit.ts";
 import { selectFirstApps } from "../store/home/apps.ts";
+import { probeHome } from "../store/home/probe.ts";
 import { selectHomeSite } from "../store/home/sites.ts";
 import { askHomes } from "./ask-homes.ts";
 import { keyringOf, type ServiceContext, seesSite } from "./service-context.ts";
@@ -56,7 +58,7 @@ export interface CheckedRequest {
   /** The apps that an unknown appid may mean, the likeliest first. */
   similar?: SimilarApp[];
   /** Why every call of the app's site is answered 503 now. */
-  stopped?: { by: "home_closed" | "home_down" | "site_closed"; home: string };
+  stopped?: { by: "home_closed" | "home_down" | "home_not_migrated" | "site_closed"; home: string };
   /** Undefined when MASTER_KEY does not open the app's secrets. */
   signature?: SignatureDiagnosis;
   /** The other app of the site whose secret makes the signature. */
@@ -158,20 +160,27 @@ async function findAppAndSite(
   // To an operator of one site, an appid of another site is like one that no site has.
   if (route === undefined || !seesSite(ctx, route.siteId)) return undefined;
   const { home, siteId } = route;
-  const ask = (db: D1Database) => Promise.all([findApp(runtime, config, appid), selectHomeSite(db, siteId)]);
+  const ask = (db: D1Database) =>
+    Promise.all([findApp(runtime, config, appid), selectHomeSite(db, siteId), probeHome(db)]).catch(
+      (error: unknown) => {
+        if (databaseFault(error)?.context.reason !== "d1_not_migrated") throw error;
+        return "not migrated";
+      },
+    );
   const { answers } = await askHomes(
     ctx,
     ask,
     [...config.homes].filter(([name]) => name === home),
   );
-  const [app = null, site] = answers.get(home) ?? [];
+  const answer = answers.get(home);
+  const [app = null, site] = Array.isArray(answer) ? answer : [];
   const siteName = site?.name ?? String(siteId);
-  if (config.closedHomes.has(home)) return { app, siteName, stopped: { by: "home_closed", home } };
-  if (!answers.has(home)) {
-    if (home === MAIN_HOME) throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
-    return { app, siteName, stopped: { by: "home_down", home } };
-  }
-  return site?.status === "closed" ? { app, siteName, stopped: { by: "site_closed", home } } : { app, siteName };
+  const stoppedBy = (by: NonNullable<CheckedRequest["stopped"]>["by"]) => ({ app, siteName, stopped: { by, home } });
+  if (config.closedHomes.has(home)) return stoppedBy("home_closed");
+  if (answer === "not migrated") return stoppedBy("home_not_migrated");
+  if (answer !== undefined) return site?.status === "closed" ? stoppedBy("site_closed") : { app, siteName };
+  if (home === MAIN_HOME) throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
+  return stoppedBy("home_down");
 }
 
 const bytesOf = (text: string): ArrayBuffer => Uint8Array.from(new TextEncoder().encode(text)).buffer;

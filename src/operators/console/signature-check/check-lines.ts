@@ -119,6 +119,10 @@ function stoppedText({ t }: View, { by, home }: NonNullable<CheckedRequest["stop
   const texts: Record<typeof by, string> = {
     home_closed: t("The home {0} is closed. Every call of its sites is answered 503.", home),
     home_down: t("The home {0} of this app does not answer. More cannot be checked until it does.", home),
+    home_not_migrated: t(
+      "The home {0} of this app is not migrated. More cannot be checked until it is: npm run deploy migrates all databases.",
+      home,
+    ),
     site_closed: t("The site is closed: its calls are answered 503 until it is opened."),
   };
   return texts[by];

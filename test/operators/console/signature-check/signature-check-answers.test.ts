@@ -1,3 +1,4 @@
+import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { closedHomeVars } from "../../../support/closed-home-vars.ts";
@@ -224,6 +225,29 @@ describe("the signature check for a site that does not serve", () => {
     expect([answer.status, verdict.answer]).toEqual([503, UNAVAILABLE]);
     expect(Object.keys(verdict.lines)).toEqual(["Content-Type", "Content-Encoding", "Body", "Home"]);
     expect(verdict.lines.Home?.state).toBe("Cause");
+  });
+
+  it("the signature check gives the server's answer for a home that lacks a migration of this release", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    await applyD1Migrations(env.UNMIGRATED, env.MIGRATIONS.slice(0, -1));
+    const { world, visitor } = await start();
+    for (const table of ["home_sites", "apps", "agents"]) {
+      const rowsOfSite = env.HOME_APAC.prepare(`SELECT * FROM ${table} WHERE site_id = ?`).bind(world.siteId);
+      for (const row of (await rowsOfSite.all()).results) {
+        const values = Object.keys(row).map(() => "?");
+        const insert = `INSERT INTO ${table} (${Object.keys(row)}) VALUES (${values})`;
+        await env.UNMIGRATED.prepare(insert)
+          .bind(...Object.values(row))
+          .run();
+      }
+    }
+    const { verdict, answer } = await compare(world, visitor, { HOME_APAC: env.UNMIGRATED });
+    expect([answer.status, verdict.answer]).toEqual([503, UNAVAILABLE]);
+    expect(verdict.lines.Home).toEqual({
+      state: "Cause",
+      text: "The home apac of this app is not migrated. More cannot be checked until it is: npm run deploy migrates all databases.",
+    });
+    vi.restoreAllMocks();
   });
 
   it("the signature check gives the server's answer when MASTER_KEY does not open the app's secret", async () => {
