@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { homeClosed } from "../../core/config.ts";
 import { invalidInput, ServiceError } from "../../core/errors.ts";
 import { text } from "../../core/fields.ts";
 import { newRequestId } from "../../core/request-id.ts";
@@ -12,7 +11,7 @@ import { customerHasher, knownHasher } from "./customer-hash.ts";
 import { areKeptByOperator } from "./erase-customer.ts";
 import { siteUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
-import { authorOf, homeOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
+import { authorOf, homeOf, requireOpenHome, type ServiceContext } from "./service-context.ts";
 
 export type { SiteDeletion } from "../store/home/site-deletions.ts";
 export { LEFT_LIMIT } from "../store/home/site-deletions.ts";
@@ -42,8 +41,7 @@ export async function deleteSite(
 ): Promise<SiteDeletion & { hash: string }> {
   const { runtime, config, answerBy, now } = ctx;
   const { id: siteId, home } = site;
-  if (config.closedHomes.has(home)) throw new ServiceError("unavailable", homeClosed(home));
-  requireOpenDirectory(ctx);
+  requireOpenHome(ctx, home);
   const db = homeOf(ctx, site);
   const hasher = await customerHasher(ctx);
   const wantedDeletion = { siteId, id: newRequestId(runtime), home, name };

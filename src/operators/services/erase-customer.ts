@@ -1,4 +1,3 @@
-import { homeClosed } from "../../core/config.ts";
 import { ServiceError } from "../../core/errors.ts";
 import { SESSION_EVENT_TYPES } from "../../core/operations/index.ts";
 import { newRequestId } from "../../core/request-id.ts";
@@ -20,7 +19,7 @@ import { customerHasher } from "./customer-hash.ts";
 import { type Recipient, recipientsOf } from "./erasure-recipients.ts";
 import { customerUnknown, erasureUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
-import { authorOf, homeOf, notifyQueueOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
+import { authorOf, homeOf, notifyQueueOf, requireOpenHome, type ServiceContext } from "./service-context.ts";
 
 export type { Receipt } from "../store/directory/erasure-receipts.ts";
 
@@ -81,8 +80,8 @@ export async function eraseCustomer(
   ctx: ServiceContext,
   { site, sbs: externalId }: { site: Site; sbs: string },
 ): Promise<CustomerErasure & { isBack: boolean }> {
-  const { runtime, config, answerBy } = ctx;
-  if (config.closedHomes.has(site.home)) throw new ServiceError("unavailable", homeClosed(site.home));
+  const { runtime, answerBy } = ctx;
+  requireOpenHome(ctx, site.home);
   const db = homeOf(ctx, site);
   const hash = await (await customerHasher(ctx))(site.id, externalId);
   const key = { siteId: site.id, hash, id: newRequestId(runtime) };
@@ -103,9 +102,8 @@ export async function continueErasure(
   ctx: ServiceContext,
   { site, erasureId }: { site: Site; erasureId: string },
 ): Promise<CustomerErasure> {
-  const { runtime, config, answerBy } = ctx;
-  if (config.closedHomes.has(site.home)) throw new ServiceError("unavailable", homeClosed(site.home));
-  requireOpenDirectory(ctx);
+  const { runtime, answerBy } = ctx;
+  requireOpenHome(ctx, site.home);
   const db = homeOf(ctx, site);
   const storedErasure = await selectErasureById(db, site.id, erasureId);
   if (storedErasure === undefined) throw erasureUnknown();

@@ -97,6 +97,16 @@ export function requireOpenDirectory({ config }: Pick<KeyringTools, "config">): 
   if (config.closedHomes.has(MAIN_HOME)) throw new ServiceError("unavailable", homeClosed(MAIN_HOME));
 }
 
+/**
+ * Refuses to delete anything of a home while it or the directory is closed: a restore may have brought somebody back.
+ *
+ * @throws ServiceError `unavailable`, reason `home_closed`
+ */
+export function requireOpenHome(ctx: Pick<KeyringTools, "config">, home: string): void {
+  if (ctx.config.closedHomes.has(home)) throw new ServiceError("unavailable", homeClosed(home));
+  requireOpenDirectory(ctx);
+}
+
 /** Puts a changed app into the caches: into this isolate's at once, into KV after the answer. */
 export function publishApp({ credentials, config, waitUntil }: ServiceContext, app: AppRecord): void {
   credentials.publish(config, app, waitUntil);

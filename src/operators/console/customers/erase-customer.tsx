@@ -4,6 +4,7 @@ import { show } from "../../http/show.ts";
 import { type CustomerErasure, continueErasure, eraseCustomer, readErasure } from "../../services/erase-customer.ts";
 import type { Recipient } from "../../services/erasure-recipients.ts";
 import { findCustomer, findErasure, MOST_CHAT_IDS } from "../../services/find-customer.ts";
+import { requireOpenHome } from "../../services/service-context.ts";
 import { type Site, siteHasEvents } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction, formAction } from "../forms/form-action.ts";
@@ -61,10 +62,11 @@ export async function postErase(c: PageContext, site: Site): Promise<Response> {
   });
 }
 
-/** Asks before a customer is erased, and shows what is stored now. @throws ServiceError as `findCustomer` does */
+/** Asks before a customer is erased, and shows what is stored now. @throws ServiceError as `findCustomer` does, and while the home is closed */
 async function question(c: PageContext, site: Site, sbs: string, filledForm?: FilledForm): Promise<Response> {
   const { view, t } = c.var;
   const { name, chatIds } = await findCustomer(c.var.ctx, { site, sbs });
+  requireOpenHome(c.var.ctx, site.home);
   const lastChatId = chatIds.at(-1);
   const path = `${customersPath(site)}/erase`;
   const hidden = { customer: customerValue(sbs), asked: "yes" };
