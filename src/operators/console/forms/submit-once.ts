@@ -1,4 +1,5 @@
-import { ServiceError, STATUS_OF } from "../../../core/errors.ts";
+import { UnsealError } from "../../../core/credentials/sealed-secret.ts";
+import { isRefusedFor, ServiceError, STATUS_OF } from "../../../core/errors.ts";
 import { MAIN_HOME } from "../../../core/homes.ts";
 import { beginForm, endForm, forgetForm } from "../../services/console-forms.ts";
 import { sha256 } from "../../services/digests.ts";
@@ -63,8 +64,13 @@ async function finish(ctx: ServiceContext, id: string, work: Work): Promise<stri
     await (typeof location === "string" ? endForm(ctx, { id, location }) : forgetForm(ctx, { id })).catch(() => {});
     return shown;
   } catch (error) {
-    const changedNothing = error instanceof ServiceError && STATUS_OF[error.code] < 500;
-    if (changedNothing) await forgetForm(ctx, { id }).catch(() => {});
+    if (changedNothing(error)) await forgetForm(ctx, { id }).catch(() => {});
     throw error;
   }
 }
+
+/** Whether the work ended before its first change. Homes and keys are checked before that. */
+const changedNothing = (error: unknown): boolean =>
+  (error instanceof ServiceError && STATUS_OF[error.code] < 500) ||
+  error instanceof UnsealError ||
+  isRefusedFor(error, "home_closed", "home_unbound", "hash_key_unopened", "master_key_wrong");

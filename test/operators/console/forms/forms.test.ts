@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { closedHomeVars } from "../../../support/closed-home-vars.ts";
 import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { NOW, World } from "../../../support/world.ts";
@@ -61,6 +62,34 @@ describe("a form that is sent again", () => {
     expect((await visitor.press(form, "Add agent", fill)).text).toContain("The site has an agent of this id.");
     await env.DB.prepare("DELETE FROM agents WHERE site_id = ? AND id = 10").bind(world.siteId).run();
     expect((await visitor.press(form, "Add agent", fill)).notices).toEqual(["The agent was added."]);
+  });
+
+  it.each([
+    ["a home is closed", closedHomeVars("main"), "A home is closed, so this cannot be done now"],
+    ["the home of its site has no database", { HOME_APAC: undefined }, "The home apac has no database"],
+  ])(
+    "a form that changed nothing because %s does its work when it is sent again later",
+    async (_, bindings, heading) => {
+      const { world, visitor, site } = await start();
+      const form = await visitor.open(`${site}/apps`);
+      const before = await world.operated();
+      const closed = visitor.through(world.anotherIsolate(bindings));
+      const refused = await closed.press(form, "Issue app", { Name: "Shop" });
+      expect([refused.status, refused.heading]).toEqual([503, heading]);
+      expect(await world.operated()).toEqual(before);
+      expect((await visitor.press(form, "Issue app", { Name: "Shop" })).heading).toBe("The app was issued");
+      expect((await world.operated()).apps).toHaveLength(before.apps.length + 1);
+    },
+  );
+
+  it("a rotation that the master key did not allow does its work when it is sent again with the right key", async () => {
+    const { world, visitor, app } = await start("main");
+    const form = await visitor.open(app);
+    const wrongKey = visitor.through(world.anotherIsolate({ MASTER_KEY: btoa("another master key of 32 bytes!!") }));
+    const before = await world.operated();
+    expect((await wrongKey.press(form, "Rotate", { Overlap: "3600" })).status).toBe(500);
+    expect(await world.operated()).toEqual(before);
+    expect((await visitor.press(form, "Rotate", { Overlap: "3600" })).heading).toBe("The secret was rotated");
   });
 
   it("a repeated form creates one site, and does not enable an agent that was disabled since", async () => {
