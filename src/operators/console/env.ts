@@ -8,9 +8,9 @@ import type { View } from "./view.ts";
 
 export type ConsoleEnv = {
   Bindings: App["Bindings"];
-  /** The first middleware sets `view`, its `t` and the operator's variables. `onlyReads`: the sent form changes nothing. */
+  /** The first middleware sets `view`, its `t` and the operator's variables. `begun`: see `beginWork`. */
   Variables: App["Variables"] &
-    OperatorVariables & { view: View; t: View["t"]; onlyReads?: boolean; sendSigned: SendsSigned };
+    OperatorVariables & { view: View; t: View["t"]; begun?: boolean; sendSigned: SendsSigned };
 };
 
 export type PageContext = Context<ConsoleEnv>;

@@ -82,6 +82,9 @@ export const ERRORS: Readonly<Record<string, Words>> = {
   "503_home": ["The home {0} or the directory does not answer"],
 };
 
+/** The rows whose text leaves open what became of a form. Rows without a text leave it open too. */
+const WITHOUT_OUTCOME = /^(home_unbound|d1_not_migrated(_home)?|role_too_low|other)$/;
+
 /** Answers every error of the console with a page. */
 export function showError(error: Error, c: PageContext): Promise<Response> {
   const refusal = refusalOf(error, c.var.trace);
@@ -122,13 +125,23 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
   const names = [reason, String(status)].flatMap((name) => (home === undefined ? [name] : [`${name}_home`, name]));
   const name = names.find((each) => Object.hasOwn(ERRORS, each)) ?? "other";
   const [title = "", text] = ERRORS[name] ?? [];
-  const outcome =
-    reads || c.var.onlyReads
-      ? t("Try again in a moment.")
-      : t("What you sent may or may not have been done: look before you repeat it.");
   // The message of a ConfigurationError names a setting and never its value: /healthz says the same.
   const setting = cause instanceof ConfigurationError ? cause.message : "";
   const values = valuesBy[name] ?? [home];
+  const { begun = false } = c.var;
+  // Work that has not begun must not begin after a page that says so.
+  c.set("begun", begun);
+  const done = begun
+    ? t("What you sent may or may not have been done: look before you repeat it.")
+    : t("Nothing was changed.");
+  const texts = [
+    !reads && (text === undefined || WITHOUT_OUTCOME.test(name)) && done,
+    name === "configuration"
+      ? setting
+      : text === undefined
+        ? !begun && t("Try again in a moment.")
+        : t(text, ...values),
+  ];
   const links: [href: string, label: string | false | undefined][] = [
     [`${c.req.path}/${appid}`, appid !== undefined && t("To the page of this appid")],
     ["/console/access", neededRole && t("Your access")],
@@ -139,10 +152,7 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
   ];
   const body = (
     <section class="card">
-      <p>
-        {name === "configuration" ? setting : text === undefined ? outcome : t(text, ...values)}
-        {name === "role_too_low" && !reads && ` ${t("Nothing was changed.")}`}
-      </p>
+      <p>{texts.filter(Boolean).join(" ")}</p>
       {links.map(
         ([href, label]) =>
           label && (

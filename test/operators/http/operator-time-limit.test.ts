@@ -73,7 +73,7 @@ describe("a D1 that never answers", () => {
     expect(await page.text()).toContain("The database does not answer");
     const answer = await withoutWaiting(visitor.post(`${app}/revoke`, {}), faults);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await answer.text()).toContain("What you sent may or may not have been done: look before you repeat it.");
+    expect(await answer.text()).toContain("Nothing was changed. Try again in a moment.");
     await faults.end();
   });
 });

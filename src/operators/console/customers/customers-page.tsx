@@ -75,7 +75,6 @@ const orUnknown = (c: PageContext, site: Site, filledForm: FormShownAgain, answe
  */
 export async function postFind(c: PageContext, site: Site): Promise<Response> {
   const { ctx } = c.var;
-  c.set("onlyReads", true);
   return withCustomer(c, site, await readForm(c), async (text) => {
     const { items, next, exact } = await findCustomers(ctx, { site, text, limit: CUSTOMERS_PER_PAGE });
     if (exact !== undefined && items.every(({ externalId }) => externalId === text))

@@ -22,7 +22,6 @@ const SESSIONS_PER_FILE = PAGES_PER_FILE * SESSIONS_PER_PAGE;
  * files. The form may be sent any number of times: each file writes its audit rows.
  */
 export async function postCustomerExport(c: PageContext, site: Site): Promise<Response> {
-  c.set("onlyReads", true);
   const form = await readForm(c);
   const { after, from = "0", part = "1" } = form;
   const number = /^\d{1,9}$/.test(part) ? Number(part) : 1;

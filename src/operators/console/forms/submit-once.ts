@@ -3,7 +3,6 @@ import { isRefusedFor, ServiceError, STATUS_OF } from "../../../core/errors.ts";
 import { MAIN_HOME } from "../../../core/homes.ts";
 import { beginForm, endForm, forgetForm } from "../../services/console-forms.ts";
 import { sha256 } from "../../services/digests.ts";
-import type { ServiceContext } from "../../services/service-context.ts";
 import type { PageContext } from "../env.ts";
 import { doneLocation, showAgain } from "./messages.ts";
 import { isFormToken } from "./tickets.ts";
@@ -15,6 +14,16 @@ import { isFormToken } from "./tickets.ts";
 export async function isDraft(c: PageContext, form: Record<string, string>): Promise<boolean> {
   const { session } = c.var.view;
   return session === undefined || c.req.query("draft") !== undefined || !(await isFormToken(session, form.form ?? ""));
+}
+
+/**
+ * Notes that the work of a form begins: from now on it may be done, and the page of an error says so.
+ *
+ * @throws ServiceError when such a page was shown before, because it said that nothing was changed
+ */
+export function beginWork(c: PageContext): void {
+  if (c.var.begun === false) throw new ServiceError("unavailable", { reason: "operator_time_limit" });
+  c.set("begun", true);
 }
 
 /** A page that only the first submit gets. The same form sent again leads to the path `again`. */
@@ -48,15 +57,17 @@ export async function once(c: PageContext, form: Record<string, string>, list: s
     if (begunForm.location !== undefined) showAgain(c, begunForm.location);
     return c.redirect(begunForm.location ?? (await doneLocation(c, list, "not_known")), 303);
   }
-  const working = finish(ctx, id, work);
+  const working = finish(c, id, work);
   // A double click makes the browser abort the first request. waitUntil() lets its work end nevertheless.
   c.executionCtx.waitUntil(working.catch(() => {}));
   const result = await working;
   return typeof result === "string" ? c.redirect(result, 303) : result;
 }
 
-async function finish(ctx: ServiceContext, id: string, work: Work): Promise<string | Response> {
+async function finish(c: PageContext, id: string, work: Work): Promise<string | Response> {
+  const { ctx } = c.var;
   try {
+    beginWork(c);
     const result = await work();
     const [shown, location] =
       result instanceof Response || typeof result === "string" ? [result, result] : [result.page, result.again];
@@ -64,7 +75,8 @@ async function finish(ctx: ServiceContext, id: string, work: Work): Promise<stri
     await (typeof location === "string" ? endForm(ctx, { id, location }) : forgetForm(ctx, { id })).catch(() => {});
     return shown;
   } catch (error) {
-    if (changedNothing(error)) await forgetForm(ctx, { id }).catch(() => {});
+    if (changedNothing(error)) c.set("begun", false);
+    if (!c.var.begun) await forgetForm(ctx, { id }).catch(() => {});
     throw error;
   }
 }

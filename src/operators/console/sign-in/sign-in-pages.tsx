@@ -10,6 +10,7 @@ import { consolePath, withParameter } from "../console-path.ts";
 import { dropsCookies, hostCookie, languageCookie, SESSION_COOKIE } from "../cookies.ts";
 import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
+import { beginWork } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Field, Hidden } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
@@ -71,6 +72,7 @@ function wrongToken({ t }: View, token: string, reason: string): string {
 
 export async function postSignOut(c: PageContext): Promise<Response> {
   const { session } = c.var.view;
+  beginWork(c);
   if (session !== undefined) await closeConsoleSession(c.var.ctx, session);
   if (session !== undefined && isByAccess(session.identity.who)) return c.redirect(ACCESS_SIGN_OUT, 303);
   c.header("set-cookie", hostCookie(SESSION_COOKIE, "", 0));

@@ -74,7 +74,6 @@ function placeText({ t }: View, place: string): string {
 
 /** Answers with a file. The form may be sent any number of times: the audit log has a row for each operator and hour. */
 export async function postSiteExport(c: PageContext, site: Site): Promise<Response> {
-  c.set("onlyReads", true);
   const form = await readForm(c);
   if (await isDraft(c, form)) return c.redirect(c.req.path, 303);
   const { after, until, part } = form;

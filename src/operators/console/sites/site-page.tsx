@@ -14,7 +14,7 @@ import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { isDraft } from "../forms/submit-once.ts";
+import { beginWork, isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { FieldsForm } from "../parts/form.tsx";
 import { Facts, Time } from "../parts/parts.tsx";
@@ -136,7 +136,10 @@ function Counts({ label, counts }: { label: string; counts: Record<string, numbe
 /** Finishes a site whose home did not answer when it was created. It does not use `once`, because a second press changes nothing. */
 export async function postFinish(c: PageContext, site: Site): Promise<Response> {
   const result = (await isDraft(c, await readForm(c))) ? "draft" : "site";
-  if (result === "site" && site.status === "creating") await finishSite(c.var.ctx, { site });
+  if (result === "site" && site.status === "creating") {
+    beginWork(c);
+    await finishSite(c.var.ctx, { site });
+  }
   return c.redirect(await doneLocation(c, sitePath(site), result), 303);
 }
 
