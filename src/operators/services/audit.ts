@@ -14,6 +14,7 @@ import {
 import type { Site } from "../store/directory/sites.ts";
 import { AUDIT_ACTIONS } from "../store/operator-schema.ts";
 import { askHomes } from "./ask-homes.ts";
+import { withUnbound } from "./health.ts";
 import { CURSOR_RULE, checkOrder, type Page, type PageInput, pageQuerySchema, unixTimeSchema } from "./page.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { sitesOf } from "./site-names.ts";
@@ -81,7 +82,7 @@ export async function listAuditLog(
   const list = (db: D1Database, home: string) =>
     selectAuditEntries(db, { ...filter, siteId }, before.get(home), limit + 1, mostRead);
   const { answers, silentHomes } = await askHomes(ctx, list, homes);
-  const homesDown = only !== undefined && !ctx.config.homes.has(only) ? [...silentHomes, only] : silentHomes;
+  const homesDown = await withUnbound(ctx, only, silentHomes);
   const items: AuditLogEntry[] = [];
   for (const [home, row] of mergeParts(answers)) {
     const isFull = items.length === limit;

@@ -1,5 +1,4 @@
 import { invalidInput, ServiceError, STATUS_OF } from "../../core/errors.ts";
-import { MAIN_HOME } from "../../core/homes.ts";
 import { OPERATIONS } from "../../core/operations/index.ts";
 import { REQUEST_ID, timeOfRequest } from "../../core/request-id.ts";
 import { NONCE_SECONDS } from "../../core/signed/kv-nonces.ts";
@@ -15,7 +14,7 @@ import {
   selectSiteOfCall,
 } from "../store/home/refusals.ts";
 import { askHomes } from "./ask-homes.ts";
-import { unboundHomes } from "./health.ts";
+import { withUnbound } from "./health.ts";
 import { CLOCKS_DIFFER } from "./journal.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 import { findSite } from "./sites.ts";
@@ -126,7 +125,7 @@ export async function findRefusal(ctx: ServiceContext, requestId: string): Promi
   const foundRefusal = answers.find((refusal) => refusal !== null);
   if (foundRefusal !== undefined && foundRefusal !== null && (site === undefined || foundRefusal.siteId === site.id))
     return foundRefusal;
-  const homesDown = await withUnbound(ctx, site, silentHomes);
+  const homesDown = await withUnbound(ctx, site?.home, silentHomes);
   if (homesDown.length === 0) throw callUnknown();
   const detail = `The homes that answer have no such refused call. These do not answer: ${homesDown.join(", ")}.`;
   throw new ServiceError("unavailable", { reason: "homes_down", detail, homesDown, retryAfter: 1 });
@@ -137,13 +136,6 @@ async function askJournals<T>(ctx: ServiceContext, site: Site | undefined, readA
   const homes = [...ctx.config.homes].filter(([home]) => site === undefined || home === site.home);
   const { answers, silentHomes } = await askHomes(ctx, readAround, homes);
   return { answers: [...answers.values()], silentHomes };
-}
-
-/** The homes that did not answer, and the homes of sites that are not bound. */
-async function withUnbound(ctx: ServiceContext, site: Site | undefined, silentHomes: string[]): Promise<string[]> {
-  if (site !== undefined) return ctx.config.homes.has(site.home) ? silentHomes : [site.home];
-  // A silent directory cannot name the unbound homes; it is itself among the homes that are down.
-  return silentHomes.includes(MAIN_HOME) ? silentHomes : [...silentHomes, ...(await unboundHomes(ctx))];
 }
 
 /** What is known of a call that is not found: its id contains its time. */
@@ -189,7 +181,7 @@ export async function callsAround(
     time: "kept",
     around: [...after.slice(-MOST_AROUND), ...before.slice(0, MOST_AROUND)],
     leftOut: callsOfHomes.reduce((sum, each) => sum + each.leftOut, 0),
-    homesDown: await withUnbound(ctx, only, silentHomes),
+    homesDown: await withUnbound(ctx, only?.home, silentHomes),
   };
 }
 

@@ -136,6 +136,17 @@ export async function unboundHomes({
   return unbound.homes;
 }
 
+/** The homes that did not answer, and those that are not bound: the home `only`, or every home that sites name. */
+export async function withUnbound(
+  ctx: Pick<KeyringTools, "runtime" | "config">,
+  only: string | undefined,
+  silentHomes: string[],
+): Promise<string[]> {
+  if (only !== undefined) return ctx.config.homes.has(only) ? silentHomes : [...silentHomes, only];
+  // A silent directory cannot name the unbound homes; it is itself among the homes that are down.
+  return silentHomes.includes(MAIN_HOME) ? silentHomes : [...silentHomes, ...(await unboundHomes(ctx))];
+}
+
 const asOk = (_: unknown) => "ok" as const;
 
 async function askAll({ runtime }: HealthTools, probes: Probe[], allMs: number): Promise<(name: string) => Answer> {

@@ -48,8 +48,8 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
   const body = (
     <>
       {log.homesDown.length > 0 && (
-        <NoticeBox kind="bad" title={t("Homes that do not answer: {0}", log.homesDown.join(", "))}>
-          <p>{t("Their entries are missing here. Nothing of them is lost: look again later.")}</p>
+        <NoticeBox kind="bad" title={t("Homes that do not answer: {0}", homesText(view, log.homesDown))}>
+          <p>{t("Their entries are missing here. Nothing of them is lost: look again when they answer.")}</p>
         </NoticeBox>
       )}
       <List
@@ -223,6 +223,10 @@ function MoreFacts({ entry, action, site }: EntryCell) {
   );
 }
 
+/** The names of homes. It tells those without a database, which later looks alone do not bring back. */
+const homesText = ({ t, isBound }: View, homes: string[]) =>
+  homes.map((home) => (isBound(home) ? home : `${home} (${t("Not bound")})`)).join(", ");
+
 /** Answers with the audit log of a site, or of all sites, as a file. It holds what the filter finds, in the reader's language and zone. */
 export async function auditFile(c: PageContext, site?: Site): Promise<Response> {
   const { view, ctx, t } = c.var;
@@ -260,7 +264,7 @@ export async function auditFile(c: PageContext, site?: Site): Promise<Response> 
       (items.length === MOST_IN_FILE
         ? t("Not all: a file has {0} entries at most. Older ones: the same filter up to {1}.", most, atText(searchedTo))
         : t("Not all: the log was searched back to {0}. Older ones: the same filter up to then.", atText(searchedTo))),
-    homesDown.length > 0 && t("Homes that do not answer: {0}", homesDown.join(", ")),
+    homesDown.length > 0 && t("Homes that do not answer: {0}", homesText(view, homesDown)),
   ];
   const name = `audit${site ? `-${site.id}` : ""}-${localTime(view.now, view.timeZone).slice(0, 10)}.csv`;
   const rows = items.map((entry) => columns.map(([, cell]) => String(cell(entry) ?? "")));

@@ -67,14 +67,17 @@ describe("a site of a home that does not serve", () => {
     },
   );
 
-  it("the error page says that a home has no database", async () => {
+  it("the error page, the audit log and its file say that a home has no database", async () => {
     const unbound = visitor.through(world.anotherIsolate({ HOME_APAC: undefined }));
     const page = await unbound.open(`${site}/apps`);
     expect([page.status, page.heading]).toEqual([503, "The home apac has no database"]);
     const list = await openList(unbound, world.siteId);
     expect(list.rows[0]?.slice(2, 4)).toEqual(["apac", "Not bound"]);
-    const log = await unbound.open(`${site}/audit`);
-    expect([log.status, log.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
+    for (const path of [site, "/console"]) {
+      const log = await unbound.open(`${path}/audit`);
+      expect([path, log.status, log.notices]).toEqual([path, 200, ["Homes that do not answer: apac (Not bound)"]]);
+      expect(await unbound.page(`${path}/audit.csv`)).toContain("Homes that do not answer: apac (Not bound)");
+    }
   });
 
   it("the overview of a site shows the parts that could be read, and says that the rest is missing", async () => {
