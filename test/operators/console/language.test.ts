@@ -10,6 +10,7 @@ import { languageOf, localTime, secondsOf, startOfDayAndWeek } from "../../../sr
 import { ALL_TEXTS } from "../../../src/operators/diagnosis/all-texts.ts";
 import { DELIVERY_STATUSES, FAILURE_WORDS, REDELIVERED_STATUSES } from "../../../src/operators/services/events.ts";
 import { SESSION_STATUSES } from "../../../src/operators/services/sessions.ts";
+import { TOKEN_NAME_RULE } from "../../../src/operators/services/token-names.ts";
 import { ConsoleVisitor, start } from "../../support/console-visitor.ts";
 import { World } from "../../support/world.ts";
 
@@ -36,7 +37,6 @@ const RULES = [
   "Must be one e-mail address such as ada@example.com, without characters that nobody sees",
   "Nobody comes by Cloudflare Access: CONSOLE_SIGN_IN is token",
   "Nobody comes in with a token: CONSOLE_SIGN_IN is access",
-  "Must not look like root, ADMIN_TOKEN, worker, an e-mail address, or the id of a token or a person",
 ];
 
 /** Rules of a webhook's URL. An attempt can break them too, when the URL was changed in the database. */
@@ -73,6 +73,7 @@ const REFUSALS = OPERATIONS.flatMap(({ refusals }) => Object.values(refusals).ma
 
 const texts = new Set([
   ...RULES,
+  capitalised(TOKEN_NAME_RULE),
   ...URL_RULES.flatMap((rule) => [capitalised(rule), `The URL ${rule}`]),
   ...FAILURES,
   ...STATUSES,

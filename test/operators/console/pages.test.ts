@@ -326,7 +326,7 @@ describe("agents", () => {
       [
         "7",
         "22,",
-        "The name must have 1 to 100 characters, one visible, and no control character or direction override.",
+        "The name must have 1 to 100 characters, some visible, and no control character or direction override.",
       ],
       [
         "8",

@@ -62,12 +62,11 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
         )
       }
       lookedTo={
-        lookedTo !== null &&
-        t(
-          "{0} sessions were looked through, back to session {1}. The next page looks further back.",
-          view.number(LOOKED_THROUGH),
-          lookedTo,
-        )
+        lookedTo !== null && [
+          t("{0} sessions were looked through, back to session {1}.", view.number(LOOKED_THROUGH), lookedTo),
+          " ",
+          t("The next page looks further back."),
+        ]
       }
       cursor={nextCursor}
     />
@@ -126,7 +125,7 @@ function filterFields(view: View, values: FilterValues, { apps, agents }: Choice
     agent: agents
       ? { label: t("Agent"), value: agent, options: agents.map(({ id, name }) => [String(id), `${name} (${id})`]) }
       : { label: t("Agent id"), value: agent, maxlength: 16, inputmode: "numeric" },
-    status: { label: t("Status"), value: status, options: SESSION_STATUSES.map((at) => [at, statusText(view, at)]) },
+    status: { label: t("Status"), value: status, options: SESSION_STATUSES.map((one) => [one, statusText(view, one)]) },
     from: { label: t("Opened from"), ...day(from) },
     to: { label: t("Opened until"), ...day(to) },
     chat_id: {

@@ -28,7 +28,7 @@ export async function siteSettingsPage(c: PageContext, site: Site, filled?: Fill
   if (site.status === "creating") return c.redirect(sitePath(site), 303);
   const { view, ctx, t } = c.var;
   const retention = await readRetention(ctx, { site });
-  const kept = [daysKeptText(view, retention.days), <RetentionProgress retention={retention} />];
+  const retentionFact = [daysKeptText(view, retention.days), <RetentionProgress retention={retention} />];
   const body = view.may(sitePath(site, "/settings")) ? (
     settingForms(view, site, retention, filled)
   ) : (
@@ -39,7 +39,7 @@ export async function siteSettingsPage(c: PageContext, site: Site, filled?: Fill
           [t("Status"), site.status === "open" ? t("Open") : t("Closed")],
           [t("First chat_id"), site.firstChatId],
           [t("Events"), retention.events ? t("On") : t("Off")],
-          [t("How long sessions are kept"), kept],
+          [t("How long sessions are kept"), retentionFact],
           [t("Created"), <Time at={site.createdAt} />],
         ]}
       />
@@ -95,7 +95,7 @@ function settingForms(view: View, site: Site, retention: Retention & { events: b
     {
       id: "events",
       title: t("Events"),
-      text: t("While on, each accepted call leaves an event for webhooks and the admin API. While off, none does."),
+      text: t("An accepted call leaves an event for webhooks and the admin API. While off, none does, not even later."),
       change: [
         <p>{retention.events ? <Badge kind="good" label={t("On")} /> : <Badge kind="off" label={t("Off")} />}</p>,
         retention.events ? (

@@ -353,7 +353,7 @@ describe("the events of a site", () => {
     const { world, visitor, site } = await begin();
     await newWebhook(world);
     const settings = await visitor.open(`${site}/settings`);
-    expect(settings.text).toContain("While off, none does.");
+    expect(settings.text).toContain("While off, none does, not even later.");
     const askPage = await visitor.open(settings.link("Turn events off…"));
     expect([askPage.heading, (await storedOf(world)).events]).toEqual(["Turn the events of this site off?", 1]);
     expect(askPage.text).toContain("Webhooks that get nothing new 1 ");
