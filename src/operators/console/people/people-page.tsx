@@ -200,10 +200,11 @@ export async function endPersonPage(c: PageContext): Promise<Response> {
   });
 }
 
-/** Whether a person is an owner, and nobody else is one. */
-async function isLastOwner({ var: { ctx } }: PageContext, { id, role }: Person): Promise<boolean> {
-  if (role !== "owner" || listNamed(ctx).some((named) => named.role === "owner")) return false;
-  return (await listUsablePeople(ctx)).every((other) => other.role !== "owner" || other.id === id);
+/** Whether a person is an owner, and nobody else who may come in is one. */
+async function isLastOwner(c: PageContext, { id, role }: Person): Promise<boolean> {
+  if (role !== "owner" || listNamed(c.var.ctx).some((named) => named.role === "owner")) return false;
+  const others = (await listUsablePeople(c.var.ctx)).filter((each) => each.role === "owner" && each.id !== id);
+  return !others.some(({ email }) => openWays(c).includes(email === null ? "name" : "email"));
 }
 
 export const postEndPerson = (c: PageContext): Promise<Response> =>
