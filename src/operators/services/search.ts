@@ -203,7 +203,7 @@ export const hasFound = ({ calls, namedSites, ...hits }: SearchResult): boolean 
   [calls, namedSites, ...KINDS.map((kind) => hits[kind])].some((hits) => hits.length > 0);
 
 /** The only hit, when it was found by an id: the search opens its page at once. */
-export interface OnlyFound {
+interface OnlyFound {
   kind: "call" | "session" | "app" | "webhook";
   siteId: number;
   id: string | number;

@@ -158,7 +158,7 @@ export function AppState({ app }: { app: AppSummary }) {
 }
 
 /** When the secrets of apps were last used; undefined when the read failed. */
-export type LastUses = Pick<Usage, "apps" | "completeUntil"> | undefined;
+type LastUses = Pick<Usage, "apps" | "completeUntil"> | undefined;
 
 /** The result of a read, or undefined when it failed: the page is then shown without it, and the log has the error. */
 export const orUndefined = <Read,>(c: PageContext, read: Promise<Read>): Promise<Read | undefined> =>
@@ -174,7 +174,7 @@ export const readLastUses = (c: PageContext, site: Site, appid?: string): Promis
 const lastUseOf = (uses: LastUses, appid: string) => uses?.apps.find((each) => each.appid === appid);
 
 /** When an app was last used. In place of that it never says "never", because calls of the last half hour are not counted yet. */
-export function LastUsed({ uses, app, isAgo }: { uses: LastUses; app: AppSummary; isAgo?: boolean }) {
+function LastUsed({ uses, app, isAgo }: { uses: LastUses; app: AppSummary; isAgo?: boolean }) {
   const { t } = useView();
   const at = lastUseOf(uses, app.appid)?.lastUsedAt ?? null;
   if (at !== null) return isAgo ? <Ago at={at} /> : <Time at={at} />;
@@ -184,7 +184,7 @@ export function LastUsed({ uses, app, isAgo }: { uses: LastUses; app: AppSummary
 }
 
 /** Up to which time the last uses are known. */
-export function countedUntilText({ t, time }: View, uses: LastUses): string {
+function countedUntilText({ t, time }: View, uses: LastUses): string {
   if (uses === undefined) return t("When apps were last used could not be read. Try again in a moment.");
   if (uses.completeUntil === null) return t("Nothing is counted yet. Calls are counted half an hour after they came.");
   return t("Last uses are known up to {0}: calls are counted half an hour after they came.", time(uses.completeUntil));

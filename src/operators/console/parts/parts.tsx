@@ -135,7 +135,7 @@ const FactOf = ({ row: [label, value, copyId] }: { row: Fact }) =>
   );
 
 /** Text to copy. Where scripts run, a button copies it. */
-export const Copyable = ({ id, label, text }: { id: string; label: string; text: string }) => (
+const Copyable = ({ id, label, text }: { id: string; label: string; text: string }) => (
   <div class="copyable">
     <dt>{label}</dt>
     <dd>
