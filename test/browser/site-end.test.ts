@@ -37,7 +37,7 @@ describe.sequential.each(SCRIPT_MODES)("sites, %s", (_, javaScriptEnabled) => {
     await page.getByRole("heading", { name: "How long sessions are kept was changed." }).waitFor();
     if (javaScriptEnabled) expect(await violations(page)).toEqual([]);
     expect(await daysOf()).toEqual([30]);
-    await page.getByText("that are stored: about 1,").waitFor();
+    await page.getByText("older than 30 days: about 1,").waitFor();
     await worker.scheduled();
     await page.reload();
     await page.getByText("No session is older than 30 days.").waitFor();

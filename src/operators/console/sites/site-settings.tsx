@@ -150,14 +150,12 @@ export function RetentionProgress({ retention: { days, oldestAt, older } }: { re
   const view = useView();
   const { t, number, time, now } = view;
   if (days === null) return null;
-  const kept = daysKeptText(view, days);
-  if (oldestAt === null || !older) return <p>{t("No session is older than {0}.", kept)}</p>;
+  const span = daysKeptText(view, days);
+  if (oldestAt === null || !older) return <p>{t("No session is older than {0}.", span)}</p>;
   const [first, last] = [oldestAt, now - days * 86_400].map(time);
   return (
     <>
-      <p>
-        {t("Sessions older than {0} that are stored: about {1}, from {2} to {3}.", kept, number(older), first, last)}
-      </p>
+      <p>{t("Sessions to delete, older than {0}: about {1}, from {2} to {3}.", span, number(older), first, last)}</p>
       <p class="hint">{t("Estimated from ids, not counted.")}</p>
     </>
   );

@@ -53,7 +53,7 @@ describe("an owner who sets how long sessions are kept", () => {
     expect([askPage.path, askPage.heading]).toEqual([`${site}/retention?days=30`, "Keep sessions for 30 days?"]);
     expect(askPage.text).toContain("Now kept for For ever From then on kept for 30 days");
     expect(askPage.text).toContain(
-      "Sessions that would go today Sessions older than 30 days that are stored: about 2, from 11 Dec 2025, 08:00 to 16 Dec 2026, 08:00.",
+      "Sessions that would go today Sessions to delete, older than 30 days: about 2, from 11 Dec 2025, 08:00 to 16 Dec 2026, 08:00.",
     );
     expect(askPage.text).toContain("Estimated from ids, not counted.");
     expect(askPage.link("Cancel")).toBe(`${site}/settings`);
@@ -62,10 +62,10 @@ describe("an owner who sets how long sessions are kept", () => {
     const donePage = await visitor.press(askPage, "Change it now", { [AGAIN]: "30" });
     expect([donePage.notices, donePage.value("Days")]).toEqual([["How long sessions are kept was changed."], "30"]);
     expect(donePage.text).toContain(
-      "Sessions older than 30 days that are stored: about 2, from 11 Dec 2025, 08:00 to 16 Dec 2026, 08:00.",
+      "Sessions to delete, older than 30 days: about 2, from 11 Dec 2025, 08:00 to 16 Dec 2026, 08:00.",
     );
     expect(await storedRetention(world)).toEqual({ days: [30, 30], audit: [{ from: null, to: 30 }] });
-    const stillToGo = "Sessions older than 30 days that are stored: about 2,";
+    const stillToGo = "Sessions to delete, older than 30 days: about 2,";
     expect((await visitor.open(site)).text).toContain(stillToGo);
     const [row] = (await visitor.open(`${site}/audit`)).rows;
     expect(row?.[1]).toBe("Retention set For ever → 30 days");
@@ -186,7 +186,7 @@ describe("an operator", () => {
     const page = await visitor.open(`${site}/settings`);
     expect(page.text).toContain(CARD);
     expect(page.text).toContain("30 days");
-    expect(page.text).toContain("Sessions older than 30 days that are stored: about 1,");
+    expect(page.text).toContain("Sessions to delete, older than 30 days: about 1,");
     expect(page.forms.map(({ path }) => path)).not.toContain(`${site}/retention`);
   });
 });
