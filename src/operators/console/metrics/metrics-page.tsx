@@ -61,5 +61,5 @@ export async function metricsPage(c: PageContext): Promise<Response> {
       </section>
     </>
   );
-  return showPage(c, { title: t("Metrics"), body });
+  return showPage(c, { title: t("Metrics and alerts"), body });
 }

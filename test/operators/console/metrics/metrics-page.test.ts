@@ -16,7 +16,7 @@ describe("the page of the metrics", () => {
   it("the front page leads to the metrics, and their page has the address that a scraper reads", async () => {
     const { world, visitor } = await start("main");
     const page = await visitor.open((await visitor.open("/console")).link("Metrics and alerts"));
-    expect([page.path, page.heading]).toEqual(["/console/metrics", "Metrics"]);
+    expect([page.path, page.heading]).toEqual(["/console/metrics", "Metrics and alerts"]);
     const { pathname, origin } = new URL(page.code("address"));
     expect(origin).toBe("https://worker");
     expect((await world.admin("GET", pathname)).headers.get("content-type")).toContain("application/openmetrics-text");
