@@ -34,7 +34,7 @@ export async function homesPage(c: PageContext): Promise<Response> {
           { label: t("Sites"), end: true },
           t("Size"),
           t("Grows"),
-          t("Full"),
+          { label: t("Full"), named: true },
         ]}
         rows={homes.map(({ name, sites, status }) => [
           name,

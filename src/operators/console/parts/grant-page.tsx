@@ -37,9 +37,12 @@ export function grantTable(
 ) {
   const { t } = view;
   const back = withParameter(view.here, "done");
+  const role: Column = { label: t("Role"), phone: "top" };
+  const lastUsed: Column = { label: t("Last used"), phone: "hide" };
+  const ends: Column = { label: t("Ends"), named: true };
   return {
     label: kind.label,
-    head: [kind.name, { label: t("Role"), phone: "top" as const }, t("Site"), kind.cell, t("Last used"), t("Ends")],
+    head: [kind.name, role, t("Site"), kind.cell, lastUsed, ends],
     rows: grants.map(({ id, name, role, siteId, cell, lastUsedAt, expiresAt }): Child[] => [
       <span class="pair">
         <bdi class="clip">{name}</bdi>

@@ -37,18 +37,16 @@ export function SiteOf({ siteId, sites }: { siteId: number | null; sites: SitesB
 /** The last use, as an hour: the exact time is not stored. */
 export function LastUse({ at }: { at: number | null }) {
   const view = useView();
-  return at === null ? <span class="hint off-phone">{view.t("Never")}</span> : view.hour(at);
+  return at === null ? <span class="hint">{view.t("Never")}</span> : view.hour(at);
 }
 
 export function End({ at }: { at: number | null }) {
   const { t, now } = useView();
-  if (at === null) return <span class="off-phone">{t("never")}</span>;
+  if (at === null) return <>{t("never")}</>;
   if (at > now) return <Time at={at} />;
   return (
     <span class="pair">
-      <span class="off-phone">
-        <Time at={at} />
-      </span>
+      <Time at={at} />
       <Badge kind="off" label={t("Expired")} />
     </span>
   );
@@ -105,11 +103,7 @@ export function grantFields(
       label: t("Role"),
       value: role,
       options: roles.map((each) => [each, roleText(view, each)]),
-      hint: roles.map((each) => (
-        <span class="line">
-          {roleText(view, each)}: {roleMeans(view, each)}
-        </span>
-      )),
+      hint: roles.map((each) => <span class="line">{t("{0}: {1}", roleText(view, each), roleMeans(view, each))}</span>),
     },
     site_id: options
       ? {

@@ -54,7 +54,8 @@ export async function tokensPage(c: PageContext, filledForm?: FilledForm): Promi
       <>
         {t("A token lets a program call the admin API. It has a role, and opens one site or all of them.")}{" "}
         {t("For a program or a script, make a token with the role viewer:")}{" "}
-        <a href={`${TOKENS_PATH}?role=viewer#make`}>{t("Make a token")}</a>{" "}
+        <a href={`${TOKENS_PATH}?role=viewer#make`}>{t("Make a token")}</a>
+        <br />
         {t("For a scraper of the metrics, one with the role metrics:")}{" "}
         <a href={`${TOKENS_PATH}?role=metrics#make`}>{t("Make a token")}</a>
       </>
