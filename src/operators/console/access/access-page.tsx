@@ -68,7 +68,7 @@ export async function accessPage(c: PageContext): Promise<Response> {
             ...(seesAll ? [t("Browser")] : []),
             { label: t("Network"), phone: "hide" },
             { label: t("Signed in on"), phone: "hide" },
-            t("Last use"),
+            t("Last used"),
           ]}
           rows={sessions.map((session) => [
             ...(seesAll ? [<bdi class="long">{session.who.name}</bdi>] : []),

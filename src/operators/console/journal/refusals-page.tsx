@@ -145,7 +145,7 @@ export function refusalColumns(view: View, refusals: Refusal[], nameOf: NameOf) 
   const { t } = view;
   return {
     label: t("Refused calls"),
-    head: [t("Why"), t("App"), t("Call"), t("Answer"), { label: t("When"), phone: "top" as const, end: true as const }],
+    head: [t("Why"), t("App"), t("Call"), t("Answer"), { label: t("When"), phone: "top" as const }],
     rows: refusals.map((refusal) => {
       const { siteId, requestId, reason, appid, operation, status, at, skipped } = refusal;
       const details = refusalTexts(view, refusal).join(" ");

@@ -89,7 +89,8 @@ export function FormErrors({
       <ul>
         {fieldErrors.map(([field, text]) => (
           <li>
-            <a href={`#${field}`}>{fields[field]?.label ?? field}</a>: {text}
+            <a href={`#${field}`}>{fields[field]?.label ?? field}</a>
+            {t(": ") + text}
           </li>
         ))}
       </ul>

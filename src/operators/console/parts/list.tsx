@@ -200,7 +200,8 @@ export function ListFilter(props: {
             {inForce.map(([name, { label, value, shown, options }]) => (
               <a class="chip" href={filteredPath(path, query, name)}>
                 <span>
-                  {label}: <bdi>{shown ?? options?.find(([each]) => each === value)?.[1] ?? value}</bdi>
+                  {label + t(": ")}
+                  <bdi>{shown ?? options?.find(([each]) => each === value)?.[1] ?? value}</bdi>
                 </span>
                 <Icon name="close" />
                 <span class="unseen">{t("Take this filter off")}</span>

@@ -73,7 +73,7 @@ export async function deliveryList(c: PageContext, owner: Awaited<ReturnType<typ
           { label: t("Status"), phone: "top" },
           t("Last answer"),
           { label: t("Session"), phone: "hide" },
-          { label: t("When"), phone: "top", end: true },
+          { label: t("When"), phone: "top" },
         ]}
         ids={items.map(({ seq }) => deliveryId(seq))}
         rows={items.map((delivery) => [

@@ -89,7 +89,7 @@ export async function webhooksPage(c: PageContext, site: Site, filled?: FilledFo
         }
         head={[
           "URL",
-          { label: t("State"), phone: "top" },
+          { label: t("Status"), phone: "top" },
           t("Last failure"),
           { label: t("Delivered in 24 h"), phone: "hide", end: true },
           { label: t("Pending"), end: true },
