@@ -93,7 +93,7 @@ function refusedNotice(view: View, refusal: Refusal) {
         <strong>{t("What to do:")}</strong> {cure}
       </p>
       <p>
-        <a class="button plain" href={`/console/signature-check?${query}`}>
+        <a class="button" href={`/console/signature-check?${query}`}>
           {t("Check this request")}
         </a>
       </p>
