@@ -77,9 +77,9 @@ const WORDS = {
   no_match:
     "No secret of this app makes this signature of this body, nor of any usual rewriting of it. The secret is another one, or the body was changed after it was signed. Sign the very bytes you send, with the secret shown when the app was issued or last rotated.",
   received:
-    "The body checked here has {0} bytes; their SHA-256 is {1}. Compare both with a file of what you signed, and with a file of what you sent: wc -c < body.json and sha256sum body.json (Windows: certutil -hashfile body.json SHA256). The place where they first differ is where the body was changed. If all are the same, the secret is another one: ask the operator for it, or to rotate it.",
+    "The body checked here has {0} bytes; their SHA-256 is {1}. Compare both with a file of what you signed, and with a file of what you sent: wc -c < body.json and sha256sum body.json (Windows: certutil -hashfile body.json SHA256). The place where they first differ is where the body was changed. If all are the same, the secret is another one: have it rotated.",
   received_lf:
-    "The body checked here has {0} bytes; their SHA-256 is {1}. A form cannot keep line ends, so this is with LF (\\n). Compare both with a file of what you signed, and with a file of what you sent: wc -c < body.json and sha256sum body.json (Windows: certutil -hashfile body.json SHA256). The place where they first differ is where the body was changed. If all are the same, the secret is another one: ask the operator for it, or to rotate it.",
+    "The body checked here has {0} bytes; their SHA-256 is {1}. A form cannot keep line ends, so this is with LF (\\n). Compare both with a file of what you signed, and with a file of what you sent: wc -c < body.json and sha256sum body.json (Windows: certutil -hashfile body.json SHA256). The place where they first differ is where the body was changed. If all are the same, the secret is another one: have it rotated.",
   not_rewritten: "Rewritings were not tried: the body is over 64 KiB or nested over 32 levels deep.",
 } as const;
 

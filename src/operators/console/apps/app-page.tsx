@@ -200,7 +200,6 @@ export async function revokePage(c: PageContext, siteOfPath: Site): Promise<Resp
     ),
     facts: [...facts, lastUsedFact(view, await readLastUses(c, site, app.appid), app)],
     button: t("Revoke for good"),
-    keep: t("Keep it"),
     back: path,
   });
 }
@@ -234,7 +233,6 @@ export async function releasePage(c: PageContext, siteOfPath: Site): Promise<Res
     text: t("Any site can get it from then on. This site loses its claim to it."),
     facts,
     button: t("Release the appid"),
-    keep: t("Keep it"),
     back: path,
   });
 }

@@ -156,4 +156,4 @@ export const statusOf = (view: View, errors: Values): 200 | 400 | 404 =>
   isUnknown(view, errors) ? 404 : Object.keys(errors).length > 0 ? 400 : 200;
 
 const unknownText = ({ t }: View) =>
-  t("This site has no such customer. If there was one who was erased, nothing is left of them here.");
+  t("No name begins with it, and no customer has exactly this id. Of an erased customer nothing is left here.");

@@ -125,7 +125,7 @@ async function listPage(c: PageContext, site: Site, props: { filledForm?: FormSh
       {unknown !== undefined && <NoticeBox kind="bad" title={t("This site has no session {0}", unknown)} />}
       {isLost && <NoticeBox kind="note" title={t("Type it once more: your session is another one by now.")} />}
       {filledForm !== undefined && (
-        <NoticeBox kind="bad" title={t("No customer was found, and nothing was changed.")}>
+        <NoticeBox kind="bad" title={t("No customer was found.")}>
           <p>
             <a href="#sbs">{label}</a>: {error}
           </p>

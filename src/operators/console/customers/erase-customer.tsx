@@ -212,7 +212,12 @@ function Recipients({ site, recipients, hasEvents }: { site: Site; recipients: R
       )}
       <Table
         label={t("Who has got the data")}
-        head={["Webhook", t("Events that it got"), t("May have arrived"), t("Is told")]}
+        head={[
+          "Webhook",
+          { label: t("Events that it got"), end: true },
+          { label: t("May have arrived"), end: true },
+          { label: t("Is told"), named: true },
+        ]}
         rows={recipients.map(({ id, url, delivered, attempted, told }) => [
           url === null ? (
             <span class="pair">

@@ -44,8 +44,7 @@ export async function metricsPage(c: PageContext): Promise<Response> {
       <section class="card">
         <h2>{t("2. The configuration of Prometheus")}</h2>
         <p class="hint">{t("Put the token into the file agent-session.token, and alerts.yml beside both.")}</p>
-        {ownFile && <Listing id="configuration" label="prometheus.yml" text={ownFile} />}
-        {fileLink("prometheus.yml")}
+        {ownFile ? <Listing id="configuration" label="prometheus.yml" text={ownFile} /> : fileLink("prometheus.yml")}
       </section>
       <section class="card">
         <h2>{t("3. The alerts")}</h2>

@@ -21,8 +21,6 @@ interface Question {
   button: string;
   /** The change can do no harm: the button is not red. */
   isHarmless?: boolean;
-  /** The text of the link that goes back. */
-  keep?: string;
   /** The path of the link that goes back. */
   back: string;
 }
@@ -38,7 +36,7 @@ export function askPage(
 
 /** The question as a part of a page. */
 export function Ask({ text, facts, action, hidden, fields, filled, ...props }: Question & { action: string }) {
-  const { button, isHarmless, back, keep } = props;
+  const { button, isHarmless, back } = props;
   return (
     <>
       <FormErrors filled={filled} fields={fields || {}} />
@@ -48,7 +46,7 @@ export function Ask({ text, facts, action, hidden, fields, filled, ...props }: Q
         <Form action={action}>
           <Hidden values={hidden} />
           <FormFields fields={fields || {}} filled={filled} />
-          <SendButton label={button} class={isHarmless ? undefined : "danger"} back={back} keep={keep} />
+          <SendButton label={button} class={isHarmless ? undefined : "danger"} back={back} />
         </Form>
       </section>
     </>

@@ -129,16 +129,10 @@ export const FieldsForm = ({ children, ...props }: PropsWithChildren<FieldsFormP
   </Form>
 );
 
-interface SendButtonProps {
-  label: string;
-  class?: "plain" | "danger" | undefined;
-  /** The path of the link beside it that goes back, and its text. */
-  back?: string | undefined;
-  keep?: string | undefined;
-}
+type SendButtonProps = { label: string; class?: "plain" | "danger" | undefined; back?: string | undefined };
 
-/** The button that sends a form, with a link that goes back. */
-export function SendButton({ label, back, keep, ...props }: SendButtonProps) {
+/** The button that sends a form, and a link to the path `back`. */
+export function SendButton({ label, back, ...props }: SendButtonProps) {
   const { t } = useView();
   const button = (
     <button type="submit" class={props.class}>
@@ -150,7 +144,7 @@ export function SendButton({ label, back, keep, ...props }: SendButtonProps) {
     <div class="buttons">
       {button}
       <a class="button plain" href={back}>
-        {keep ?? t("Cancel")}
+        {t("Cancel")}
       </a>
     </div>
   );

@@ -171,7 +171,6 @@ export async function endGrantPage(
     section: "tokens",
     facts: [name, ["ID", <code>{grant.id}</code>], ...facts, lastUse, ...grantRows],
     hidden: { back },
-    keep: t("Keep it"),
     back,
   });
 }

@@ -45,7 +45,6 @@ export async function exportPage(c: PageContext, site: Site): Promise<Response> 
         hidden={{ ...(after !== undefined && { after }), until, part: String(part) }}
         button={t("Download file {0}", part)}
         isHarmless
-        keep={t("To the settings")}
         back={sitePath(site, "/settings")}
       />
       {hasMore && (

@@ -160,7 +160,7 @@ describe("a form that erases", () => {
     const exported = await visitor.press(page, "Export as a file");
     expect([exported.status, exported.error(SBS)]).toEqual([
       404,
-      "This site has no such customer. If there was one who was erased, nothing is left of them here.",
+      "No name begins with it, and no customer has exactly this id. Of an erased customer nothing is left here.",
     ]);
     const forgedFields = { form: page.value("form"), customer: '"never"', asked: "yes", sure: "on" };
     expect((await visitor.post(`${path}/erase`, forgedFields)).status).toBe(404);

@@ -251,7 +251,7 @@ describe("ending somebody's access", () => {
     const list = await visitor.open(PATH);
     expect(list.links).toContain(`${PATH}/${person.id}/end?back=${encodeURIComponent(PATH)}`);
     const question = await visitor.open(`${PATH}/${person.id}/end`);
-    expect([question.heading, question.link("Keep it")]).toEqual(["End this person's access?", PATH]);
+    expect([question.heading, question.link("Cancel")]).toEqual(["End this person's access?", PATH]);
     expect(question.text).toMatch(new RegExp(`Name ${name} .*Way in own token Open sessions that end 1 `));
     const page = await visitor.press(question, "End the access");
     expect([page.path.split("?")[0], page.notices]).toEqual([

@@ -5,7 +5,7 @@ import { findCustomerPage, SBS } from "../customers/customers-world.ts";
 import { linksTo, newSession, searched } from "./search-world.ts";
 
 const WITHOUT = "Search without them";
-const GONE = "nothing is left of them here";
+const GONE = "no customer has exactly this id";
 
 describe("invisible characters", () => {
   it.each([

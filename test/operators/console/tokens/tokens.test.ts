@@ -181,7 +181,7 @@ describe("deleting a token", () => {
     const { id, token } = await newToken({ name, role: "viewer" });
     expect(await statusWith(world, token)).toBe(200);
     const question = await visitor.open(`${PATH}/${id}/delete`);
-    expect([question.heading, question.text.includes(name), question.link("Keep it")]).toEqual([
+    expect([question.heading, question.text.includes(name), question.link("Cancel")]).toEqual([
       "Delete this token?",
       true,
       PATH,
