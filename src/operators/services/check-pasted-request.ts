@@ -19,6 +19,7 @@ import { selectFirstApps } from "../store/home/apps.ts";
 import { probeHome } from "../store/home/probe.ts";
 import { selectHomeSite } from "../store/home/sites.ts";
 import { askHomes } from "./ask-homes.ts";
+import type { HomeTrouble } from "./health.ts";
 import { keyringOf, type ServiceContext, seesSite } from "./service-context.ts";
 import { findSimilarApps, type SimilarApp } from "./similar-apps.ts";
 
@@ -58,7 +59,7 @@ export interface CheckedRequest {
   /** The apps that an unknown appid may mean, the likeliest first. */
   similar?: SimilarApp[];
   /** Why every call of the app's site is answered 503 now. */
-  stopped?: { by: "home_closed" | "home_down" | "home_not_migrated" | "site_closed"; home: string };
+  stopped?: { by: HomeTrouble | "site_closed"; home: string };
   /** Undefined when MASTER_KEY does not open the app's secrets. */
   signature?: SignatureDiagnosis;
   /** The other app of the site whose secret makes the signature. */
@@ -176,11 +177,11 @@ async function findAppAndSite(
   const [app = null, site] = Array.isArray(answer) ? answer : [];
   const siteName = site?.name ?? String(siteId);
   const stoppedBy = (by: NonNullable<CheckedRequest["stopped"]>["by"]) => ({ app, siteName, stopped: { by, home } });
-  if (config.closedHomes.has(home)) return stoppedBy("home_closed");
-  if (answer === "not migrated") return stoppedBy("home_not_migrated");
+  if (config.closedHomes.has(home)) return stoppedBy("closed");
+  if (answer === "not migrated") return stoppedBy("not_migrated");
   if (answer !== undefined) return site?.status === "closed" ? stoppedBy("site_closed") : { app, siteName };
   if (home === MAIN_HOME) throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
-  return stoppedBy("home_down");
+  return stoppedBy(config.homes.has(home) ? "silent" : "unbound");
 }
 
 const bytesOf = (text: string): ArrayBuffer => Uint8Array.from(new TextEncoder().encode(text)).buffer;

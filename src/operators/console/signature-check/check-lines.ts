@@ -13,6 +13,7 @@ import {
   type SimilarApp,
   sentenceOf,
 } from "../../services/check-pasted-request.ts";
+import { troubleTexts } from "../parts/site-frame.tsx";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 import { leftOutText, violationTexts } from "../violation-texts.ts";
@@ -115,17 +116,10 @@ const isRefusal = (outcome: string) =>
 
 const isTooLong = (body: string) => new TextEncoder().encode(body).length > MAX_BODY_BYTES;
 
-function stoppedText({ t }: View, { by, home }: NonNullable<CheckedRequest["stopped"]>): string {
-  const texts: Record<typeof by, string> = {
-    home_closed: t("The home {0} is closed. Every call of its sites is answered 503.", home),
-    home_down: t("The home {0} of this app does not answer. More cannot be checked until it does.", home),
-    home_not_migrated: t(
-      "The home {0} of this app is not migrated. More cannot be checked until it is: npm run deploy migrates all databases.",
-      home,
-    ),
-    site_closed: t("The site is closed: its calls are answered 503 until it is opened."),
-  };
-  return texts[by];
+function stoppedText(view: View, { by, home }: NonNullable<CheckedRequest["stopped"]>): string {
+  if (by === "site_closed") return view.t("The site is closed: its calls are answered 503 until it is opened.");
+  if (by !== "silent") return `${home} ${troubleTexts(view)[by][1]}`;
+  return view.t("The home {0} of this app does not answer. More cannot be checked until it does.", home);
 }
 
 /** A step of the diagnosis as a line. @param refused what the server answers the caller, when it refuses */

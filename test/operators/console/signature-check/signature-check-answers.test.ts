@@ -211,20 +211,30 @@ describe("the signature check for a site that does not serve", () => {
     for (const change of [{}, { sbs: "" }, { timestamp: NOW - 9_999 }]) {
       const { verdict, answer } = await compare(world, visitor, closedHomeVars("apac"), change);
       expect([answer.status, verdict.answer]).toEqual([503, UNAVAILABLE]);
-      expect(verdict.lines.Home?.text).toContain("The home apac is closed. Every call");
+      expect(verdict.lines.Home?.text).toBe(
+        "apac is closed: calls of its sites are answered 503 until somebody opens it.",
+      );
       expect(verdict.lines.Signature?.text).toBe("Valid.");
     }
   });
 
   it.each([
-    ["does not answer", { HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) }],
-    ["is not bound", { HOME_APAC: undefined }],
-  ])("the signature check gives the server's answer for a home that %s", async (_, bindings) => {
+    [
+      "does not answer",
+      { HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) },
+      "The home apac of this app does not answer. More cannot be checked until it does.",
+    ],
+    [
+      "is not bound",
+      { HOME_APAC: undefined },
+      "apac has no database: calls of its sites are answered 503. Bind it again.",
+    ],
+  ])("the signature check gives the server's answer for a home that %s", async (_, bindings, text) => {
     const { world, visitor } = await start();
     const { verdict, answer } = await compare(world, visitor, bindings);
     expect([answer.status, verdict.answer]).toEqual([503, UNAVAILABLE]);
     expect(Object.keys(verdict.lines)).toEqual(["Content-Type", "Content-Encoding", "Body", "Home"]);
-    expect(verdict.lines.Home?.state).toBe("Cause");
+    expect(verdict.lines.Home).toEqual({ state: "Cause", text });
   });
 
   it("the signature check gives the server's answer for a home that lacks a migration of this release", async () => {
@@ -245,7 +255,7 @@ describe("the signature check for a site that does not serve", () => {
     expect([answer.status, verdict.answer]).toEqual([503, UNAVAILABLE]);
     expect(verdict.lines.Home).toEqual({
       state: "Cause",
-      text: "The home apac of this app is not migrated. More cannot be checked until it is: npm run deploy migrates all databases.",
+      text: "apac lacks a migration of this release: npm run deploy migrates all databases.",
     });
     vi.restoreAllMocks();
   });
