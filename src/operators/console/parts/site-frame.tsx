@@ -11,9 +11,6 @@ export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
   tab?: "overview" | "sessions" | "customers" | "apps" | "agents" | "webhooks" | "refusals" | "audit" | "settings";
 };
 
-/** The tabs of a site that is being deleted, or is deleted. All other pages answer that the site is unknown. */
-const ENDED_SITE_TABS = ["overview", "audit"] as const;
-
 /** The top of a site's page: links up, name, state, home and tabs. An unfinished site has no tabs, because its home lacks it. */
 export function SiteFrame({ site }: { site: FramedSite }) {
   const { t, hasHomes, may } = useView();
@@ -29,7 +26,8 @@ export function SiteFrame({ site }: { site: FramedSite }) {
     ["audit", "/audit", t("Audit log")],
     ["settings", "/settings", t("Settings")],
   ] as const;
-  const offered = hasEnded(site) ? tabs.filter(([key]) => ENDED_SITE_TABS.some((each) => each === key)) : tabs;
+  // All other pages of a site that is being deleted, or is deleted, answer that the site is unknown.
+  const offered = hasEnded(site) ? tabs.filter(([key]) => key === "overview" || key === "audit") : tabs;
   return (
     <div class="site">
       <div class="head">
@@ -41,7 +39,7 @@ export function SiteFrame({ site }: { site: FramedSite }) {
         </p>
         <p class="state">
           {hasHomes && <span>{t("Home {0}", site.home)}</span>}
-          <SiteState site={site} trouble={site.trouble} />
+          <SiteState {...site} />
         </p>
       </div>
       {site.status !== "creating" && (
@@ -100,14 +98,12 @@ export const troubleTexts = ({ t }: View): Record<SiteTrouble, [label: string, w
   wrong_key: [t("Wrong key"), t("MASTER_KEY does not open what is sealed: signed calls and deliveries fail.")],
 });
 
-type SiteStateProps = { site: Pick<Site, "status" | "home">; trouble: FramedSite["trouble"] };
-
 /**
  * The state of a site. An open site takes no calls while its home or its key is in trouble.
  *
  * @param props `trouble` is undefined on a page that did not look for any. It must not call an open site open then
  */
-export function SiteState({ site: { status, home }, trouble }: SiteStateProps) {
+export function SiteState({ status, home, trouble }: Pick<FramedSite, "status" | "home" | "trouble">) {
   const view = useView();
   const { t } = view;
   if (status === "creating") return <Badge kind="wait" label={t("Unfinished")} />;

@@ -105,7 +105,7 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
           site.id,
           ...(showsHomes ? [site.home] : []),
           <div class="buttons">
-            <SiteState site={site} trouble={troubleOf(site)} />
+            <SiteState {...site} trouble={troubleOf(site)} />
             {site.status === "creating" && (
               <Action action={sitePath(site, "/finish")} label={t("Finish")} about={site.name} />
             )}
