@@ -141,7 +141,8 @@ describe("a home that does not answer", () => {
       await world.admin("PATCH", `/admin/sites/${world.siteId}`, {
         status: page.endsWith("closed") ? "closed" : "open",
       });
-      const silent = { all: () => new Promise(() => {}), raw: () => new Promise(() => {}) };
+      const never = () => new Promise(() => {});
+      const silent = { all: never, raw: never, run: never };
       const prepare = () => ({ ...silent, bind: () => silent });
       const isolate = world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { prepare }) });
       const rounds = roundsOfTimers();
