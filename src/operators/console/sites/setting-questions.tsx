@@ -16,6 +16,7 @@ import type { PageContext } from "../env.ts";
 import { buttonAction, type EnteredFields, enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm, type FormResult, ruleText } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { isDraft } from "../forms/submit-once.ts";
 import { askPage } from "../parts/ask.tsx";
 import type { View } from "../view.ts";
 import { daysKeptText, RetentionProgress, siteSettingsPage } from "./site-settings.tsx";
@@ -98,18 +99,17 @@ export async function postRetention(c: PageContext, site: Site): Promise<Respons
   const { days = "", days_again = "" } = form;
   const entered = readDays(view, days);
   const list = sitePath(site, "/settings");
+  const wanted = "input" in entered ? entered.input : null;
+  // A draft leads to the question again, and its days need not be typed yet.
+  const mustRepeat = isShorter(wanted, (await readRetention(ctx, { site })).days) && !(await isDraft(c, form));
+  const errors = { days_again: t("Must be {0}, as above", days) };
   return formAction(c, form, {
     values: { days },
-    entered,
-    page: (filled) =>
-      "input" in entered ? askDays(c, site, entered.input, filled) : siteSettingsPage(c, site, filled),
+    entered: mustRepeat && wholeNumber(days_again) !== wanted ? { errors } : entered,
+    page: (filled) => ("input" in entered ? askDays(c, site, wanted, filled) : siteSettingsPage(c, site, filled)),
     list,
-    work: async (wanted) => {
-      const now = await readRetention(ctx, { site });
-      const errors = { days_again: t("Must be {0}, as above", days) };
-      if (isShorter(wanted, now.days) && wholeNumber(days_again) !== wanted)
-        return askDays(c, site, wanted, { values: { days }, errors });
-      await changeSite(ctx, { site, change: { retentionDays: wanted } });
+    work: async (retentionDays) => {
+      await changeSite(ctx, { site, change: { retentionDays } });
       return doneLocation(c, list, "retention", "retention");
     },
   });
