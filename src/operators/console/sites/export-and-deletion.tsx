@@ -11,7 +11,7 @@ import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
-import { AskLink, FieldsForm } from "../parts/form.tsx";
+import { AskLink, Form, Hidden, SendButton } from "../parts/form.tsx";
 import { type Fact, Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 
@@ -201,7 +201,6 @@ export async function endedPage(c: PageContext, site: Site): Promise<Response | 
     ],
   } as const;
   const [kind, title, text] = notices[state];
-  const deletion = sitePath(site, "/delete");
   // Counting stops at LEFT_LIMIT, so a larger number is shown with a "+".
   const countText = (count: number) => view.number(count) + (count < LEFT_LIMIT ? "" : "+");
   const rowsLeft = Object.entries(remaining).flatMap(([table, count]): Fact[] =>
@@ -213,11 +212,14 @@ export async function endedPage(c: PageContext, site: Site): Promise<Response | 
         <p>{text}</p>
         {state === "running" && <LookAgain />}
         {state === "begun" && (
-          <FieldsForm action={deletion} fields={{}} hidden={{ name: site.name }} button={t("Send it again")} />
+          <Form action={sitePath(site, "/delete")}>
+            <Hidden values={{ name: site.name }} />
+            <SendButton label={t("Send it again")} class="danger" />
+          </Form>
         )}
       </NoticeBox>
       {/* The receipt is for a deployment where no other place survives a restore of main. */}
-      {receipt !== undefined && view.may(deletion) && (
+      {receipt !== undefined && view.may(sitePath(site, "/delete")) && (
         <section class="card">
           <h2>{t("Receipt to keep for 31 days")}</h2>
           <p>
