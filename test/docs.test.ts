@@ -8,7 +8,7 @@ import { TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS } from "../src/core/store/run-batch
 import { MOST_ATTEMPTS, nextAttemptAt } from "../src/events/schedule.ts";
 import { ROLES } from "../src/operators/access/role.ts";
 import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../src/operators/admin/calls.ts";
-import { roleMeans } from "../src/operators/console/parts/role-texts.ts";
+import { roleMeans } from "../src/operators/console/parts/grant.tsx";
 import { AUDIT_ACTIONS } from "../src/operators/store/operator-schema.ts";
 import { COMPATIBILITY_PROMISE, openApiDocument } from "../src/tools/openapi/document.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../src/tools/openapi/signature-vectors.ts";

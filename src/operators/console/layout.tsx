@@ -6,8 +6,7 @@ import { docsPath } from "./console-path.ts";
 import type { PageContext } from "./env.ts";
 import { doneNotice, type FilledForm, isRefused } from "./forms/messages.ts";
 import { Action, Hidden } from "./parts/form.tsx";
-import { Icon } from "./parts/icons.tsx";
-import { NoticeBox } from "./parts/parts.tsx";
+import { Icon, NoticeBox } from "./parts/parts.tsx";
 import { type FramedSite, SiteFrame, SiteNotices } from "./parts/site-frame.tsx";
 import { useView, ViewContext } from "./view.ts";
 

@@ -4,8 +4,8 @@ import { refusalOf, silentHome } from "../../core/http/faults.ts";
 import { ROLES } from "../access/role.ts";
 import { type PageContext, setView } from "./env.ts";
 import { showPage } from "./layout.tsx";
+import { roleText } from "./parts/grant.tsx";
 import { EmptyState } from "./parts/parts.tsx";
-import { roleText } from "./parts/role-texts.ts";
 import type { FramedSite } from "./parts/site-frame.tsx";
 import { englishView, type View } from "./view.ts";
 

@@ -17,10 +17,9 @@ import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Action } from "../parts/form.tsx";
-import { PEOPLE_PATH, SiteOf } from "../parts/grant.tsx";
+import { PEOPLE_PATH, roleMeans, roleText, SiteOf } from "../parts/grant.tsx";
 import { Table } from "../parts/list.tsx";
 import { Ago, Badge, Facts } from "../parts/parts.tsx";
-import { roleMeans, roleText } from "../parts/role-texts.ts";
 import { postSignOut } from "../sign-in/sign-in-pages.tsx";
 import { useView, type View } from "../view.ts";
 

@@ -14,7 +14,7 @@ import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
 import { AskLink, FieldsForm, FormErrors } from "../parts/form.tsx";
 import { Table } from "../parts/list.tsx";
-import { Ago, type FactRows, Facts, NoticeBox, Time } from "../parts/parts.tsx";
+import { Ago, type FactRows, Facts, NoticeBox, Time, Unread } from "../parts/parts.tsx";
 import { UsageCard } from "../parts/usage-card.tsx";
 import { reasonLabels } from "../reasons.ts";
 import { OverlapCard, RotateCard, rotationFields, type ShownSecretOwner } from "../secrets/rotate-secret.tsx";
@@ -116,8 +116,6 @@ async function appPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): P
   );
   return showPage(c, { title: app.name, site, appid, body, filled });
 }
-
-const Unread = () => <p class="empty">{useView().t("This part could not be read. Try again in a moment.")}</p>;
 
 /** The calls of an app by day and by outcome. @param props `usage`: undefined when the read failed */
 function AppCalls({ siteId, app, usage }: { siteId: number; app: AppSummary; usage: SiteUsage | undefined }) {

@@ -2,7 +2,7 @@ import { isVisible } from "../../../core/fields.ts";
 import { ROLES } from "../../access/role.ts";
 import type { AuditAction, AuditLogEntry } from "../../services/audit.ts";
 import { hasEnded, type Site } from "../../services/sites.ts";
-import { roleText } from "../parts/role-texts.ts";
+import { roleText } from "../parts/grant.tsx";
 import { daysKeptText } from "../sites/site-settings.tsx";
 import type { View } from "../view.ts";
 

@@ -10,10 +10,19 @@ import { showPage } from "../layout.tsx";
 import type { View } from "../view.ts";
 import { askPage } from "./ask.tsx";
 import { AskLink, type Fields, FieldsForm, Fold, FormErrors } from "./form.tsx";
-import { End, type Grant, grantFacts, LastUse, PEOPLE_PATH, SiteOf, type SitesById, TOKENS_PATH } from "./grant.tsx";
+import {
+  End,
+  type Grant,
+  grantFacts,
+  LastUse,
+  PEOPLE_PATH,
+  roleText,
+  SiteOf,
+  type SitesById,
+  TOKENS_PATH,
+} from "./grant.tsx";
 import { type Column, List } from "./list.tsx";
 import { type Fact, Facts, NoticeBox, RowMenu, TimeUntil } from "./parts.tsx";
-import { roleText } from "./role-texts.ts";
 
 /** The pages of people and of tokens: a form that makes one, a list that ends them, the page of a new token, and the question before an end. */
 

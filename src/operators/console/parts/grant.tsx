@@ -1,12 +1,12 @@
 import { isVisible } from "../../../core/fields.ts";
 import type { Role } from "../../access/role.ts";
+import type { AuditAction } from "../../services/audit.ts";
 import type { Site } from "../../services/sites.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { wholeNumber } from "../forms/read-form.ts";
 import { useView, type View } from "../view.ts";
 import type { Fields } from "./form.tsx";
 import { Badge, type Fact, Time } from "./parts.tsx";
-import { roleMeans, roleText } from "./role-texts.ts";
 
 /** What the pages of tokens and those of people have in common: a role, perhaps one site, and an end. */
 
@@ -129,4 +129,46 @@ export function grantFields(
       maxlength: 4,
     },
   };
+}
+
+/** A role in one word. */
+export function roleText({ t }: Pick<View, "t">, role: Role): string {
+  const texts: Record<Role, string> = {
+    metrics: t("metrics"),
+    viewer: t("viewer"),
+    operator: t("operator"),
+    owner: t("owner"),
+  };
+  return texts[role];
+}
+
+/** What only an owner may do, each with its rows in the audit log. A test compares these rows with those of the owners' calls. */
+export const ownerActs = ({ t }: Pick<View, "t">): [text: string, ...actions: AuditAction[]][] => [
+  [t("export a customer's data"), "customer.exported"],
+  [t("erase a customer's data"), "customer.erasure_begun", "customer.erased"],
+  [t("say how long sessions are kept"), "site.retention_set"],
+  [t("set the next chat_id"), "site.first_chat_id_set"],
+  [t("export a site"), "site.exported"],
+  [t("delete a site"), "site.deletion_begun"],
+  [t("make and delete tokens"), "token.created", "token.deleted"],
+  [t("let people in and end their access"), "person.added", "person.ended", "operator.session_ended"],
+  [t("settle restored homes"), "home.restored"],
+  [t("re-seal secrets"), "secrets.resealed"],
+  [t("end other people's console sessions"), "operator.session_ended"],
+];
+
+/** What a role may do. docs/operating.md has the same words, which a test compares. */
+export function roleMeans({ t }: Pick<View, "t">, role: Role): string {
+  const texts: Record<Role, string> = {
+    metrics: t("read the metrics of the deployment, and nothing else: for a scraper such as Prometheus"),
+    viewer: t("see everything but secrets and the paths of webhooks' URLs"),
+    operator: t("also see these paths, change sites, apps, agents and webhooks, and send events again"),
+    owner: t(
+      "also {0}",
+      ownerActs({ t })
+        .map(([text]) => text)
+        .join(t(", ")),
+    ),
+  };
+  return texts[role];
 }

@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { withParameter } from "../console-path.ts";
 import { useView } from "../view.ts";
 import { Field, type Fields } from "./form.tsx";
-import { Icon } from "./icons.tsx";
+import { Icon } from "./parts.tsx";
 import { hasUnseen, Unseen, withoutUnseen } from "./unseen.tsx";
 
 /** A column of a list. */

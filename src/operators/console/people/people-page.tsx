@@ -23,10 +23,9 @@ import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import type { Fields } from "../parts/form.tsx";
-import { grantFields, PEOPLE_PATH, readGrant, type SitesById } from "../parts/grant.tsx";
+import { grantFields, PEOPLE_PATH, readGrant, roleText, type SitesById } from "../parts/grant.tsx";
 import { endGrant, endGrantPage, grantPage, grantTable, newTokenPage } from "../parts/grant-page.tsx";
 import { EmptyState, Time } from "../parts/parts.tsx";
-import { roleText } from "../parts/role-texts.ts";
 import type { View } from "../view.ts";
 
 const GUIDE = "operating#from-one-token-to-names-in-five-minutes";

@@ -17,7 +17,7 @@ import { readForm } from "../forms/read-form.ts";
 import { beginWork, isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { FieldsForm } from "../parts/form.tsx";
-import { Facts, Time } from "../parts/parts.tsx";
+import { Facts, Time, Unread } from "../parts/parts.tsx";
 import { UsageCard } from "../parts/usage-card.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
 import { FirstCall } from "../sessions/sessions-page.tsx";
@@ -107,8 +107,6 @@ const Part = ({ title, href, all, children }: PropsWithChildren<{ title: string;
     {children || <Unread />}
   </section>
 );
-
-const Unread = () => <p class="empty">{useView().t("This part could not be read. Try again in a moment.")}</p>;
 
 function Counts({ label, counts }: { label: string; counts: Record<string, number> | undefined }) {
   const view = useView();

@@ -3,7 +3,7 @@ import { PERSON_ROLES, type PersonRole, type Role } from "../../../../src/operat
 import { ADMIN_CALLS } from "../../../../src/operators/admin/calls.ts";
 import { CONSOLE_CALLS } from "../../../../src/operators/console/calls.ts";
 import { mayByRole } from "../../../../src/operators/console/page-call.ts";
-import { ownerActs } from "../../../../src/operators/console/parts/role-texts.ts";
+import { ownerActs } from "../../../../src/operators/console/parts/grant.tsx";
 import type { Declaration } from "../../../../src/operators/http/call.ts";
 import type { AuditAction } from "../../../../src/operators/services/audit.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
