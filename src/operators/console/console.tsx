@@ -90,6 +90,7 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
     c.set("ctx", serviceContext(c, "console", memory));
     const { homes, closedHomes } = c.var.ctx.config;
     Object.assign(c.var.view, { hasHomes: homes.size > 1, closedHomes, isBound: (home: string) => homes.has(home) });
+    if (!isOwn(c.req.raw)) throw new ServiceError("forbidden", { reason: "form_from_elsewhere" });
     await recogniseOperator(c);
     c.var.view.may = mayOf(c.var.view.session?.identity);
     try {
@@ -98,10 +99,6 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
     } finally {
       memory.calls.end(c.var.trace.requestId);
     }
-  });
-  routes.use(async (c, next) => {
-    if (!isOwn(c.req.raw)) throw new ServiceError("forbidden", { reason: "form_from_elsewhere" });
-    await next();
   });
   mount(routes, CONSOLE_CALLS, async (c) => {
     const { view, ctx } = c.var;

@@ -4,13 +4,20 @@ import type { App } from "../../core/http/request-context.ts";
 import type { Call } from "../http/call.ts";
 import type { OperatorVariables } from "../http/context.ts";
 import type { SendsSigned } from "../http/in-process-call.ts";
+import type { SentForm } from "./forms/read-form.ts";
 import type { View } from "./view.ts";
 
 export type ConsoleEnv = {
   Bindings: App["Bindings"];
   /** The first middleware sets `view`, its `t` and the operator's variables. `begun`: see `beginWork`. */
   Variables: App["Variables"] &
-    OperatorVariables & { view: View; t: View["t"]; begun?: boolean; sendSigned: SendsSigned };
+    OperatorVariables & {
+      view: View;
+      t: View["t"];
+      begun?: boolean;
+      sent?: SentForm | undefined;
+      sendSigned: SendsSigned;
+    };
 };
 
 export type PageContext = Context<ConsoleEnv>;

@@ -2,8 +2,11 @@ import { ConfigurationError } from "../../core/config.ts";
 import { STATUS_OF } from "../../core/errors.ts";
 import { refusalOf, silentHome } from "../../core/http/faults.ts";
 import { ROLES } from "../access/role.ts";
+import { withParameter } from "./console-path.ts";
 import { type PageContext, setView } from "./env.ts";
+import { readForm } from "./forms/read-form.ts";
 import { showPage } from "./layout.tsx";
+import { Action, Hidden } from "./parts/form.tsx";
 import { roleText } from "./parts/grant.tsx";
 import { EmptyState } from "./parts/parts.tsx";
 import type { FramedSite } from "./parts/site-frame.tsx";
@@ -86,7 +89,7 @@ export const ERRORS: Readonly<Record<string, Words>> = {
 const WITHOUT_OUTCOME = /^(home_unbound|d1_not_migrated(_home)?|role_too_low|other)$/;
 
 /** Answers every error of the console with a page. */
-export function showError(error: Error, c: PageContext): Promise<Response> {
+export async function showError(error: Error, c: PageContext): Promise<Response> {
   const refusal = refusalOf(error, c.var.trace);
   const { code, context } = refusal;
   const { cause, reason, appid, retryAfter } = context;
@@ -142,6 +145,10 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
         ? !begun && t("Try again in a moment.")
         : t(text, ...values),
   ];
+  // After a failure the same form may be sent later, also one that no handler has read yet.
+  const isLater = !reads && (status >= 500 || status === 429);
+  if (isLater && !c.req.raw.bodyUsed) await readForm(c).catch(() => {});
+  const sent = isLater && Object.keys(c.var.sent?.values ?? {}).length > 0 ? c.var.sent : undefined;
   const links: [href: string, label: string | false | undefined][] = [
     [`${c.req.path}/${appid}`, appid !== undefined && t("To the page of this appid")],
     ["/console/access", neededRole && t("Your access")],
@@ -153,6 +160,15 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
   const body = (
     <section class="card">
       <p>{texts.filter(Boolean).join(" ")}</p>
+      {sent && (
+        <Action
+          isFree
+          action={withParameter(sent.path, "draft", "1")}
+          label={t("Back to the form, with what you entered")}
+        >
+          <Hidden values={sent.values} />
+        </Action>
+      )}
       {links.map(
         ([href, label]) =>
           label && (
@@ -172,7 +188,13 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
     </section>
   );
   const trouble: FramedSite["trouble"] = reason === "d1_not_migrated" ? "not_migrated" : undefined;
-  const shown = { title: t(title, ...values), site: site && { ...site, trouble }, back: "/console", body };
+  const shown = {
+    title: t(title, ...values),
+    site: site && { ...site, trouble },
+    back: "/console",
+    filled: sent,
+    body,
+  };
   return showPage(c, shown, status);
 }
 

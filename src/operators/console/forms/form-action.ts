@@ -64,6 +64,7 @@ export async function formAction<Input>(c: PageContext, form: FormValues, action
     }
     return page({ values, errors: {} });
   }
+  if (draft !== undefined) c.set("sent", undefined);
   if (ask !== undefined) return ask(input).catch(showRefusal);
   return once(c, form, list, () => work(input).catch(showRefusal));
 }
@@ -81,7 +82,10 @@ export interface ButtonAction {
 /** Answers a form without fields: carries it out once, unless it is a draft. */
 export async function buttonAction(c: PageContext, form: FormValues, action: ButtonAction): Promise<Response> {
   const { draft = { path: c.req.path }, list, work } = action;
-  return (await isDraft(c, form)) ? leadToDraft(c, draft) : once(c, form, list, work);
+  if (await isDraft(c, form)) return leadToDraft(c, draft);
+  // A button has nothing to offer again.
+  c.set("sent", undefined);
+  return once(c, form, list, work);
 }
 
 const leadToDraft = async (c: PageContext, { path, id }: PageAnchor) =>

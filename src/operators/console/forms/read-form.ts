@@ -1,12 +1,20 @@
 import { ServiceError } from "../../../core/errors.ts";
 import { readBytes } from "../../../core/http/read-body.ts";
+import { consolePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 
 /** Large enough for the largest signed body with every byte escaped, and the fields that the sign-in page adds. */
 const MAX_FORM_BYTES = 260 * 1024;
 
+/** A form that may be shown again later: its path, and its fields without secrets. */
+export type SentForm = { path: string; values: Record<string, string> };
+
+/** Fields that are not kept: secrets, the token that carries a form out, and what the sign-in page adds. */
+const UNKEPT = ["form", "secret", "token", "next", "kept"];
+
 /**
- * The fields of a posted form.
+ * The fields of a posted form. `c.var.sent` keeps them for a page that offers the form again. The sign-in page and the language switch send
+ * along the form of another page.
  *
  * @throws ServiceError `media_type_unsupported`; and as {@link readBytes} does
  */
@@ -15,7 +23,12 @@ export async function readForm(c: PageContext): Promise<Record<string, string>> 
     throw new ServiceError("media_type_unsupported", { reason: "content_type_not_form" });
   }
   const bytes = await readBytes(c.var.isolate.runtime, c.req.raw, MAX_FORM_BYTES);
-  return Object.fromEntries(new URLSearchParams(new TextDecoder().decode(bytes)));
+  const form = Object.fromEntries(new URLSearchParams(new TextDecoder().decode(bytes)));
+  const isOthers = /^\/console\/(sign-in|language)$/.test(c.req.path);
+  const path = isOthers ? (form.kept ?? c.req.query("draft")) : c.req.path;
+  const values = Object.fromEntries(Object.entries(form).filter(([name]) => !UNKEPT.includes(name)));
+  c.set("sent", path === undefined ? undefined : { path: consolePath(path), values });
+  return form;
 }
 
 /** The number of a field that holds digits, undefined for an empty field, otherwise its text, which the schema refuses. */

@@ -83,7 +83,7 @@ export function FormErrors({
   if (filled === undefined) return null;
   const fieldErrors = Object.entries(filled.errors);
   if (fieldErrors.length === 0)
-    return <NoticeBox kind="note" title={t("Nothing was changed yet: look the form over and send it.")} />;
+    return <NoticeBox kind="note" title={t("Not sent yet: look the form over and send it.")} />;
   return (
     <NoticeBox kind="bad" title={t("Nothing was changed.")}>
       <ul>

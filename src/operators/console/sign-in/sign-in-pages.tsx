@@ -9,7 +9,7 @@ import { browserOf } from "../browser.ts";
 import { consolePath, withParameter } from "../console-path.ts";
 import { dropsCookies, hostCookie, languageCookie, SESSION_COOKIE } from "../cookies.ts";
 import type { PageContext } from "../env.ts";
-import { readForm } from "../forms/read-form.ts";
+import { readForm, type SentForm } from "../forms/read-form.ts";
 import { beginWork } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Field, Hidden } from "../parts/form.tsx";
@@ -18,9 +18,6 @@ import type { View } from "../view.ts";
 
 /** Cloudflare's own path on the console's host, which signs out of Access. */
 const ACCESS_SIGN_OUT = "/cdn-cgi/access/logout";
-
-/** A form that was sent after the console session had ended: its fields and its path. */
-type KeptForm = { path: string; values: Record<string, string> };
 
 export async function getSignIn(c: PageContext): Promise<Response> {
   const { session } = c.var.view;
@@ -33,9 +30,9 @@ export async function getSignIn(c: PageContext): Promise<Response> {
 
 export async function postSignIn(c: PageContext): Promise<Response> {
   const { ctx, t } = c.var;
-  const { next: nextPath, kept: keptPath, token = "", ...form } = await readForm(c);
+  const { next: nextPath, token = "" } = await readForm(c);
   const next = consolePath(nextPath);
-  const keptForm = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
+  const keptForm = c.var.sent;
   const again = (status: 401 | 429, error?: string) => signInPage(c, status, { next, keptForm, error });
   if (ctx.config.adminTokenFault !== undefined || !takesToken(c)) return again(401);
   if (dropsCookies(c.req.raw)) return again(401, t("Nobody can stay signed in here"));
@@ -109,23 +106,17 @@ export async function askToSignIn(c: PageContext): Promise<Response> {
     if (refused !== undefined || !takesToken(c)) return signInPage(c, 401, { next: here });
     return c.redirect(`/console/sign-in?${new URLSearchParams({ next: here })}`, 303);
   }
-  const keptForm = { path: c.req.path, values: withoutSecrets(await readForm(c)) };
-  return signInPage(c, 401, { next: "/console", keptForm });
+  await readForm(c);
+  return signInPage(c, 401, { next: "/console", keptForm: c.var.sent });
 }
 
 /** Redirects by 307, so that the browser sends the form again to its own path, where it is a draft. See {@link isDraft}. */
 const showAgain = (c: PageContext, path: string) => c.redirect(withParameter(path, "draft", "1"), 307);
 
-/** The form without its secrets, and without the token that the server needs to carry it out. */
-const withoutSecrets = (form: Record<string, string>) =>
-  Object.fromEntries(
-    Object.entries(form).filter(([name]) => !["form", "secret", "token", "next", "kept"].includes(name)),
-  );
-
 function signInPage(
   c: PageContext,
   status: 200 | 401 | 429 | 503,
-  { next, keptForm, error }: { next: string; keptForm?: KeptForm | undefined; error?: string | undefined },
+  { next, keptForm, error }: { next: string; keptForm?: SentForm | undefined; error?: string | undefined },
 ): Promise<Response> {
   const { t } = c.var;
   const { config } = c.var.ctx;

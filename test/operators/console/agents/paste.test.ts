@@ -77,7 +77,7 @@ describe("a pasted list of agents", () => {
     const { world, paste } = await start();
     const other = await ConsoleVisitor.signedIn(world);
     const draft = await other.press(await paste("10,Ana\r\nx,Ben"), "Add all", { "The wrong lines": "11,Ben" });
-    expect(draft.notices).toEqual(["Nothing was changed yet: look the form over and send it."]);
+    expect(draft.notices).toEqual(["Not sent yet: look the form over and send it."]);
     expect((await other.press(draft, "Add all")).notices).toEqual(["2 agents were added."]);
   });
 

@@ -179,7 +179,7 @@ describe("a form that erases", () => {
     const back = await visitor.press(signInPage, "Sign in", { Token: ADMIN_TOKEN });
     expect([back.heading, back.notices]).toEqual([
       "Erase this customer's data?",
-      ["Nothing was changed yet: look the form over and send it."],
+      ["Not sent yet: look the form over and send it."],
     ]);
     expect(await auditRows(world)).toEqual([]);
     expect((await visitor.press(back, "Erase now", SURE)).notices).toEqual(["It is done"]);

@@ -135,7 +135,7 @@ describe("exporting a customer's data", () => {
     const back = await visitor.press(signInPage, "Sign in", { Token: ADMIN_TOKEN });
     expect([back.heading, back.notices, await auditRows(world)]).toEqual([
       "Mei",
-      ["Nothing was changed yet: look the form over and send it."],
+      ["Not sent yet: look the form over and send it."],
       [],
     ]);
     expect((await fileOf(await visitor.submit(back, EXPORT))).customer.sbs).toBe("mei\nx");

@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { WHOLE_LIMIT_MS } from "../../../../src/core/store/run-batch.ts";
-import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
+import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { replacing } from "../../../support/replacing.ts";
-import type { ReplacedBindings, World } from "../../../support/world.ts";
+import { ADMIN_TOKEN, type ReplacedBindings, type World } from "../../../support/world.ts";
 import { findCustomerPage } from "../customers/customers-world.ts";
 
 const NOTHING = "Nothing was changed.";
@@ -97,5 +97,65 @@ describe("the page of an error after a form", () => {
     answered.resolve();
     await eventually(() => expect(statements.at(-1)).toContain('delete from "console_forms"'));
     expect((await world.operated()).apps[0]).toMatchObject({ revoked_at: null });
+  });
+});
+
+describe("a form that a silent database has refused", () => {
+  const BACK = "Back to the form, with what you entered";
+
+  it.each([
+    ["its home", { HOME_APAC: downDb(env.HOME_APAC) }],
+    ["the directory", { DB: downDb(env.DB) }],
+  ])("the error page of a form offers what was typed when %s does not answer", async (_, bindings) => {
+    const started = await start();
+    const { world, visitor, site } = started;
+    const form = await visitor.open(`${site}/agents`);
+    const lines = "10, Ana\r\n11, Ben & <b>";
+    const fill = { "One agent a line: id, name": lines };
+    const refused = await pressThrough(started, bindings, form, "Add all", fill);
+    expect([refused.status, refused.has(BACK)]).toEqual([503, true]);
+    const still = await pressThrough(started, bindings, refused, BACK);
+    expect([still.status, still.has(BACK)]).toEqual([503, true]);
+    const before = await world.operated();
+    for (const button of [BACK, "中文"]) {
+      const back = await visitor.press(still, button);
+      expect([
+        back.status,
+        back.value(button === BACK ? "One agent a line: id, name" : "每行一名客服：ID, 名称"),
+      ]).toEqual([200, lines]);
+      expect(await world.operated()).toEqual(before);
+    }
+  });
+
+  it("the error page of a form keeps no secret of it, and none that is typed to sign in", async () => {
+    const started = await start("main");
+    const { world, visitor, site } = started;
+    const down = { DB: downDb(env.DB) };
+    const fill = { Name: "Shop", Secret: "a secret of 24 characters" };
+    const refused = await pressThrough(started, down, await visitor.open(`${site}/apps`), "Issue app", fill);
+    expect([refused.status, refused.has(BACK)]).toEqual([503, true]);
+    expect(refused.html).not.toContain(fill.Secret);
+    const form = await visitor.open(`${site}/agents`);
+    visitor.cookies.clear();
+    const signIn = await visitor.press(form, "Add agent", { ID: "10", Name: "Ana" });
+    const notSignedIn = await pressThrough(started, down, signIn, "Sign in", { Token: ADMIN_TOKEN });
+    expect([notSignedIn.status, notSignedIn.has(BACK)]).toEqual([503, true]);
+    expect(notSignedIn.html).not.toContain(ADMIN_TOKEN);
+    const again = await visitor.press(await visitor.press(notSignedIn, BACK), "Sign in", { Token: ADMIN_TOKEN });
+    expect([again.value("ID"), again.value("Name")]).toEqual(["10", "Ana"]);
+    visitor.cookies.clear();
+    const alone = await pressThrough(started, down, await visitor.open("/console/sign-in"), "Sign in", {
+      Token: ADMIN_TOKEN,
+    });
+    expect([alone.status, alone.has(BACK), alone.html.includes(ADMIN_TOKEN)]).toEqual([503, false, false]);
+    expect((await world.operated()).agents.some(({ id }) => id === 10)).toBe(false);
+  });
+
+  it("no page of another website puts text into an error page of the console", async () => {
+    const { world, site } = await start("main");
+    const visitor = new ConsoleVisitor(world.anotherIsolate({ DB: downDb(env.DB) }));
+    const elsewhere = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
+    const answer = await visitor.post(`${site}/agents`, { list: "their text" }, elsewhere);
+    expect([answer.status, (await answer.text()).includes("their text")]).toEqual([403, false]);
   });
 });

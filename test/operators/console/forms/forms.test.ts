@@ -141,7 +141,7 @@ describe("a form that is sent again", () => {
     const other = await ConsoleVisitor.signedIn(world);
     const before = await world.operated();
     const draft = await other.press(form, "Add all", list);
-    expect([draft.status, draft.notices]).toEqual([200, ["Nothing was changed yet: look the form over and send it."]]);
+    expect([draft.status, draft.notices]).toEqual([200, ["Not sent yet: look the form over and send it."]]);
     expect(draft.value("One agent a line: id, name")).toBe("20, Ana\r\n21, Ben");
     expect(await world.operated()).toEqual(before);
     expect((await other.press(draft, "Add all")).notices).toEqual(["2 agents were added."]);

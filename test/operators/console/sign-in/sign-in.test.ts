@@ -296,7 +296,7 @@ describe("a form sent after the sign-in has ended", () => {
     const english = await visitor.press(chinese, "English");
     const back = await visitor.press(english, "Sign in", { Token: ADMIN_TOKEN });
     expect([back.status, back.path]).toEqual([200, `${path}?draft=1`]);
-    expect(back.notices).toEqual(["Nothing was changed yet: look the form over and send it."]);
+    expect(back.notices).toEqual(["Not sent yet: look the form over and send it."]);
     expect(back.value("One agent a line: id, name")).toBe(list);
     for (const { html } of [wrong, chinese, english, back]) expect(html).not.toContain(ADMIN_TOKEN);
     expect(await world.operated()).toEqual(before);
@@ -374,7 +374,7 @@ describe("a form sent after the sign-in has ended", () => {
       expect([button, back.status, withParameter(back.path, "done")]).toEqual([button, 200, path]);
       expect(back.notices).toEqual([
         button === "Rotate"
-          ? "Nothing was changed yet: look the form over and send it."
+          ? "Not sent yet: look the form over and send it."
           : "Nothing was changed: press it again.",
       ]);
       expect(back.has(button)).toBe(true);

@@ -293,7 +293,7 @@ describe("sending events again", () => {
     await env.DB.prepare(`UPDATE deliveries SET ${FAILED} WHERE webhook_id = ? AND seq = 20003`).bind(webhook.id).run();
     const other = await ConsoleVisitor.signedIn(world);
     const draft = await other.press(some, "Go on with the rest");
-    expect(draft.notices).toEqual(["Nothing was changed yet: look the form over and send it."]);
+    expect(draft.notices).toEqual(["Not sent yet: look the form over and send it."]);
     expect(draft.text).toContain("2 events match: send them again?");
     expect(draft.text).toContain("15 Jan 2027, 08:00 · after event 20000");
     expect([draft.value("To"), draft.value("Missed")]).toEqual(["2027-01-15T08:00:00", "on"]);
@@ -405,7 +405,7 @@ describe("the button that sends all failed again", () => {
     const before = await deliveriesOf(started.webhook);
     const other = await ConsoleVisitor.signedIn(world);
     const draft = await other.press(page, "Send all failed again (1)");
-    expect(draft.notices).toEqual(["Nothing was changed yet: look the form over and send it."]);
+    expect(draft.notices).toEqual(["Not sent yet: look the form over and send it."]);
     expect([draft.value("Failed"), draft.value("Pending")]).toEqual(["on", ""]);
     expect(await deliveriesOf(started.webhook)).toEqual(before);
   });
