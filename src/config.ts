@@ -33,14 +33,17 @@ export interface Config extends Core, SignInSettings {
 const ADMIN_TOKEN_MIN_LENGTH = 32;
 
 /** What is wrong with ADMIN_TOKEN. The text ends a sentence that starts with "ADMIN_TOKEN", and holds no part of the token. */
-export type AdminTokenFault =
-  | "is not set"
-  | "holds a line break"
-  | "holds a blank"
-  | "holds a control character"
-  | "holds a character that is not ASCII"
-  | "is shorter than 32 characters"
-  | "is a placeholder";
+export const ADMIN_TOKEN_FAULTS = [
+  "is not set",
+  "holds a line break",
+  "holds a blank",
+  "holds a control character",
+  "holds a character that is not ASCII",
+  "is shorter than 32 characters",
+  "is a placeholder",
+] as const;
+
+export type AdminTokenFault = (typeof ADMIN_TOKEN_FAULTS)[number];
 
 const parsedConfigs = new WeakMap<Bindings, Config>();
 

@@ -87,10 +87,10 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
     const { pathname, search } = new URL(c.req.url);
     if (pathname.endsWith("/") && isRead(c.req.raw))
       return c.redirect(pathname.replace(/(?<!\/)\/+$/, "") + search, 301);
+    if (!isOwn(c.req.raw)) throw new ServiceError("forbidden", { reason: "form_from_elsewhere" });
     c.set("ctx", serviceContext(c, "console", memory));
     const { homes, closedHomes } = c.var.ctx.config;
     Object.assign(c.var.view, { hasHomes: homes.size > 1, closedHomes, isBound: (home: string) => homes.has(home) });
-    if (!isOwn(c.req.raw)) throw new ServiceError("forbidden", { reason: "form_from_elsewhere" });
     await recogniseOperator(c);
     c.var.view.may = mayOf(c.var.view.session?.identity);
     try {

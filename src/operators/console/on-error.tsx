@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../core/config.ts";
 import { STATUS_OF } from "../../core/errors.ts";
+import { bindingOfHome } from "../../core/homes.ts";
 import { refusalOf, silentHome } from "../../core/http/faults.ts";
 import { ROLES } from "../access/role.ts";
 import { withParameter } from "./console-path.ts";
@@ -24,9 +25,12 @@ const UNFINISHED_APP: Words = [
  * `_home` counts when a home does not answer.
  */
 export const ERRORS: Readonly<Record<string, Words>> = {
-  configuration: ["A setting of the deployment is wrong"],
+  configuration: ["A setting of the deployment is wrong", "Correct it and deploy again: {0}"],
   parameter_repeated: ["The address names a part twice", "“{0}” may stand in it once. Nothing was changed."],
-  home_unbound: ["The home {0} has no database", "Its sites stop. Those of other homes go on."],
+  home_unbound: [
+    "The home {0} has no database",
+    "Its sites stop until one is bound as {1}. Those of other homes go on.",
+  ],
   d1_not_migrated: ["A database is not migrated", "npm run deploy migrates all databases."],
   d1_not_migrated_home: ["The home {0} or the directory is not migrated", "npm run deploy migrates all databases."],
   site_unfinished: ["This site is unfinished", "Its home does not have it yet: finish it on its overview."],
@@ -86,7 +90,9 @@ export const ERRORS: Readonly<Record<string, Words>> = {
 };
 
 /** The rows whose text leaves open what became of a form. Rows without a text leave it open too. */
-const WITHOUT_OUTCOME = /^(home_unbound|d1_not_migrated(_home)?|role_too_low|other)$/;
+const WITHOUT_OUTCOME = /^(configuration|home_unbound|d1_not_migrated(_home)?|role_too_low|other)$/;
+
+const HOMES = "/console/homes";
 
 /** Answers every error of the console with a page. */
 export async function showError(error: Error, c: PageContext): Promise<Response> {
@@ -114,7 +120,9 @@ export async function showError(error: Error, c: PageContext): Promise<Response>
   const home = silentHome(refusal, c.var.trace);
   const valuesBy: Partial<Record<string, (string | number | undefined)[]>> = {
     parameter_repeated: [context.issues?.[0]?.field],
-    home_unbound: [c.var.trace.home],
+    // The message names a setting and never its value: /healthz says the same.
+    configuration: [cause instanceof ConfigurationError ? cause.message : ""],
+    home_unbound: [c.var.trace.home, bindingOfHome(c.var.trace.home ?? "")],
     app_unfinished: [appid],
     app_busy: [appid],
     access_no_role: [view.refused?.email],
@@ -128,8 +136,6 @@ export async function showError(error: Error, c: PageContext): Promise<Response>
   const names = [reason, String(status)].flatMap((name) => (home === undefined ? [name] : [`${name}_home`, name]));
   const name = names.find((each) => Object.hasOwn(ERRORS, each)) ?? "other";
   const [title = "", text] = ERRORS[name] ?? [];
-  // The message of a ConfigurationError names a setting and never its value: /healthz says the same.
-  const setting = cause instanceof ConfigurationError ? cause.message : "";
   const values = valuesBy[name] ?? [home];
   const { begun = false } = c.var;
   // Work that has not begun must not begin after a page that says so.
@@ -139,22 +145,22 @@ export async function showError(error: Error, c: PageContext): Promise<Response>
     : t("Nothing was changed.");
   const texts = [
     !reads && (text === undefined || WITHOUT_OUTCOME.test(name)) && done,
-    name === "configuration"
-      ? setting
-      : text === undefined
-        ? !begun && t("Try again in a moment.")
-        : t(text, ...values),
+    text === undefined ? !begun && t("Try again in a moment.") : t(text, ...values),
   ];
   // After a failure the same form may be sent later, also one that no handler has read yet.
   const isLater = !reads && (status >= 500 || status === 429);
   if (isLater && !c.req.raw.bodyUsed) await readForm(c).catch(() => {});
   const sent = isLater && Object.keys(c.var.sent?.values ?? {}).length > 0 ? c.var.sent : undefined;
+  const isUnbound = name === "home_unbound";
+  // The list of sites is in the directory: while that is silent, only the same page is worth another try.
+  const isSilent = reads && status === 503 && home === undefined && !isUnbound;
   const links: [href: string, label: string | false | undefined][] = [
     [`${c.req.path}/${appid}`, appid !== undefined && t("To the page of this appid")],
     ["/console/access", neededRole && t("Your access")],
     [
-      "/console/homes",
-      home !== undefined && view.may("/console/homes", "GET") && t("See under Homes which of them it is"),
+      HOMES,
+      view.may(HOMES, "GET") &&
+        (home !== undefined ? t("See under Homes which of them it is") : isUnbound && t("Homes")),
     ],
   ];
   const body = (
@@ -181,8 +187,8 @@ export async function showError(error: Error, c: PageContext): Promise<Response>
         x-request-id <code>{c.var.trace.requestId}</code>
       </p>
       <p>
-        <a class="button plain" href="/console">
-          {t("To the sites")}
+        <a class="button plain" href={isSilent ? view.here : "/console"}>
+          {isSilent ? t("Try again") : t("To the sites")}
         </a>
       </p>
     </section>

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
+import { ADMIN_TOKEN_FAULTS } from "../../../src/config.ts";
 import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { RULES as RULES_OF_CALLS, type RuleName, SENT_AS, wordsOf } from "../../../src/core/rules.ts";
 import { NAMED_DETAILS } from "../../../src/operators/console/audit/audit-texts.ts";
@@ -79,6 +80,7 @@ const texts = new Set([
   ...STATUSES,
   ...NAMED_DETAILS.map((name) => `${name} {0}`),
   ...REFUSALS,
+  ...ADMIN_TOKEN_FAULTS.map((fault) => `ADMIN_TOKEN ${fault}, so nobody can sign in.`),
   ...Object.values(ERRORS).flatMap((words) => words.filter((text) => text !== undefined)),
   ...Object.values(REASONS).flat(),
   ...Object.values({ ...DONE, ...NOT_DONE }),

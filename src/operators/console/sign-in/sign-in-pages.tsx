@@ -1,4 +1,4 @@
-import type { AdminTokenFault, Config } from "../../../config.ts";
+import type { Config } from "../../../config.ts";
 import { isRefusedFor, ServiceError } from "../../../core/errors.ts";
 import { clientAddress } from "../../../core/http/client-address.ts";
 import { readTokenText } from "../../access/token-text.ts";
@@ -120,7 +120,8 @@ function signInPage(
 ): Promise<Response> {
   const { t } = c.var;
   const { config } = c.var.ctx;
-  const noToken = noTokenText(c.var.view, config.adminTokenFault);
+  const { adminTokenFault } = config;
+  const noToken = adminTokenFault && t(`ADMIN_TOKEN ${adminTokenFault}, so nobody can sign in.`);
   const [accessTitle, accessText] = accessNotice(c.var.view, config, noToken) ?? [];
   const takes = takesToken(c);
   const body = (
@@ -219,19 +220,4 @@ function refusalText(t: View["t"], reason: AccessRefusal): string {
     access_session_ended: t("You signed out, or somebody ended this session."),
   };
   return texts[reason];
-}
-
-/** Why signing in is impossible; undefined when it is possible. */
-function noTokenText({ t }: View, fault: AdminTokenFault | undefined): string | undefined {
-  if (fault === undefined) return undefined;
-  const texts: Record<AdminTokenFault, string> = {
-    "is not set": t("ADMIN_TOKEN is not set, so nobody can sign in."),
-    "holds a line break": t("ADMIN_TOKEN holds a line break, so nobody can sign in."),
-    "holds a blank": t("ADMIN_TOKEN holds a blank, so nobody can sign in."),
-    "holds a control character": t("ADMIN_TOKEN holds a control character, so nobody can sign in."),
-    "holds a character that is not ASCII": t("ADMIN_TOKEN holds a character that is not ASCII, so nobody can sign in."),
-    "is shorter than 32 characters": t("ADMIN_TOKEN is shorter than 32 characters, so nobody can sign in."),
-    "is a placeholder": t("ADMIN_TOKEN is a placeholder, so nobody can sign in."),
-  };
-  return texts[fault];
 }

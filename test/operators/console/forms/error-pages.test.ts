@@ -53,7 +53,12 @@ describe("the page of an error after a form", () => {
   });
 
   it.each([
-    ["has no database", { HOME_APAC: undefined }, "The home apac has no database", `${NOTHING} Its sites stop.`],
+    [
+      "has no database",
+      { HOME_APAC: undefined },
+      "The home apac has no database",
+      `${NOTHING} Its sites stop until one is bound as HOME_APAC.`,
+    ],
     [
       "is not migrated",
       { HOME_APAC: env.UNMIGRATED },

@@ -67,10 +67,22 @@ describe("a site of a home that does not serve", () => {
     },
   );
 
+  it("the error page of a silent directory leads to the same page, and that of a wrong setting says what to do", async () => {
+    const silent = await visitor.through(world.anotherIsolate({ DB: downDb(env.DB) })).open(`${site}/apps?cursor=`);
+    expect([silent.status, silent.heading]).toEqual([503, "The database does not answer"]);
+    expect(silent.link("Try again")).toBe(`${site}/apps?cursor=`);
+    const wrong = await visitor.through(world.anotherIsolate({ MASTER_KEY: "" })).open("/console");
+    expect([wrong.status, wrong.heading]).toEqual([500, "A setting of the deployment is wrong"]);
+    expect(wrong.text).toContain("Correct it and deploy again: MASTER_KEY is not set");
+  });
+
   it("the error page, the audit log and its file say that a home has no database", async () => {
     const unbound = visitor.through(world.anotherIsolate({ HOME_APAC: undefined }));
     const page = await unbound.open(`${site}/apps`);
     expect([page.status, page.heading]).toEqual([503, "The home apac has no database"]);
+    expect(page.text).toContain("Its sites stop until one is bound as HOME_APAC. Those of other homes go on.");
+    // The header has such a link on every page.
+    expect(page.links.filter((href) => href === "/console/homes")).toHaveLength(2);
     const list = await openList(unbound, world.siteId);
     expect(list.rows[0]?.slice(2, 4)).toEqual(["apac", "Not bound"]);
     for (const path of [site, "/console"]) {
