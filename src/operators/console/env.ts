@@ -4,8 +4,10 @@ import type { App } from "../../core/http/request-context.ts";
 import type { Call } from "../http/call.ts";
 import type { OperatorVariables } from "../http/context.ts";
 import type { SendsSigned } from "../http/in-process-call.ts";
-import type { SentForm } from "./forms/read-form.ts";
 import type { View } from "./view.ts";
+
+/** A form that may be shown again later: its path, and its fields without secrets. */
+export type SentForm = { path: string; values: Record<string, string> };
 
 export type ConsoleEnv = {
   Bindings: App["Bindings"];

@@ -6,9 +6,6 @@ import type { PageContext } from "../env.ts";
 /** Large enough for the largest signed body with every byte escaped, and the fields that the sign-in page adds. */
 const MAX_FORM_BYTES = 260 * 1024;
 
-/** A form that may be shown again later: its path, and its fields without secrets. */
-export type SentForm = { path: string; values: Record<string, string> };
-
 /** Fields that are not kept: secrets, the token that carries a form out, and what the sign-in page adds. */
 const UNKEPT = ["form", "secret", "token", "next", "kept"];
 

@@ -1,4 +1,3 @@
-import { UnsealError } from "../../../core/credentials/sealed-secret.ts";
 import { isRefusedFor, ServiceError, STATUS_OF } from "../../../core/errors.ts";
 import { MAIN_HOME } from "../../../core/homes.ts";
 import { beginForm, endForm, forgetForm } from "../../services/console-forms.ts";
@@ -84,5 +83,4 @@ async function finish(c: PageContext, id: string, work: Work): Promise<string | 
 /** Whether the work ended before its first change. Homes and keys are checked before that. */
 const changedNothing = (error: unknown): boolean =>
   (error instanceof ServiceError && STATUS_OF[error.code] < 500) ||
-  error instanceof UnsealError ||
   isRefusedFor(error, "home_closed", "home_unbound", "hash_key_unopened", "master_key_wrong");
