@@ -21,8 +21,11 @@ export async function readForm(c: PageContext): Promise<Record<string, string>> 
   }
   const bytes = await readBytes(c.var.isolate.runtime, c.req.raw, MAX_FORM_BYTES);
   const form = Object.fromEntries(new URLSearchParams(new TextDecoder().decode(bytes)));
-  const isOthers = /^\/console\/(sign-in|language)$/.test(c.req.path);
-  const path = isOthers ? (form.kept ?? c.req.query("draft")) : c.req.path;
+  const pathsOfOthers = new Map([
+    ["/console/sign-in", form.kept],
+    ["/console/language", c.req.query("draft")],
+  ]);
+  const path = pathsOfOthers.has(c.req.path) ? pathsOfOthers.get(c.req.path) : c.req.path;
   const values = Object.fromEntries(Object.entries(form).filter(([name]) => !UNKEPT.includes(name)));
   c.set("sent", path === undefined ? undefined : { path: consolePath(path), values });
   return form;

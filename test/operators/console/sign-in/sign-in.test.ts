@@ -373,9 +373,7 @@ describe("a form sent after the sign-in has ended", () => {
       const back = await signedOut.press(askPage, "Sign in", { Token: ADMIN_TOKEN });
       expect([button, back.status, withParameter(back.path, "done")]).toEqual([button, 200, path]);
       expect(back.notices).toEqual([
-        button === "Rotate"
-          ? "Not sent yet: look the form over and send it."
-          : "Nothing was changed: press it again.",
+        button === "Rotate" ? "Not sent yet: look the form over and send it." : "Nothing was changed: press it again.",
       ]);
       expect(back.has(button)).toBe(true);
     }
