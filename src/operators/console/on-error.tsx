@@ -154,15 +154,13 @@ export async function showError(error: Error, c: PageContext): Promise<Response>
   const isUnbound = name === "home_unbound";
   // The list of sites is in the directory: while that is silent, only the same page is worth another try.
   const isSilent = reads && status === 503 && home === undefined && !isUnbound;
-  const links: [href: string, label: string | false | undefined][] = [
-    [`${c.req.path}/${appid}`, appid !== undefined && t("To the page of this appid")],
-    ["/console/access", neededRole && t("Your access")],
-    [
-      HOMES,
-      view.may(HOMES, "GET") &&
-        (home !== undefined ? t("See under Homes which of them it is") : isUnbound && t("Homes")),
-    ],
-  ];
+  const isListed = view.may(HOMES, "GET");
+  const link = (href: string, label: string | false | undefined) =>
+    label && (
+      <p>
+        <a href={href}>{label}</a>
+      </p>
+    );
   const body = (
     <section class="card">
       <p>{texts.filter(Boolean).join(" ")}</p>
@@ -175,14 +173,10 @@ export async function showError(error: Error, c: PageContext): Promise<Response>
           <Hidden values={sent.values} />
         </Action>
       )}
-      {links.map(
-        ([href, label]) =>
-          label && (
-            <p>
-              <a href={href}>{label}</a>
-            </p>
-          ),
-      )}
+      {link(`${c.req.path}/${appid}`, appid !== undefined && t("To the page of this appid"))}
+      {link("/console/access", neededRole && t("Your access"))}
+      {link(HOMES, isListed && home !== undefined && t("See under Homes which of them it is"))}
+      {link(HOMES, isListed && isUnbound && t("Homes"))}
       <p class="hint">
         x-request-id <code>{c.var.trace.requestId}</code>
       </p>
