@@ -11,11 +11,14 @@ export type SentForm = { path: string; values: Record<string, string> };
 
 export type ConsoleEnv = {
   Bindings: App["Bindings"];
-  /** The first middleware sets `view`, its `t` and the operator's variables. `begun`: see `beginWork`. */
+  /**
+   * The first middleware sets `view`, its `t` and the operator's variables. `form`: the fields of a posted form. `begun`: see `beginWork`.
+   */
   Variables: App["Variables"] &
     OperatorVariables & {
       view: View;
       t: View["t"];
+      form: Record<string, string>;
       begun?: boolean;
       sent?: SentForm | undefined;
       sendSigned: SendsSigned;

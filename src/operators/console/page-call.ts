@@ -4,6 +4,7 @@ import type { AuditAction } from "../services/audit.ts";
 import type { Identity } from "../services/identity.ts";
 import type { Site } from "../services/sites.ts";
 import type { ConsoleCall, PageContext } from "./env.ts";
+import { readForm } from "./forms/read-form.ts";
 import type { View } from "./view.ts";
 
 /** The handler of a call. The handler of a path with a site gets this site. */
@@ -44,7 +45,8 @@ const scopeOf = (path: string) => (path.includes(":site_id") ? "site" : "deploym
 /** A handler without a site must not get what else is passed: a page takes its second argument for a form that is shown again. */
 const declared = <Path extends string>(declaration: Declaration, handler: Handler<Path>): ConsoleCall => {
   const { scope } = declaration;
-  return call(declaration, (c: PageContext, site) => {
+  return call(declaration, async (c: PageContext, site) => {
+    if (declaration.method === "post") await readForm(c);
     if (scope !== "site" || site === undefined) return (handler as (c: PageContext) => HandlerResult)(c);
     c.var.view.isHomeClosed = c.var.view.closedHomes.has(site.home);
     return handler(c, site);

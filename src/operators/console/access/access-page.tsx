@@ -13,7 +13,6 @@ import { sitesOf } from "../../services/site-names.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Action } from "../parts/form.tsx";
@@ -106,8 +105,7 @@ function EndSession({ name, who, browser }: OpenSession) {
 
 /** Answers the button that ends a session. A reader who ends their own session is signed out. */
 export async function postEndSession(c: PageContext): Promise<Response> {
-  const { ctx, view } = c.var;
-  const form = await readForm(c);
+  const { ctx, view, form } = c.var;
   const name = c.req.param("session") ?? "";
   if (isOwnSession(view, name) && !(await isDraft(c, form))) return postSignOut(c);
   return buttonAction(c, form, {

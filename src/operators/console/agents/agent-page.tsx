@@ -10,7 +10,6 @@ import { consolePath, withParameter } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action, type Fields, FieldsForm, FormErrors, Hidden } from "../parts/form.tsx";
 import { type FilterFields, ListFilter, MoreLink, queryOf, Table } from "../parts/list.tsx";
@@ -80,7 +79,7 @@ export function AgentMenu({ siteId, agent }: { siteId: number; agent: Agent }) {
 
 /** Answers the forms that rename, disable or enable an agent: those of the agent's page, and the menus of the list. */
 export async function postAgent(c: PageContext, site: Site): Promise<Response> {
-  const form = await readForm(c);
+  const { form } = c.var;
   const { name, status } = form;
   const id = pathId(c, "id", agentUnknown);
   const back = consolePath(form.back, `/console/sites/${site.id}/agents`);

@@ -5,7 +5,6 @@ import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Field, type Fields, FieldsForm, Fold, Form, FormErrors, SendButton } from "../parts/form.tsx";
 import { type FilterFields, List } from "../parts/list.tsx";
@@ -166,7 +165,7 @@ const problemTexts = ({ t }: View): Record<AgentList["bad"][number]["problem"], 
 
 /** Answers the two forms that add agents: one agent by its fields, or many agents by a list. */
 export async function postAgents(c: PageContext, site: Site): Promise<Response> {
-  const form = await readForm(c);
+  const { form } = c.var;
   return form.lines === undefined ? addOne(c, site, form) : addMany(c, site, form);
 }
 

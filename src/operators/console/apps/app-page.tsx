@@ -9,7 +9,6 @@ import { type NetworkUse, outcomeName, readNetworkUses } from "../../services/us
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
 import { AskLink, FieldsForm, FormErrors } from "../parts/form.tsx";
@@ -204,7 +203,7 @@ export async function revokePage(c: PageContext, siteOfPath: Site): Promise<Resp
 
 export async function postRevoke(c: PageContext, site: Site): Promise<Response> {
   const { app, path } = await appOf(c, site);
-  return buttonAction(c, await readForm(c), {
+  return buttonAction(c, c.var.form, {
     list: path,
     work: () => revokeApp(c.var.ctx, app).then(() => doneLocation(c, path, "revoked")),
   });
@@ -237,7 +236,7 @@ export async function releasePage(c: PageContext, siteOfPath: Site): Promise<Res
 
 export async function postRelease(c: PageContext, site: Site): Promise<Response> {
   const { appid, apps, path } = reservedAppidOf(c, site);
-  return buttonAction(c, await readForm(c), {
+  return buttonAction(c, c.var.form, {
     list: apps,
     work: () =>
       releaseApp(c.var.ctx, { appid, siteId: site.id })

@@ -8,7 +8,6 @@ import { readLastUses as readLastUsesOf, type Usage } from "../../services/usage
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { AskLink, type Fields, FieldsForm, Fold, FormErrors, FormFields } from "../parts/form.tsx";
 import { List, Table } from "../parts/list.tsx";
@@ -24,9 +23,8 @@ export const appFields = ({ t }: View): Record<"name" | "appid" | "secret", Fiel
 });
 
 export async function postApp(c: PageContext, site: Site): Promise<Response> {
-  const form = await readForm(c);
+  const { ctx, view, form } = c.var;
   const { name = "", appid = "", secret = "" } = form;
-  const { ctx, view } = c.var;
   const path = `/console/sites/${site.id}/apps`;
   const input = { name, ...(appid && { appid }), ...(secret && { secret }) };
   return formAction(c, form, {

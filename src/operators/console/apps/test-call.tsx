@@ -5,7 +5,6 @@ import { signTestCall, TEST_CUSTOMER } from "../../services/test-call.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
@@ -60,7 +59,7 @@ export async function testCallPage(c: PageContext, siteOfPath: Site, filled?: Fi
 export async function postTestCall(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { app, site, path, isActive } = await appOf(c, siteOfPath);
   if (!isActive) return c.redirect(path, 303);
-  const form = await readForm(c);
+  const { form } = c.var;
   const { agent = "", version = "" } = form;
   return formAction(c, form, {
     values: { agent },

@@ -4,7 +4,6 @@ import { customerUnknown } from "../../services/refusals.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import type { FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Field, Form, Hidden } from "../parts/form.tsx";
 import { MoreLink, Table } from "../parts/list.tsx";
@@ -75,7 +74,7 @@ const orUnknown = (c: PageContext, site: Site, filledForm: FormShownAgain, answe
  */
 export async function postFind(c: PageContext, site: Site): Promise<Response> {
   const { ctx } = c.var;
-  return withCustomer(c, site, await readForm(c), async (text) => {
+  return withCustomer(c, site, c.var.form, async (text) => {
     const { items, next, exact } = await findCustomers(ctx, { site, text, limit: CUSTOMERS_PER_PAGE });
     if (exact !== undefined && items.every(({ externalId }) => externalId === text))
       return c.redirect(customerPath(site, exact.chatId), 303);

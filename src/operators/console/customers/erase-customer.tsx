@@ -9,7 +9,6 @@ import { type Site, siteHasEvents } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction, formAction } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
@@ -32,8 +31,7 @@ import { customersPage } from "./customers-page.tsx";
 
 /** Answers the button that asks before the erasure, and the form that erases. That form has the field `asked` and a box to tick. */
 export async function postErase(c: PageContext, site: Site): Promise<Response> {
-  const { ctx, view } = c.var;
-  const form = await readForm(c);
+  const { ctx, view, form } = c.var;
   const wasConfirmationAsked = form.asked !== undefined;
   const { values, entered } = sentCustomer(view, form);
   const { path } = c.req;
@@ -114,7 +112,7 @@ export async function postErasure(c: PageContext, site: Site): Promise<Response>
     await continueErasure(c.var.ctx, { site, erasureId: erasureOf(c) });
     return path;
   };
-  return buttonAction(c, await readForm(c), { list: path, work });
+  return buttonAction(c, c.var.form, { list: path, work });
 }
 
 /** Shows how far an erasure is, which webhooks got the customer's data, and what stays elsewhere. Its address names no customer. */

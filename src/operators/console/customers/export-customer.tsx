@@ -4,7 +4,6 @@ import { type ExportedCustomer, exportCustomer, SESSIONS_PER_PAGE } from "../../
 import { type FoundCustomer, findCustomer, MOST_CHAT_IDS } from "../../services/find-customer.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Hidden } from "../parts/form.tsx";
@@ -22,7 +21,7 @@ const SESSIONS_PER_FILE = PAGES_PER_FILE * SESSIONS_PER_PAGE;
  * files. The form may be sent any number of times: each file writes its audit rows.
  */
 export async function postCustomerExport(c: PageContext, site: Site): Promise<Response> {
-  const form = await readForm(c);
+  const { form } = c.var;
   const { after, from = "0", part = "1" } = form;
   const number = /^\d{1,9}$/.test(part) ? Number(part) : 1;
   return withCustomer(c, site, form, async (sbs, filledForm) => {

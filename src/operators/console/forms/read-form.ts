@@ -10,12 +10,12 @@ const MAX_FORM_BYTES = 260 * 1024;
 const UNKEPT = ["form", "secret", "token", "next", "kept"];
 
 /**
- * The fields of a posted form. `c.var.sent` keeps them for a page that offers the form again. The sign-in page and the language switch send
- * along the form of another page.
+ * Reads the fields of a posted form into `c.var.form`. `c.var.sent` keeps them for a page that offers the form again. The sign-in page and
+ * the language switch send along the form of another page.
  *
  * @throws ServiceError `media_type_unsupported`; and as {@link readBytes} does
  */
-export async function readForm(c: PageContext): Promise<Record<string, string>> {
+export async function readForm(c: PageContext): Promise<void> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header("content-type") ?? "")) {
     throw new ServiceError("media_type_unsupported", { reason: "content_type_not_form" });
   }
@@ -28,7 +28,7 @@ export async function readForm(c: PageContext): Promise<Record<string, string>> 
   const path = pathsOfOthers.has(c.req.path) ? pathsOfOthers.get(c.req.path) : c.req.path;
   const values = Object.fromEntries(Object.entries(form).filter(([name]) => !UNKEPT.includes(name)));
   c.set("sent", path === undefined ? undefined : { path: consolePath(path), values });
-  return form;
+  c.set("form", form);
 }
 
 /** The number of a field that holds digits, undefined for an empty field, otherwise its text, which the schema refuses. */

@@ -12,7 +12,7 @@ import { docsPath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { type EnteredFields, enteredFields, formAction } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
-import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { type Fields, FormErrors, FormFields, SendButton } from "../parts/form.tsx";
@@ -37,8 +37,7 @@ export async function restoredPage(c: PageContext): Promise<Response> {
 
 export async function postRestored(c: PageContext): Promise<Response> {
   const home = homeOf(c);
-  const { ctx, view, t } = c.var;
-  const form = await readForm(c);
+  const { ctx, view, t, form } = c.var;
   const { lift = "", settling_id, receipts = "" } = form;
   const checked = reconciliationOf(lift, settling_id);
   const { lift: skip = 0, settling_id: id = newReconciliationId(ctx) } = checked.data ?? {};

@@ -5,7 +5,6 @@ import { consolePath, withParameter } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm, type FormResult } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import type { View } from "../view.ts";
 import { askPage } from "./ask.tsx";
@@ -190,7 +189,7 @@ export async function endGrant(
   list: string,
   { end, unknown, done, before }: { end: () => Promise<void>; unknown: string; done: FormResult; before: FormResult },
 ): Promise<Response> {
-  const form = await readForm(c);
+  const { form } = c.var;
   const back = consolePath(form.back, list);
   return buttonAction(c, form, {
     list: back,

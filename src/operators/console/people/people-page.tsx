@@ -21,7 +21,6 @@ import { docsPath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import type { Fields } from "../parts/form.tsx";
 import { grantFields, PEOPLE_PATH, readGrant, roleText, type SitesById } from "../parts/grant.tsx";
 import { endGrant, endGrantPage, grantPage, grantTable, newTokenPage } from "../parts/grant-page.tsx";
@@ -35,8 +34,7 @@ const WAYS = ["email", "name"] as const;
 
 /** Answers the form that lets somebody in: with the list, or with the page that shows a token once. */
 export async function postPeople(c: PageContext): Promise<Response> {
-  const { ctx, view, t } = c.var;
-  const form = await readForm(c);
+  const { ctx, view, t, form } = c.var;
   const { who = "", way: chosenWay = "" } = form;
   const way = WAYS.find((each) => each === chosenWay) ?? openWays(c)[0] ?? "name";
   const { typed, entered } = readGrant(form);

@@ -13,7 +13,6 @@ import {
   TITLES_SEARCHED,
 } from "../../services/search.ts";
 import type { PageContext } from "../env.ts";
-import { readForm } from "../forms/read-form.ts";
 import { aroundCall } from "../journal/call-page.tsx";
 import { showPage } from "../layout.tsx";
 import { Action, Hidden } from "../parts/form.tsx";
@@ -35,7 +34,7 @@ const siteIdOf = (text = ""): number | undefined => (/^[1-9]\d{0,14}$/.test(text
 /** Answers the search box of every page: `q` is the typed text, `site` the site whose page was open. */
 export async function postSearch(c: PageContext): Promise<Response> {
   const { session } = c.var.view;
-  const { q = "", site = "" } = await readForm(c);
+  const { q = "", site = "" } = c.var.form;
   // A character has up to two UTF-16 units. One more unit is kept, so that a text that is too long stays too long.
   const text = q.trim().slice(0, 2 * MOST_TYPED + 1);
   const query = new URLSearchParams();

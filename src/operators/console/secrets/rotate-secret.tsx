@@ -4,7 +4,6 @@ import { ENDED_SECRETS, type RotationInput, rotationSchema } from "../../service
 import type { PageContext } from "../env.ts";
 import { buttonAction, type EnteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { ticketFor } from "../forms/tickets.ts";
 import { askPage } from "../parts/ask.tsx";
 import { AskLink, type Fields, FieldsForm } from "../parts/form.tsx";
@@ -170,7 +169,7 @@ function RotationSteps({ isCounted, isBegun }: { isCounted: boolean; isBegun?: b
 
 /** Answers the form of {@link RotateCard}, and the form of the page that asks before the rotation. */
 export async function rotateSecret(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
-  const form = await readForm(c);
+  const { form } = c.var;
   const { overlap_seconds = "", ends = "", version = "", confirmed } = form;
   const { path } = owner;
   const entered = enteredIn(c.var.view, owner, form);
@@ -275,7 +274,7 @@ export async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<
 
 /** Answers the form of {@link endPage}. */
 export async function endOverlap(c: PageContext, { path, endOverlap }: ShownSecretOwner): Promise<Response> {
-  const form = await readForm(c);
+  const { form } = c.var;
   const work = () =>
     endOverlap(form.version ?? "").then(
       () => doneLocation(c, path, "overlap_ended"),

@@ -30,7 +30,7 @@ export async function getSignIn(c: PageContext): Promise<Response> {
 
 export async function postSignIn(c: PageContext): Promise<Response> {
   const { ctx, t } = c.var;
-  const { next: nextPath, token = "" } = await readForm(c);
+  const { next: nextPath, token = "" } = c.var.form;
   const next = consolePath(nextPath);
   const keptForm = c.var.sent;
   const again = (status: 401 | 429, error?: string) => signInPage(c, status, { next, keptForm, error });
@@ -79,7 +79,7 @@ export async function postSignOut(c: PageContext): Promise<Response> {
 export async function postLanguage(c: PageContext): Promise<Response> {
   // When a form is sent along, the body holds that form, and `language` is in the address.
   const draft = c.req.query("draft");
-  const { language, back } = draft === undefined ? await readForm(c) : c.req.query();
+  const { language, back } = draft === undefined ? c.var.form : c.req.query();
   c.header("set-cookie", languageCookie(language === "zh" ? "zh" : "en"));
   return draft === undefined ? c.redirect(consolePath(back), 303) : showAgain(c, consolePath(draft));
 }

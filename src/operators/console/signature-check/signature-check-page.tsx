@@ -2,7 +2,6 @@ import { ServiceError } from "../../../core/errors.ts";
 import { asHeader, checkPastedRequest, OPERATIONS, type PastedRequest } from "../../services/check-pasted-request.ts";
 import { findRefusal } from "../../services/find-call.ts";
 import type { PageContext } from "../env.ts";
-import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { type Fields, FormFields, Hidden } from "../parts/form.tsx";
 import { checkLines, type Diagnosis } from "./check-lines.ts";
@@ -17,10 +16,9 @@ export const signatureCheckPage = (c: PageContext): Promise<Response> => checkPa
 
 /** Answers with the page. A redirect would need the pasted request in a store or in the address. */
 export async function postSignatureCheck(c: PageContext): Promise<Response> {
-  const form = await readForm(c);
+  const { ctx, view, form } = c.var;
   const operation = OPERATIONS.find(({ wireName }) => wireName === form.operation);
   if (operation === undefined) return checkPage(c, form, c.var.view.t("Choose the call."));
-  const { ctx, view } = c.var;
   const pasted = pastedOf(operation, form);
   const checked = await checkPastedRequest(ctx, pasted);
   const lines = checkLines(view, pasted, checked, ctx.config.timestampToleranceSeconds);

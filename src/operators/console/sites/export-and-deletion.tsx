@@ -7,7 +7,6 @@ import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
@@ -73,7 +72,7 @@ function placeText({ t }: View, place: string): string {
 
 /** Answers with a file. The form may be sent any number of times: the audit log has a row for each operator and hour. */
 export async function postSiteExport(c: PageContext, site: Site): Promise<Response> {
-  const form = await readForm(c);
+  const { form } = c.var;
   if (await isDraft(c, form)) return c.redirect(c.req.path, 303);
   const { after, until, part } = form;
   const parts: ExportedSite[] = [];
@@ -90,7 +89,7 @@ export async function postSiteExport(c: PageContext, site: Site): Promise<Respon
 
 /** Answers the form that begins a deletion, and the button that sends this form again when the beginning failed halfway. */
 export async function postDelete(c: PageContext, site: Site): Promise<Response> {
-  const form = await readForm(c);
+  const { form } = c.var;
   const { name = "" } = form;
   return formAction(c, form, {
     values: { name },

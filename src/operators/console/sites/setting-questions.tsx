@@ -15,7 +15,7 @@ import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction, type EnteredFields, enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm, type FormResult, ruleText } from "../forms/messages.ts";
-import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { wholeNumber } from "../forms/read-form.ts";
 import { isDraft } from "../forms/submit-once.ts";
 import { askPage } from "../parts/ask.tsx";
 import type { View } from "../view.ts";
@@ -31,7 +31,7 @@ const siteButton =
   async (c: PageContext, site: Site): Promise<Response> => {
     const list = sitePath(site, "/settings");
     const isOff = change.events === false;
-    return buttonAction(c, await readForm(c), {
+    return buttonAction(c, c.var.form, {
       draft: { path: isOff || change.status === "closed" ? c.req.path : list },
       list,
       work: async () => {
@@ -94,8 +94,7 @@ export async function retentionPage(c: PageContext, site: Site): Promise<Respons
 
 /** Answers the form of the question. When it may delete sessions, the days must be typed a second time. */
 export async function postRetention(c: PageContext, site: Site): Promise<Response> {
-  const { ctx, view, t } = c.var;
-  const form = await readForm(c);
+  const { ctx, view, t, form } = c.var;
   const { days = "", days_again = "" } = form;
   const entered = readDays(view, days);
   const list = sitePath(site, "/settings");
@@ -189,7 +188,7 @@ export async function chatIdPage(c: PageContext, site: Site): Promise<Response> 
 
 /** Answers the form of {@link chatIdPage}. It asks again when somebody else has set another number meanwhile. */
 export async function postChatId(c: PageContext, site: Site): Promise<Response> {
-  const form = await readForm(c);
+  const { form } = c.var;
   const { first_chat_id = "", set_to } = form;
   const list = sitePath(site, "/settings");
   const question = `${c.req.path}?${new URLSearchParams({ first_chat_id })}`;

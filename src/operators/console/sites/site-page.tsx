@@ -13,7 +13,6 @@ import { AppTable } from "../apps/apps-page.tsx";
 import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { doneLocation } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { beginWork, isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { FieldsForm } from "../parts/form.tsx";
@@ -133,7 +132,7 @@ function Counts({ label, counts }: { label: string; counts: Record<string, numbe
 
 /** Finishes a site whose home did not answer when it was created. It does not use `once`, because a second press changes nothing. */
 export async function postFinish(c: PageContext, site: Site): Promise<Response> {
-  const result = (await isDraft(c, await readForm(c))) ? "draft" : "site";
+  const result = (await isDraft(c, c.var.form)) ? "draft" : "site";
   if (result === "site" && site.status === "creating") {
     beginWork(c);
     await finishSite(c.var.ctx, { site });

@@ -3,14 +3,13 @@ import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { AskLink, type Fields, FieldsForm, FormErrors, FormFields } from "../parts/form.tsx";
 import { Badge, Facts, Settings, Time } from "../parts/parts.tsx";
 import { useView, type View } from "../view.ts";
 
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
-  const form = await readForm(c);
+  const { form } = c.var;
   const { name = "" } = form;
   return formAction(c, form, {
     values: { name },

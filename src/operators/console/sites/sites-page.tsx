@@ -8,7 +8,7 @@ import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
-import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action, type Fields, FieldsForm, Fold, FormErrors, FormFields } from "../parts/form.tsx";
 import { type FilterFields, List } from "../parts/list.tsx";
@@ -17,9 +17,8 @@ import { SiteState } from "../parts/site-frame.tsx";
 import { AttentionList, readNeeds, switchedOffParts, visibleName } from "./attention-list.tsx";
 
 export async function postSite(c: PageContext): Promise<Response> {
-  const form = await readForm(c);
+  const { view, ctx, t, form } = c.var;
   const { name = "", home = MAIN_HOME, first_chat_id = "" } = form;
-  const { view, ctx, t } = c.var;
   const checked = newSiteSchema.safeParse({ name, home, first_chat_id: wholeNumber(first_chat_id) });
   const isUnknown = checked.success && !ctx.config.homes.has(home);
   return formAction(c, form, {

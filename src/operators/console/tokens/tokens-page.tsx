@@ -5,7 +5,6 @@ import { createToken, deleteToken, findToken, listTokens, newTokenSchema, type T
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { grantFields, readGrant, type SitesById, TOKENS_PATH } from "../parts/grant.tsx";
 import { endGrant, endGrantPage, grantPage, grantTable, newTokenPage } from "../parts/grant-page.tsx";
 import type { Column } from "../parts/list.tsx";
@@ -16,8 +15,7 @@ const DEFAULT_DAYS = "90";
 
 /** Answers the form that makes a token with the page that shows it. No later page can show it, because only its hash is stored. */
 export async function postTokens(c: PageContext): Promise<Response> {
-  const { ctx, view, t } = c.var;
-  const form = await readForm(c);
+  const { ctx, view, t, form } = c.var;
   const { name = "" } = form;
   const { typed, entered } = readGrant(form);
   return formAction(c, form, {

@@ -8,7 +8,7 @@ import type { Webhook, WebhookOf } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { type EnteredFields, formAction } from "../forms/form-action.ts";
 import { type FilledForm, isRefused } from "../forms/messages.ts";
-import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { type Fields, FieldsForm, FormErrors, FormFields, Hidden } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
@@ -92,8 +92,7 @@ async function runSteps(c: PageContext, webhookOfPath: WebhookOf, wanted: Wanted
 
 export async function postSendAgain(c: PageContext, site: Site): Promise<Response> {
   const { webhookOfPath, path } = await webhookOf(c, site);
-  const { view } = c.var;
-  const form = await readForm(c);
+  const { view, form } = c.var;
   return formAction(c, form, {
     ...readWanted(view, form),
     page: (filledForm) => sendAgainPage(c, site, filledForm),

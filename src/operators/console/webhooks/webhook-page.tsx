@@ -7,7 +7,6 @@ import { consolePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
 import { Action, AskLink, FieldsForm } from "../parts/form.tsx";
@@ -122,8 +121,7 @@ function disabledText({ t, time }: View, { disabledReason, disabledAt }: Webhook
 /** Answers a button of a webhook. */
 export const webhookButton =
   (name: "ping" | "redeliver" | "enable" | "disable" | "delete") => async (c: PageContext, site: Site) => {
-    const { ctx } = c.var;
-    const form = await readForm(c);
+    const { ctx, form } = c.var;
     const list = `/console/sites/${site.id}/webhooks`;
     const webhookOfPath = { site, webhookId: c.req.param("webhook_id") ?? "" };
     const path = `${list}/${webhookOfPath.webhookId}`;

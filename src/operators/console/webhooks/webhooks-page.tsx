@@ -4,7 +4,6 @@ import { addWebhook, changeWebhook, EVENT_TYPES, listWebhooks, newWebhookSchema 
 import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
-import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { type Fields, FieldsForm, Fold, FormErrors } from "../parts/form.tsx";
 import { List } from "../parts/list.tsx";
@@ -21,7 +20,7 @@ async function answerForm(
   page: typeof webhooksPage,
   work: (webhook: { url: string; events?: string[] | undefined }) => Promise<string>,
 ): Promise<Response> {
-  const form = await readForm(c);
+  const { form } = c.var;
   const { url = "" } = form;
   const events = EVENT_TYPES.filter((type) => form[type]);
   return formAction(c, form, {
