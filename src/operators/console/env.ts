@@ -9,20 +9,15 @@ import type { View } from "./view.ts";
 /** A form that may be shown again later: its path, and its fields without secrets. */
 export type SentForm = { path: string; values: Record<string, string> };
 
+/** The first middleware sets these, except `form`, the fields of a posted form, `sent`, and `begun`: see `beginWork`. */
+type ConsoleVariables = { view: View; t: View["t"]; form: Record<string, string>; sendSigned: SendsSigned } & {
+  begun?: boolean;
+  sent?: SentForm | undefined;
+};
+
 export type ConsoleEnv = {
   Bindings: App["Bindings"];
-  /**
-   * The first middleware sets `view`, its `t` and the operator's variables. `form`: the fields of a posted form. `begun`: see `beginWork`.
-   */
-  Variables: App["Variables"] &
-    OperatorVariables & {
-      view: View;
-      t: View["t"];
-      form: Record<string, string>;
-      begun?: boolean;
-      sent?: SentForm | undefined;
-      sendSigned: SendsSigned;
-    };
+  Variables: App["Variables"] & OperatorVariables & ConsoleVariables;
 };
 
 export type PageContext = Context<ConsoleEnv>;

@@ -49,7 +49,7 @@ export const ERRORS: Readonly<Record<string, Words>> = {
     "You have no role here",
     "What Cloudflare Access sent names no e-mail address: programs use a token and the admin API.",
   ],
-  role_too_low: ["Your role does not allow this", "It needs {0} or higher. You are {1}, and your role is {2}."],
+  role_too_low: ["Your role does not allow this", "It needs the role {0} or higher. You are {1}, with the role {2}."],
   person_of_one_site: ["This is not part of your site", "It is about all sites, and you see one. Nothing was changed."],
   home_closed: [
     "A home is closed, so this cannot be done now",
@@ -72,7 +72,7 @@ export const ERRORS: Readonly<Record<string, Words>> = {
   home_open: ["This home is open", "Close it first. Nothing was changed."],
   site_not_remembered: ["The site is changed, but KV does not answer", "Send the same change again."],
   kv_unavailable: ["KV does not answer", "Not everything is done: open the page before this one, and send it again."],
-  body_too_slow: ["That took too long to arrive", "A form has 5 seconds. Nothing was changed: send it again."],
+  body_too_slow: ["That took too long to arrive", "A form must arrive in 5 s. Nothing was changed: send it again."],
   site_busy: ["Nothing was changed.", "Others create sites of this name at this moment. Try again."],
   changed_meanwhile: [
     "Somebody else changed it meanwhile",

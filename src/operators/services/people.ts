@@ -118,6 +118,14 @@ export async function listUsablePeople({ config, now }: ServiceContext): Promise
   return (await selectUsablePeople(config.directory, now, MOST_USABLE_PEOPLE)).map(publicPerson);
 }
 
+/** Whether a person is an owner, and nobody else who may come in is one. */
+export async function isLastOwner(ctx: ServiceContext, { id, role }: Person): Promise<boolean> {
+  if (role !== "owner" || listNamed(ctx).some((named) => named.role === "owner")) return false;
+  const owners = (await listUsablePeople(ctx)).filter((other) => other.role === "owner" && other.id !== id);
+  const closedWays = noWayIn(ctx);
+  return owners.every(({ email }) => closedWays[email === null ? "name" : "email"] !== undefined);
+}
+
 /** @throws ServiceError `not_found` */
 export async function findPerson({ runtime, config }: ServiceContext, { id }: { id: string }): Promise<Person> {
   const row = await selectPersonById(runtime, config.directory, id);

@@ -107,7 +107,7 @@ const OUTBOX = [
 
 /** Lists from the request, and single rows that a statement builds. */
 const NOT_STORED =
-  /^SCAN ((asked|each_row|wanted|json_each) VIRTUAL TABLE INDEX 1:|decision|search|found|step|looked|begin|newest|CONSTANT ROW|\(subquery-\d+\))( LEFT-JOIN| EXISTS)?$/;
+  /^SCAN ((asked|each_row|wanted|json_each) VIRTUAL TABLE INDEX 1:|decision|search|found|step|looked|begin|newest|any_app|CONSTANT ROW|\(subquery-\d+\))( LEFT-JOIN| EXISTS)?$/;
 
 /** The steps of a plan that read stored rows without a whole key. */
 function suspicious(plan: string[]): string[] {
@@ -237,7 +237,7 @@ const PERSON: PersonRow = {
 
 /** Small tables that rare operators' calls may read as a whole, with one row for each site, app, home, token, person or session of the console. */
 const READ_WHOLE =
-  /^SCAN (admin_tokens|people|console_sessions|home_sites|site_deletions|sites|apps|app_routes|webhooks|customer_hash_keys)( USING .*)?$/;
+  /^SCAN (admin_tokens|people|console_sessions|home_sites|site_deletions|sites|apps|app_routes|webhooks|customer_hash_keys)( USING .*| LEFT-JOIN)?$/;
 
 /** The probe of a home names all tables and reads no rows: test/operators/store/home/probe.test.ts. */
 const isProbe = ({ sql }: Bound) => sql.includes(" WHERE 0)");
@@ -246,6 +246,9 @@ const scansOf = async (statements: Bound[]) =>
   (await Promise.all(statements.filter((each) => !isProbe(each)).map(planOf)))
     .flat()
     .filter((step) => step.startsWith("SCAN") && !NOT_STORED.test(step));
+
+/** Tables that are read before something is sealed. Until the cron has made the canary, the apps show whether the master key is right. */
+const SEALS = ["app_routes", "apps", "customer_hash_keys"];
 
 describe("the query plans of operators' calls", () => {
   const site = async (ctx: ServiceContext, { siteId }: World) => findSite(ctx, { siteId });
@@ -296,14 +299,6 @@ describe("the query plans of operators' calls", () => {
     ["read a session", async (ctx, world) => readSession(ctx, { site: await site(ctx, world), chatId: 1 })],
     ["count sessions", async (ctx, world) => countSessions(ctx, { site: await site(ctx, world), since: [0, NOW] })],
     ["list a site's audit log", (ctx, { siteId }) => listAuditLog(ctx, { siteId, ...page })],
-    ["list the audit log", (ctx) => listAuditLog(ctx, page)],
-    [
-      "list a part of the audit log",
-      (ctx) => {
-        const filter = { who: "root", action: "agent.added" as const, subject: "1", since: NOW, until: NOW };
-        return listAuditLog(ctx, { ...filter, ...page });
-      },
-    ],
     [
       "read an agent's history",
       async (ctx, world) => readAgentHistory(ctx, { site: await site(ctx, world), id: 1, limit: 20 }),
@@ -321,7 +316,6 @@ describe("the query plans of operators' calls", () => {
     ],
     ["rotate a secret", (ctx, { appid }) => rotateSecret(ctx, { appid, overlapSeconds: 60 })],
     ["revoke an app", (ctx, { appid }) => revokeApp(ctx, { appid })],
-    ["issue an app", async (ctx, world) => issueApp(ctx, { site: await site(ctx, world), name: "N" })],
     [
       "change a site",
       async (ctx, world) => {
@@ -330,8 +324,27 @@ describe("the query plans of operators' calls", () => {
       },
     ],
     ["list events", async (ctx, world) => listEvents(ctx, { site: await site(ctx, world), after: 0, limit: 20 })],
+  ])("a call to %s scans no table", async (_, act) => {
+    expect(await scansOf(await operated(act))).toEqual([]);
+  });
+
+  it.each<[string, string[], (ctx: ServiceContext, world: World) => Promise<unknown>]>([
+    // The plan names app_routes only for a foreign key. The next test shows that its rows are not read.
+    ["create a site", ["app_routes", "sites"], (ctx) => createSite(ctx, { name: "New", home: "apac", firstChatId: 1 })],
+    ["list homes", ["sites"], (ctx) => listHomes(ctx)],
+    ["list the audit log", ["sites"], (ctx) => listAuditLog(ctx, page)],
+    [
+      "list a part of the audit log",
+      ["sites"],
+      (ctx) => {
+        const filter = { who: "root", action: "agent.added" as const, subject: "1", since: NOW, until: NOW };
+        return listAuditLog(ctx, { ...filter, ...page });
+      },
+    ],
+    ["issue an app", SEALS, async (ctx, world) => issueApp(ctx, { site: await site(ctx, world), name: "N" })],
     [
       "everything about a webhook",
+      SEALS,
       async (ctx, world) => {
         const at = await site(ctx, world);
         const { id } = await addWebhook(ctx, { site: at, url: "https://hooks.example.com/" });
@@ -351,14 +364,6 @@ describe("the query plans of operators' calls", () => {
         await deleteWebhook(ctx, target);
       },
     ],
-  ])("a call to %s scans no table", async (_, act) => {
-    expect(await scansOf(await operated(act))).toEqual([]);
-  });
-
-  it.each<[string, string[], (ctx: ServiceContext, world: World) => Promise<unknown>]>([
-    // The plan names app_routes only for a foreign key. The next test shows that its rows are not read.
-    ["create a site", ["app_routes", "sites"], (ctx) => createSite(ctx, { name: "New", home: "apac", firstChatId: 1 })],
-    ["list homes", ["sites"], (ctx) => listHomes(ctx)],
     [
       "end a person's access",
       ["console_sessions"],

@@ -11,9 +11,8 @@ import {
 import { isByAccess } from "../../services/identity.ts";
 import { sitesOf } from "../../services/site-names.ts";
 import type { PageContext } from "../env.ts";
-import { buttonAction } from "../forms/form-action.ts";
+import { buttonAction, isDraft } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
-import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Action } from "../parts/form.tsx";
 import { PEOPLE_PATH, roleMeans, roleText, SiteOf } from "../parts/grant.tsx";

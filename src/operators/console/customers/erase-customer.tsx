@@ -7,9 +7,8 @@ import { findCustomer, findErasure, MOST_CHAT_IDS } from "../../services/find-cu
 import { requireOpenHome } from "../../services/service-context.ts";
 import { type Site, siteHasEvents } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { buttonAction, formAction } from "../forms/form-action.ts";
+import { buttonAction, formAction, isDraft } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
-import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { Form } from "../parts/form.tsx";

@@ -4,7 +4,7 @@ import { type ExportedCustomer, exportCustomer, SESSIONS_PER_PAGE } from "../../
 import { type FoundCustomer, findCustomer, MOST_CHAT_IDS } from "../../services/find-customer.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { isDraft } from "../forms/submit-once.ts";
+import { isDraft } from "../forms/form-action.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Hidden } from "../parts/form.tsx";
 import { Table } from "../parts/list.tsx";

@@ -30,9 +30,3 @@ export async function readForm(c: PageContext): Promise<void> {
   c.set("sent", path === undefined ? undefined : { path: consolePath(path), values });
   c.set("form", form);
 }
-
-/** The number of a field that holds digits, undefined for an empty field, otherwise its text, which the schema refuses. */
-export function wholeNumber(text: string): number | string | undefined {
-  if (text.trim() === "") return undefined;
-  return /^\s*\d+\s*$/.test(text) ? Number(text) : text;
-}

@@ -10,9 +10,8 @@ import { newReconciliationId, reconcileHome, reconcileSchema } from "../../servi
 import { homeUnknown } from "../../services/refusals.ts";
 import { docsPath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
-import { type EnteredFields, enteredFields, formAction } from "../forms/form-action.ts";
+import { type EnteredFields, enteredFields, formAction, wholeNumber } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
-import { wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { type Fields, FormErrors, FormFields, SendButton } from "../parts/form.tsx";

@@ -7,7 +7,7 @@ import { listUsablePeople, MOST_USABLE_PEOPLE } from "../../services/people.ts";
 import { sitesOf } from "../../services/site-names.ts";
 import { listUsableTokens, MOST_USABLE_TOKENS } from "../../services/tokens.ts";
 import type { PageContext } from "../env.ts";
-import { ticketEnd, ticketFor } from "../forms/tickets.ts";
+import { ticketEnd, ticketFor } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { PEOPLE_PATH, TOKENS_PATH } from "../parts/grant.tsx";
 import { MoreLink, Table } from "../parts/list.tsx";

@@ -8,9 +8,9 @@ import {
   endPerson,
   findPerson,
   identityOfPerson,
+  isLastOwner,
   listNamed,
   listPeople,
-  listUsablePeople,
   newPersonSchema,
   noWayIn,
   type Person,
@@ -56,18 +56,10 @@ export async function postPeople(c: PageContext): Promise<Response> {
     work: async ({ site_id: siteId, expires_in_days: expiresInDays, ...rest }) => {
       const { token, ...person } = await addPerson(ctx, { ...rest, siteId, expiresInDays });
       if (token === undefined) return doneLocation(c, PEOPLE_PATH, "person_added", `row-${person.id}`);
-      const page = await newTokenPage(
-        c,
-        PEOPLE_PATH,
-        { ...person, token },
-        {
-          title: t("{0} may come in", person.name ?? ""),
-          warning: t(
-            "Give it to this person alone. They open {0}, paste it there, and stay signed in for 12 hours.",
-            `${new URL(c.req.url).origin}/console`,
-          ),
-        },
-      );
+      const title = t("{0} may come in", person.name ?? "");
+      const address = `${new URL(c.req.url).origin}/console`;
+      const warning = t("Give it to this person alone. They open {0}, paste it, and stay in for 12 hours.", address);
+      const page = await newTokenPage(c, PEOPLE_PATH, { ...person, token }, { title, warning });
       return { page, again: await doneLocation(c, PEOPLE_PATH, "person_not_shown", `row-${person.id}`) };
     },
   });
@@ -181,7 +173,7 @@ export async function endPersonPage(c: PageContext): Promise<Response> {
     identityOf(c).who.id === identityOfPerson(person).who.id && t("It is your own access."),
     roleLeft &&
       t("The settings name this address too: after signing in again it has the role {0}.", roleText(view, roleLeft)),
-    (await isLastOwner(c, person)) &&
+    (await isLastOwner(ctx, person)) &&
       t("Nobody else is an owner: then only the ADMIN_TOKEN can let people in and end their access."),
   ];
   return endGrantPage(c, PEOPLE_PATH, person, {
@@ -195,13 +187,6 @@ export async function endPersonPage(c: PageContext): Promise<Response> {
     ],
     button: t("End the access"),
   });
-}
-
-/** Whether a person is an owner, and nobody else who may come in is one. */
-async function isLastOwner(c: PageContext, { id, role }: Person): Promise<boolean> {
-  if (role !== "owner" || listNamed(c.var.ctx).some((named) => named.role === "owner")) return false;
-  const others = (await listUsablePeople(c.var.ctx)).filter((each) => each.role === "owner" && each.id !== id);
-  return !others.some(({ email }) => openWays(c).includes(email === null ? "name" : "email"));
 }
 
 export const postEndPerson = (c: PageContext): Promise<Response> =>

@@ -2,7 +2,7 @@ import { unlessRefusedFor } from "../../../core/errors.ts";
 import type { AuditAction } from "../../services/audit.ts";
 import type { Site } from "../../services/sites.ts";
 import type { ConsoleCall, PageContext } from "../env.ts";
-import { ticketEnd } from "../forms/tickets.ts";
+import { ticketEnd } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { form, page } from "../page-call.ts";
 import { Facts, NoticeBox, TimeUntil } from "../parts/parts.tsx";

@@ -5,9 +5,8 @@ import { type ExportedSite, exportSite, planExport } from "../../services/export
 import type { Site } from "../../services/sites.ts";
 import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
-import { formAction } from "../forms/form-action.ts";
+import { formAction, isDraft } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
-import { isDraft } from "../forms/submit-once.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { AskLink, Form, Hidden, SendButton } from "../parts/form.tsx";

@@ -13,10 +13,15 @@ import {
 import { listWebhooks } from "../../services/webhooks.ts";
 import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
-import { buttonAction, type EnteredFields, enteredFields, formAction } from "../forms/form-action.ts";
+import {
+  buttonAction,
+  type EnteredFields,
+  enteredFields,
+  formAction,
+  isDraft,
+  wholeNumber,
+} from "../forms/form-action.ts";
 import { doneLocation, type FilledForm, type FormResult, ruleText } from "../forms/messages.ts";
-import { wholeNumber } from "../forms/read-form.ts";
-import { isDraft } from "../forms/submit-once.ts";
 import { askPage } from "../parts/ask.tsx";
 import type { View } from "../view.ts";
 import { daysKeptText, RetentionProgress, siteSettingsPage } from "./site-settings.tsx";

@@ -6,9 +6,8 @@ import { type ListedSite, pageOfRanked, rankSites, sitesToRank } from "../../ser
 import { createSite, newSiteSchema, type Site } from "../../services/sites.ts";
 import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
-import { enteredFields, formAction } from "../forms/form-action.ts";
+import { enteredFields, formAction, wholeNumber } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
-import { wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action, type Fields, FieldsForm, Fold, FormErrors, FormFields } from "../parts/form.tsx";
 import { type FilterFields, List } from "../parts/list.tsx";

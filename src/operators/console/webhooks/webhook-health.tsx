@@ -49,7 +49,7 @@ function cureOf({ t }: View, result: DeliveryResult): string | undefined {
       t("Nothing answers at this address. Look whether it runs, and whether a firewall bars it."),
     ],
     [/^3/, t("Set the address that it redirects to as the URL: redirects are not followed.")],
-    [/^40[13]/, t("It refuses the event. Look whether it knows the secret of this webhook, and its clock is right.")],
+    [/^40[13]/, t("It refuses the event. Does it know the secret of this webhook, and is its clock right?")],
     [/^40[45]/, t("Nothing takes events at this path. Look whether the URL is the right one.")],
     [/^410/, t("It wants no more events at this address. If the receiver has moved, change the URL.")],
     [/^429/, t("It gets more than it takes. What waits is tried again later, and slower.")],

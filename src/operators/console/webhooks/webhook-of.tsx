@@ -3,7 +3,7 @@ import { endWebhookOverlap, readWebhookSecret, rotateWebhookSecret } from "../..
 import { findWebhook, listWebhookUrls, type Webhook } from "../../services/webhooks.ts";
 import { docsPath, withParameter } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
-import { ticketEnd, ticketFor } from "../forms/tickets.ts";
+import { ticketEnd, ticketFor } from "../forms/messages.ts";
 import type { ShownSecretOwner } from "../secrets/rotate-secret.tsx";
 import { useView } from "../view.ts";
 

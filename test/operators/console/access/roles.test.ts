@@ -216,7 +216,7 @@ describe("an address that needs a higher role", () => {
     const visitor = await visitorWithRole(world, "viewer", "ada@example.com");
     const page = await visitor.open(`/console/sites/${world.siteId}/close`);
     expect([page.status, page.heading]).toEqual([403, "Your role does not allow this"]);
-    expect(page.text).toContain("It needs operator or higher. You are ada@example.com, and your role is viewer.");
+    expect(page.text).toContain("It needs the role operator or higher. You are ada@example.com, with the role viewer.");
     expect(page.text).not.toContain("Nothing was changed");
     expect(await (await visitor.post(page.path, {})).text()).toContain("Nothing was changed.");
     visitor.cookies.set("__Host-language", "zh");

@@ -113,7 +113,7 @@ describe("letting somebody in with a token", () => {
     expect([page.status, page.heading, page.notices]).toEqual([200, `${name} may come in`, ["Copy the token now"]]);
     const token = page.code("token");
     expect(readTokenText(token)).toEqual({ kind: "person", isSlip: false });
-    expect(page.text).toContain("They open https://worker/console, paste it there");
+    expect(page.text).toContain("They open https://worker/console, paste it");
     expect([page.headers.get("cache-control"), page.headers.get("refresh")]).toEqual(["no-store", `600; url=${PATH}`]);
     const [row, ...others] = await peopleNamed(name);
     expect(others).toEqual([]);
