@@ -150,7 +150,7 @@ describe("a home that answers nothing at all", () => {
     const visitor = await ConsoleVisitor.signedIn(world);
     const faults = new Faults(() => "never done");
     const silent = visitor.through(world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, faults) }));
-    const page = await withoutWaiting(silent.open(`/console/sites/${world.siteId}`), faults);
+    const page = await withoutWaiting(silent.open(`/console/sites/${world.siteId}/agents`), faults);
     expect([page.status, page.heading]).toEqual([503, "The home apac or the directory does not answer"]);
     await faults.end();
   });
