@@ -11,8 +11,6 @@ import type { Column } from "../parts/list.tsx";
 import { Ago, Time } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 
-const DEFAULT_DAYS = "90";
-
 /** Answers the form that makes a token with the page that shows it. No later page can show it, because only its hash is stored. */
 export async function postTokens(c: PageContext): Promise<Response> {
   const { ctx, view, t, form } = c.var;
@@ -42,7 +40,7 @@ export async function tokensPage(c: PageContext, filledForm?: FilledForm): Promi
   const siteHint = t("A token with the role metrics or owner is for all sites.");
   const fields = {
     name: { label: t("Name"), hint: t("What will use it: “Nightly export”, say."), required: true, maxlength: 100 },
-    ...grantFields(view, { roles: ROLES, role, offered, days: DEFAULT_DAYS, siteHint }, filledForm),
+    ...grantFields(view, { roles: ROLES, role, offered, days: "90", siteHint }, filledForm),
   };
   const isOpen = role !== undefined || tokens.items.length === 0;
   return grantPage(c, {

@@ -37,6 +37,8 @@ export async function deliveryList(c: PageContext, owner: Awaited<ReturnType<typ
   const isEnabled = webhook.status === "enabled";
   const isAwaited = webhook.failingSince === null || RESULTS.some((name) => name in query);
   const counts: Partial<Record<DeliveryStatus, number>> = { pending: webhook.pending, failed: webhook.failed };
+  // A ping that failed is not sent again with the others.
+  const failedPings = items.filter((item) => item.type === PING && item.status === "failed").length;
   const failed = t("Send all failed again ({0})", countText(view, webhook.failed));
   const pageLink = (label: string, name = "after", seq?: number, rel?: string) => (
     <a href={filteredPath(path, { status, [name]: seq?.toString() })} rel={rel}>
@@ -47,7 +49,7 @@ export async function deliveryList(c: PageContext, owner: Awaited<ReturnType<typ
     <section class="part">
       <div class="head">
         <h2>{t("Deliveries")}</h2>
-        {isEnabled && webhook.failed > 0 && (
+        {isEnabled && webhook.failed > failedPings && (
           <Action action={`${path}/send-again`} label={failed}>
             <Hidden values={{ failed: "on" }} />
           </Action>

@@ -52,6 +52,17 @@ describe("a ping", () => {
     expect((await visitor.open(result.path.replace(/#.*/, ""))).rows).toEqual([delivered]);
   });
 
+  it("a ping that failed is not offered to be sent again with all that failed, and an event that failed is", async () => {
+    const started = await start();
+    const { world, visitor, path } = started;
+    await visitor.press(await visitor.open(path), "Send a ping");
+    await setAll(started, FAILED);
+    expect((await visitor.open(path)).html).not.toContain("Send all failed again");
+    await world.chatId();
+    await setAll(started, FAILED);
+    expect((await visitor.open(path)).html).toContain("Send all failed again (2)");
+  });
+
   it("a ping is not sent to a webhook that was disabled since the page was shown, and the page says so", async () => {
     const { visitor, webhook, path } = await start();
     const page = await visitor.open(path);
