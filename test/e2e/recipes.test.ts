@@ -92,7 +92,7 @@ function check(copy: string, ...checks: Check[]): Promise<string> {
   if (first === "tables") return runIn(copy, "node", "src/tools/cli/docs-tables.ts", "--check");
   if (first === "simulation") {
     const [simulate = "", ...options] = simulateArguments().toReversed();
-    return runIn(copy, "node", ...options, join(copy, relative(ROOT, simulate)), "--seeds", "4", "--threads", "1");
+    return runIn(copy, "node", ...options, join(copy, relative(ROOT, simulate)), "--seeds", "16", "--threads", "1");
   }
   const projects = ["workerd", "pure", "node", "seeds"].flatMap((name) => ["--project", name]);
   return runIn(copy, "vitest", "run", "--reporter", "dot", ...projects, ...checks.map((test) => `${test}.test.ts`));
