@@ -213,7 +213,7 @@ function Recipients({ site, recipients, hasEvents }: { site: Site; recipients: R
           "Webhook",
           { label: t("Events that it got"), end: true },
           { label: t("May have arrived"), end: true },
-          { label: t("Is told"), named: true },
+          { label: t("Is told"), named: true, phone: "top" },
         ]}
         rows={recipients.map(({ id, url, delivered, attempted, told }) => [
           url === null ? (
