@@ -1,13 +1,15 @@
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { systemRuntime } from "../../../src/core/runtime.ts";
+import { pruneDeletedSites } from "../../../src/operators/store/pruning/prune-deleted-sites.ts";
 import { pruneSessions } from "../../../src/operators/store/pruning/prune-sessions.ts";
 import { CALL_RULES } from "../../../src/operators/usage/call-rules.ts";
 import { countingDb } from "../../support/counting-db.ts";
 import { seedCustomer } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
-import { DAY, patchSite } from "../../support/site-end.ts";
-import { World } from "../../support/world.ts";
+import { DAY, endSite, patchSite, readSite } from "../../support/site-end.ts";
+import { NOW, World } from "../../support/world.ts";
 
 /** D1 charges for rows and runs one statement at a time, so deleting old sessions must not read a whole site. */
 
@@ -116,6 +118,23 @@ describe("deleting 400 old sessions", () => {
     expect(removed).toBe(DELETED_SESSIONS);
     expect(read).toBeLessThan(250 * DELETED_SESSIONS);
   });
+});
+
+it("a run that deletes a site counts each of its statements, so that Workers Free does not cut it off", async () => {
+  const world = await World.create({}, HOME);
+  await world.chatId();
+  await endSite(world);
+  let statements = 0;
+  const before = (count: number) => {
+    statements += count;
+  };
+  const counted = (db: D1Database) => countingDb(db, { before }).db;
+  const limits = { chunkRows: 1_000, statementsLeft: 900, sessionEventTypes: [], callRules: CALL_RULES };
+  const run = { runtime: systemRuntime, now: NOW, keptUntil: 0, journalKeptUntil: 0, auditKeptUntil: 0, ...limits };
+  const where = { home: HOME, directory: counted(env.DB) };
+  for await (const _ of pruneDeletedSites(run, counted(databaseOf(HOME)), where));
+  expect((await readSite(world)).status).toBe("deleted");
+  expect(900 - run.statementsLeft).toBe(statements);
 });
 
 it("a site without old sessions costs a few rows, however many sessions it has", async () => {

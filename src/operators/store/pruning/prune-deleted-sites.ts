@@ -109,7 +109,7 @@ async function endDeletion(
   deletion: SiteDeletion,
 ): Promise<void> {
   if (!(await countedCall(run, 3, () => deleteHomeSite(db, deletion, byWorker(run.now))))) return;
-  await countedCall(run, 8, () => noteSiteGone(directory, deletion, run.now));
+  await countedCall(run, 10, () => noteSiteGone(directory, deletion, run.now));
   await countedCall(run, 1, () => noteDone(db, deletion, run.now));
 }
 
