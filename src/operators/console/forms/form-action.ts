@@ -33,7 +33,7 @@ interface PageAnchor {
 }
 
 /** What {@link formAction} needs to know of a form with fields. */
-export interface FormAction<Input> {
+interface FormAction<Input> {
   /** The fields to show again. Secrets are left out. */
   values: FormValues;
   entered: EnteredFields<Input>;
@@ -78,7 +78,7 @@ export async function formAction<Input>(c: PageContext, form: FormValues, action
 }
 
 /** What {@link buttonAction} needs to know of a form with one button. */
-export interface ButtonAction {
+interface ButtonAction {
   /** The page after a draft, which has the button; by default the page at the form's own path, which asks. */
   draft?: PageAnchor;
   /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
@@ -119,7 +119,7 @@ export function beginWork(c: PageContext): void {
 }
 
 /** A page that only the first submit gets. The same form sent again leads to the path `again`. */
-export interface ShownOnce {
+interface ShownOnce {
   page: Response;
   again: string;
 }

@@ -124,7 +124,7 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
 }
 
 /** How long a ticket is valid by default. A page shows a new secret, or the result of a form, for this time. */
-export const TICKET_SECONDS = 600;
+const TICKET_SECONDS = 600;
 
 /** Whether a form was made for this session. */
 export async function isFormToken({ id, key }: ConsoleSession, token: string): Promise<boolean> {
