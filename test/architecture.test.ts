@@ -26,7 +26,12 @@ const SHARED_HTTP = [
 ];
 
 /** The rules of the signed path that need nothing of the platform. */
-const PURE_STEPS = ["core/signed/read-fields.ts", "core/signed/check-freshness.ts", "core/signed/idempotency-key.ts"];
+const PURE_STEPS = [
+  "core/signed/read-fields.ts",
+  "core/signed/check-freshness.ts",
+  "core/signed/idempotency-key.ts",
+  "core/signed/drill.ts",
+];
 
 /** The sign-in by Cloudflare Access. Only "operators/access" imports jose; the settings need the other two files. */
 const ACCESS = ["operators/access", "operators/access/role.ts", "operators/access/person-role.ts"];
@@ -208,6 +213,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "tools/openapi": [
     "core/operations",
     "core/signed/check-freshness.ts",
+    "core/signed/drill.ts",
     "core/signed/refusal-reasons.ts",
     "core/credentials",
     "core/store/schema.ts",

@@ -35,6 +35,7 @@ describe("settings", () => {
       TIMESTAMP_TOLERANCE_SECONDS: "60",
       REPLAY_LOOK_MS: "0",
       ERROR_STATUS: "always-200",
+      DRILLS: "off",
       EVENT_RETENTION_DAYS: "7",
       JOURNAL_DAYS: "90",
       AUDIT_DAYS: "90",
@@ -60,6 +61,7 @@ describe("settings", () => {
       tokenChanges: testEnv.TOKEN_CHANGES,
       tokenReads: testEnv.TOKEN_READS,
       alwaysStatus200: true,
+      drills: false,
       webhookLoopback: true,
       eventRetentionDays: 7,
       masterKeys: [Uint8Array.fromBase64(KEY), Uint8Array.fromBase64(OTHER_KEY)],
@@ -81,12 +83,14 @@ describe("settings", () => {
         TIMESTAMP_TOLERANCE_SECONDS: undefined,
         REPLAY_LOOK_MS: undefined,
         ERROR_STATUS: undefined,
+        DRILLS: undefined,
         EVENT_RETENTION_DAYS: undefined,
         AUDIT_DAYS: undefined,
       }),
       consoleTelemetry,
     );
     expect(config.timestampToleranceSeconds).toBe(300);
+    expect(config.drills).toBe(true);
     expect(config.eventRetentionDays).toBe(30);
     expect(config.auditDays).toBe(730);
     expect(config.webhookLoopback).toBe(false);
@@ -95,11 +99,12 @@ describe("settings", () => {
   });
 
   it("the vars of wrangler.toml have the default values", () => {
-    const { TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS, CONSOLE_SIGN_IN } = env as Bindings;
-    expect({ TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS, CONSOLE_SIGN_IN }).toEqual({
+    const { TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS, DRILLS, CONSOLE_SIGN_IN } = env as Bindings;
+    expect({ TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS, DRILLS, CONSOLE_SIGN_IN }).toEqual({
       TIMESTAMP_TOLERANCE_SECONDS: "300",
       REPLAY_LOOK_MS: "1",
       ERROR_STATUS: "by-cause",
+      DRILLS: "on",
       CONSOLE_SIGN_IN: "token",
     });
   });
@@ -147,6 +152,7 @@ describe("settings", () => {
     ["REPLAY_LOOK_MS", "1001", "REPLAY_LOOK_MS must be a whole number up to 1000"],
     ["REPLAY_LOOK_MS", "1.5", "REPLAY_LOOK_MS must be a whole number up to 1000"],
     ["ERROR_STATUS", "always", 'ERROR_STATUS must be "by-cause" or "always-200"'],
+    ["DRILLS", "", 'DRILLS must be "on" or "off"'],
   ])("the setting %s = %j is refused with an error that names the setting", (name, value, message) => {
     expect(() => readConfig(bindings({ [name]: value }), consoleTelemetry)).toThrow(new ConfigurationError(message));
     expect(warnings()).toEqual([]);

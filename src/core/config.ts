@@ -43,6 +43,8 @@ export interface Config {
   events: Queue<Notice> | undefined;
   /** Whether failures answer HTTP 200: see {@link alwaysStatus200}. */
   alwaysStatus200: boolean;
+  /** Whether callers may drill: the var DRILLS. */
+  drills: boolean;
   /** 32 bytes each. The first key seals; all keys unseal. */
   masterKeys: [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]];
   timestampToleranceSeconds: number;
@@ -121,7 +123,8 @@ export function readCore(env: Bindings): Config {
   const databases = readDatabases(env);
   if (env.MASTER_KEY === undefined || env.MASTER_KEY === "") throw new ConfigurationError("MASTER_KEY is not set");
   const previous = env.MASTER_KEY_PREVIOUS;
-  checkErrorStatus(env.ERROR_STATUS);
+  requireOneOf("ERROR_STATUS", env.ERROR_STATUS, ["by-cause", "always-200"]);
+  requireOneOf("DRILLS", env.DRILLS, ["on", "off"]);
   return {
     ...databases,
     nonces: env.NONCES,
@@ -131,6 +134,7 @@ export function readCore(env: Bindings): Config {
     clientLimit: env.CLIENT_LIMIT,
     events: env.EVENTS,
     alwaysStatus200: alwaysStatus200(env),
+    drills: env.DRILLS !== "off",
     masterKeys: [
       masterKey("MASTER_KEY", env.MASTER_KEY),
       ...(previous === undefined || previous === "" ? [] : [masterKey("MASTER_KEY_PREVIOUS", previous)]),
@@ -164,7 +168,7 @@ export function wholeNumber(name: string, value: string, most: number, least = 0
   return number;
 }
 
-function checkErrorStatus(value: string | undefined): void {
-  if (value === undefined || value === "by-cause" || value === "always-200") return;
-  throw new ConfigurationError('ERROR_STATUS must be "by-cause" or "always-200"');
+function requireOneOf(name: string, value: string | undefined, [first, second]: [string, string]): void {
+  if (value === undefined || value === first || value === second) return;
+  throw new ConfigurationError(`${name} must be "${first}" or "${second}"`);
 }

@@ -120,7 +120,7 @@ const TABLE = {
     words: "must be a name of {0} to {1} of the characters {2} and no others.",
   },
 
-  // timestamp, ranstr and Idempotency-Key.
+  // timestamp, ranstr, Idempotency-Key and x-drill.
   unix_seconds: {
     detail: "must be an integer, Unix seconds",
     words: "must be a whole number: Unix seconds.",
@@ -138,6 +138,14 @@ const TABLE = {
   key_of_one_request: {
     detail: "was used for a request that meant something else",
     words: "was used before for a call that meant something else.",
+  },
+  drills_on: {
+    detail: "must be absent: this service has drills switched off",
+    words: "must not be sent: drills are switched off here.",
+  },
+  drill_busy: {
+    detail: "busy was asked for, so nothing was done",
+    words: "asked for a busy service, so nothing was done.",
   },
 
   // Method, headers and body.

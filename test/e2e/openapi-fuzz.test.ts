@@ -18,7 +18,10 @@ const OPERATIONS: Operation[] = Object.entries(openApi.paths).flatMap(([template
     method: method.toUpperCase(),
     template,
     operation: item[method],
-    parameters: [...(item.parameters ?? []), ...(item[method].parameters ?? [])],
+    // A drill withholds the answer that is documented.
+    parameters: [...(item.parameters ?? []), ...(item[method].parameters ?? [])].filter(
+      ({ name }) => name !== "x-drill",
+    ),
   })),
 );
 const named = OPERATIONS.map((each) => [`${each.method} ${each.template}`, each] as const);

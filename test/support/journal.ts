@@ -50,7 +50,7 @@ export class JournalConsumer {
 export async function journalOf({ siteId, home }: { siteId: number; home: string }): Promise<Refusal[]> {
   const { results } = await databaseOf(home)
     .prepare(
-      `SELECT site_id AS siteId, request_id AS requestId, at, appid, operation, status, reason, detail, secret, client, skipped, violations
+      `SELECT site_id AS siteId, request_id AS requestId, at, appid, operation, status, reason, detail, secret, client, skipped, violations, drill
        FROM refusals WHERE site_id = ? ORDER BY request_id`,
     )
     .bind(siteId)

@@ -20,6 +20,7 @@ export async function newRefusal(site: Site, fields: Partial<Refusal> = {}): Pro
     secret: null,
     client: "192.0.2.0/24",
     skipped: 0,
+    drill: null,
     ...fields,
   };
   const db = databaseOf(home);

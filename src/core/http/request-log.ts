@@ -22,6 +22,7 @@ export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
         status: c.res.status,
         appid: trace.appid,
         home: trace.home,
+        drill: trace.drill,
         outcome: trace.reason !== undefined ? "refused" : trace.repeated === true ? "repeated" : "ok",
         reason: trace.reason,
         detail: trace.detail,

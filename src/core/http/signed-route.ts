@@ -44,6 +44,7 @@ async function answerSigned(c: Context<App>, operation: Operation, runtime: Runt
     body: await readOwnBody(),
     signature: c.req.header("x-chat-signature"),
     idempotencyKey: c.req.header("idempotency-key"),
+    drill: c.req.header("x-drill"),
     client,
     clientNetwork: clientNetwork(c.req.raw),
   });

@@ -1,6 +1,6 @@
 import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../config.ts";
 import type { Lifetime } from "../credentials/question.ts";
-import type { Operation, OperationInput } from "../operations/operation.ts";
+import type { Operation } from "../operations/operation.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import type { LeftOutAgent } from "../rules.ts";
 import { unixSeconds } from "../runtime.ts";
@@ -9,6 +9,7 @@ import type { Caller, Claimant } from "./authenticate.ts";
 import { checkFreshness } from "./check-freshness.ts";
 import { checkReplay, replayRefusal, startReplayCheck } from "./check-replay.ts";
 import { type DecidedOutcome, decide } from "./decide.ts";
+import { DRILL_BUSY, isBusy, readDrill } from "./drill.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { rememberNonce } from "./kv-nonces.ts";
 import { failureKey, LIMIT_PERIOD } from "./rate-limit.ts";
@@ -22,6 +23,7 @@ export interface SignedRequest {
   /** Headers; undefined when absent. */
   signature: string | undefined;
   idempotencyKey: string | undefined;
+  drill: string | undefined;
   /** The address that failures are counted under. */
   client: string;
   /** The network of the client, which is stored; null when it is not known. */
@@ -65,7 +67,8 @@ const USES_UP_NONCE: Record<DecidedOutcome["kind"], boolean> = {
  * 5. timestamp and ranstr are well formed and fresh: `fields_invalid`, `timestamp_stale`, `timestamp_ahead`;
  * 6. this isolate and KV have not seen the ranstr: `ranstr_seen_here`, `ranstr_seen_by_kv`;
  * 7. the app and its site are within their limits: `app_limit`, `site_limit`;
- * 8. the operation's fields and the Idempotency-Key keep their rules: `fields_invalid`, `idempotency_key_malformed`;
+ * 8. the operation's fields, the Idempotency-Key and the drill keep their rules: `fields_invalid`, `idempotency_key_malformed`,
+ *    `drill_unknown`; it does not drill a busy service: `drill_busy`, and `app_limit` for too many of these;
  * 9. the app is within its limit of requests to a closed site: `site_closed`;
  * 10. one batch of D1, run again when the caller's record is outdated, checks the gate, claims the ranstr and decides:
  *     `ranstr_seen_here` after a request in flight, `home_closed`, `home_unbound`, `credentials_stale`, `client_limit`, `site_closed`,
@@ -84,6 +87,8 @@ export async function runRequest(
   const { runtime, telemetry, config, limits, trace, waitUntil } = tools;
   const { body, signature, client, clientNetwork } = request;
   trace.operation = operation.name;
+  const drill = readDrill(request.drill, config.drills);
+  trace.drill = drill.ok ? drill.value : undefined;
   const fields = readFields(body, operation.exactField);
   if (!fields.ok) return fields;
   const { appid } = fields.value;
@@ -94,7 +99,8 @@ export async function runRequest(
   // Over that limit a malformed request costs no read of KV. So its fields are read here already.
   const malformedKey = `malformed ${appid}`;
   const readEarly = limits.isExceeded(malformedKey) ? operation.read(fields.value) : undefined;
-  const tooManyMalformed = readEarly !== undefined && isMalformed(tools, readEarly, request, fields.value, now);
+  const tooManyMalformed =
+    readEarly !== undefined && isMalformed(tools, [readEarly, drill], request, fields.value, now);
   const mayAskKv = !tooManyMalformed && !limits.isExceeded(failureKey("signed", client));
   const kvCheck = startReplayCheck(tools, fields.value, mayAskKv);
 
@@ -127,6 +133,15 @@ export async function runRequest(
   if (!operationInput.ok) return refuse(operationInput);
   const key = readIdempotencyKey(request.idempotencyKey);
   if (!key.ok) return refuse(key);
+  if (!drill.ok) return refuse(drill);
+  if (drill.value === "busy" && isBusy(String(await kvCheck.key))) {
+    // This refusal does not use up the ranstr, so a captured request could be sent again and again: it has a limit of its own.
+    const busyKey = `busy ${appid}`;
+    if (limits.isExceeded(busyKey))
+      return refuse(refused("too_many_requests", "app_limit", { retryAfter: LIMIT_PERIOD }));
+    waitUntil(limits.countLater(config.appLimit, busyKey, EXCEEDED_SECONDS));
+    return refuse(DRILL_BUSY);
+  }
 
   // A request to a closed site does not use up its ranstr, so a captured one could be sent again and again. These requests have a
   // limit of their own, so that they leave the app's limit alone.
@@ -179,18 +194,18 @@ const lifetimeOf = ({ runtime, waitUntil, trace }: RequestTools, answerBy: numbe
   },
 });
 
-/** Whether a field or the Idempotency-Key breaks a rule: such a request is refused before the batch, whenever it is sent. */
+/** Whether a field or a header breaks a rule: such a request is refused before the batch, whenever it is sent. */
 const isMalformed = (
   { config }: RequestTools,
-  operationInput: Result<OperationInput>,
+  readSteps: Result<unknown>[],
   { idempotencyKey }: SignedRequest,
   fields: Fields,
   now: number,
 ): boolean =>
   [
     checkFreshness(fields, now, config.timestampToleranceSeconds),
-    operationInput,
     readIdempotencyKey(idempotencyKey),
+    ...readSteps,
   ].some((stepResult) => !stepResult.ok && stepResult.code === "invalid_parameters");
 
 /** The caller may read the violations, because the signature was valid. */

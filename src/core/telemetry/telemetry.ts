@@ -9,6 +9,8 @@ export interface RequestRecord {
   appid?: string | undefined;
   /** The home of the site that the request was about. */
   home?: string | undefined;
+  /** What the caller drills: `lost-answer` and `slow` withhold the answer that this record has. */
+  drill?: string | undefined;
   outcome: "ok" | "refused" | "repeated";
   /** The reason of a refusal: a short word that an operator can search for. */
   reason?: string | undefined;

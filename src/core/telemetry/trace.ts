@@ -7,6 +7,8 @@ export interface Trace {
   appid?: string;
   /** The home of the site that the request is about. */
   home?: string;
+  /** What the caller drills: one of DRILLS in core/signed/drill.ts. */
+  drill?: string | undefined;
   reason?: string;
   /** Which field broke which rule, for the journal. */
   violations?: readonly Violation[] | undefined;

@@ -44,6 +44,14 @@ export const REASONS: Readonly<Record<string, Words>> = {
     "The Idempotency-Key has another form.",
     "Send 1 to 255 visible ASCII characters, or none.",
   ],
+  drill_unknown: [
+    "The call asked for a drill that there is not, or drills are switched off.",
+    "The detail names the drills, or says that they are off. Calls without x-drill are never drilled.",
+  ],
+  drill_busy: [
+    "The caller drilled a busy service, so nothing was done.",
+    "Nothing: its program should send the call again after a second.",
+  ],
   key_reused: [
     "The Idempotency-Key was used before for a call that meant something else.",
     "Repeat a call unchanged under its key, and give each new call a new key.",

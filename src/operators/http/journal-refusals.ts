@@ -16,7 +16,7 @@ const LONGEST_DETAIL = 500;
 export function journalRefusals(journal: Journal): MiddlewareHandler<App> {
   return async function journalRefusal(c, next) {
     await next();
-    const { app, claimedAppid, operation, requestId, reason, detail, violations, secretVersion } = c.var.trace;
+    const { app, claimedAppid, operation, requestId, reason, detail, violations, secretVersion, drill } = c.var.trace;
     const appid = app?.appid ?? claimedAppid;
     if (appid === undefined || operation === undefined) return;
     const queue: Queue | undefined = c.env.JOURNAL;
@@ -34,6 +34,7 @@ export function journalRefusals(journal: Journal): MiddlewareHandler<App> {
         violations: detail === undefined ? null : wholeIn(LONGEST_DETAIL, violations),
         secret: secretVersion ?? null,
         client: clientNetwork(c.req.raw),
+        drill: drill ?? null,
       });
     }
     // A call of an unknown app causes no further work.

@@ -108,6 +108,7 @@ function refusalOf(
     secret,
     client: null,
     skipped: 0,
+    drill: null,
   };
 }
 

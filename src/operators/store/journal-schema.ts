@@ -30,6 +30,8 @@ export const refusals = sqliteTable(
     done: integer(),
     /** Which field broke which rule: the violations that are whole in `detail`. Null without a detail, and in rows of earlier releases. */
     violations: text({ mode: "json" }).$type<readonly Violation[]>(),
+    /** What the caller drilled; null for any other call, and in rows of earlier releases. */
+    drill: text(),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.requestId] })],
 );

@@ -4,6 +4,7 @@ import { MAX_BODY_BYTES } from "../../core/parse-json.ts";
 import type { Result } from "../../core/result.ts";
 import type { LeftOutAgent, Violation } from "../../core/rules.ts";
 import { checkFreshness } from "../../core/signed/check-freshness.ts";
+import { DRILL_BUSY, readDrill } from "../../core/signed/drill.ts";
 import { readIdempotencyKey } from "../../core/signed/idempotency-key.ts";
 import { readFields } from "../../core/signed/read-fields.ts";
 import { violationOfShape } from "../../core/signed/violation-of-shape.ts";
@@ -79,7 +80,7 @@ const CHOSEN_EXAMPLES: ExampleGroup[] = [
     ],
   },
   {
-    about: "timestamp, ranstr and Idempotency-Key",
+    about: "timestamp, ranstr, Idempotency-Key and x-drill",
     violations: [
       withTimestamp(1),
       withTimestamp(1_795_319_350_000),
@@ -87,6 +88,9 @@ const CHOSEN_EXAMPLES: ExampleGroup[] = [
       { field: "ranstr", rule: "used_once" },
       refusedFor(readIdempotencyKey(""), "Idempotency-Key"),
       { field: "Idempotency-Key", rule: "key_of_one_request" },
+      refusedFor(readDrill("", true), "x-drill"),
+      refusedFor(readDrill("busy", false), "x-drill"),
+      refusedFor(DRILL_BUSY, "x-drill"),
     ],
   },
   {

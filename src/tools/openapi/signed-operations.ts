@@ -2,6 +2,7 @@ import type { SignedErrorCode } from "../../core/errors.ts";
 import { DOCUMENTED } from "../../core/operations/index.ts";
 import type { Documentation, Operation } from "../../core/operations/operation.ts";
 import { freshnessSchema } from "../../core/signed/check-freshness.ts";
+import { DRILLS } from "../../core/signed/drill.ts";
 import { envelopeSchema, failures, header, string } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf, type SchemaWords } from "./json-schema.ts";
 
@@ -65,6 +66,16 @@ const idempotencyKey = {
   example: "order-20260617-0042",
 };
 
+const drill = {
+  name: "x-drill",
+  in: "header",
+  description: [
+    "Rehearses a bad day: `lost-answer` does the call and answers a bare 502, `busy` answers three of four calls 503 and does nothing, `slow`",
+    "answers after 12 s. `lost-answer` and `slow` answer a repetition under its Idempotency-Key, and a refusal, as always. The header is not signed.",
+  ].join("\n"),
+  schema: { type: "string", enum: DRILLS },
+};
+
 const acceptedAnswer = (data: JsonSchema, value: unknown, ...more: Parameters<typeof header>) => ({
   description: "Done, and stored as a whole.",
   headers: header("x-request-id", "idempotency-replayed", ...more),
@@ -108,7 +119,7 @@ const pathOf = (operation: Operation, documentation: Documentation) => {
     post: {
       tags: ["Signed operations"],
       security: [{ signature: [] }],
-      parameters: [idempotencyKey],
+      parameters: [idempotencyKey, drill],
       operationId: id.charAt(0).toLowerCase() + id.slice(1),
       summary,
       description,

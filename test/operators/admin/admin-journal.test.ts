@@ -52,6 +52,7 @@ describe("a refused call of a known app", () => {
         secret: version,
         client: "192.0.2.0/24",
         skipped: 0,
+        drill: null,
         detail: `timestamp: must be within 300 s of ${NOW}, Unix seconds`,
       },
     ]);
@@ -284,7 +285,7 @@ describe("GET /admin/sites/:site_id/refusals", () => {
       .prepare(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10500)
          INSERT INTO refusals SELECT ?1, substr(?2, 1, 24) || printf('%012d', i), ?3, ?4, 'create_session', 401,
-           CASE i WHEN 1 THEN 'app_limit' ELSE 'timestamp_stale' END, NULL, NULL, NULL, 0, NULL, NULL FROM n`,
+           CASE i WHEN 1 THEN 'app_limit' ELSE 'timestamp_stale' END, NULL, NULL, NULL, 0, NULL, NULL, NULL FROM n`,
       )
       .bind(site.siteId, firstRequestIdAt(NOW), NOW, site.appid)
       .run();
@@ -388,7 +389,7 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     const requestId = headers.get("x-request-id");
     const { version: secret } = (await world.operated()).apps[0] as { version: string };
     const call = { request_id: requestId, at: NOW, appid: world.appid, operation: "create_gd", secret, skipped: 0 };
-    const body = { ...call, status: 400, reason: "agents_invalid", client: null };
+    const body = { ...call, status: 400, reason: "agents_invalid", client: null, drill: null };
     expect((await find(world, requestId)).body).toEqual({ ...body, detail: null });
     await settle();
     const detail = expect.stringContaining("99");

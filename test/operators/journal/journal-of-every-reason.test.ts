@@ -10,6 +10,7 @@ import { eventually } from "../../support/eventually.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { JournalConsumer, journalOf, keepingJournal } from "../../support/journal.ts";
+import { ranstrFor } from "../../support/ranstr-for.ts";
 import { replacing } from "../../support/replacing.ts";
 import { seedSession } from "../../support/seed-session.ts";
 import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
@@ -90,6 +91,10 @@ const COMMON: Record<keyof typeof COMMON_REASONS, Refuse> = {
   ranstr_claimed_in_d1: again({ NONCES: undefined }),
   fields_invalid: (world) => world.create({ content: "" }),
   idempotency_key_malformed: (world) => world.create({}, { "idempotency-key": "a b" }),
+  drill_unknown: (world) => world.create({}, { "x-drill": "lost" }),
+  async drill_busy(world) {
+    await world.create({ ranstr: await ranstrFor(world.appid, "refused") }, { "x-drill": "busy" });
+  },
   async key_reused(world) {
     for (const content of ["one", "another"]) await world.create({ content }, { "idempotency-key": "k" });
   },

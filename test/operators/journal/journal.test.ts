@@ -42,6 +42,7 @@ function started() {
         violations: null,
         secret: "v1",
         client: null,
+        drill: null,
         ...fields,
       });
     }
@@ -80,6 +81,7 @@ describe("an isolate's journal", () => {
               secret: "v1",
               client: null,
               skipped: 0,
+              drill: null,
             },
           ],
         },

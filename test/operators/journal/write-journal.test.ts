@@ -26,6 +26,7 @@ const refusalOf = ({ siteId, appid }: Site, n = 1, fields: Partial<Refusal> = {}
   secret: "v1",
   client: "192.0.2.0/24",
   skipped: 0,
+  drill: null,
   ...fields,
 });
 
@@ -44,11 +45,11 @@ describe("the consumer of the journal", () => {
     ]);
   });
 
-  it("the journal's consumer writes a row of the last release, which sends no violations, without them", async () => {
+  it("the journal's consumer writes a row of an older release, which sends neither violations nor a drill, without them", async () => {
     const site = await newSite("apac");
-    const { violations: _, ...row } = refusalOf(site);
+    const { violations: _, drill: __, ...row } = refusalOf(site);
     await new JournalConsumer().write([{ home: "apac", refusals: [row] }]);
-    expect(await journalOf(site)).toEqual([{ ...row, violations: null }]);
+    expect(await journalOf(site)).toEqual([{ ...row, violations: null, drill: null }]);
   });
 
   it("the journal does not change when a message comes twice, even with other values", async () => {

@@ -13,6 +13,7 @@ export const refusalSchema = z.object({
   secret: z.nullable(z.string()),
   client: z.nullable(z.string()),
   skipped: z.int(),
+  drill: z.nullable(z.string()),
 });
 
 /** A stored call, with the operation's name on the wire instead of its stored name. */
@@ -65,4 +66,5 @@ export const refusal = (): SchemaWords => ({
     minimum: 0,
     examples: [0],
   },
+  drill: { description: "What the caller drilled by `x-drill`; null for any other call.", examples: ["busy"] },
 });

@@ -103,7 +103,7 @@ function refusedNotice(view: View, refusal: Refusal) {
 
 /** @param version that of the app's secret in use */
 function refusalFacts({ t, number }: View, refusal: Refusal, version: string | undefined): FactRows {
-  const { status, reason, detail, secret, client, skipped } = refusal;
+  const { status, reason, detail, secret, client, skipped, drill } = refusal;
   const verified =
     secret === null
       ? t("None: the signature was not right, or was not checked")
@@ -114,6 +114,7 @@ function refusalFacts({ t, number }: View, refusal: Refusal, version: string | u
     [t("Answer"), `${status} ${WIRE_ERRORS[codeOfReason(reason)].message}`],
     [t("Reason in the log"), <code>{reason}</code>],
     detail !== null && ["x-error-detail", <code class="long">{detail}</code>],
+    drill !== null && ["x-drill", <code>{drill}</code>],
     [t("Secret that verified"), verified],
     [t("Came from"), client === null ? "–" : <code>{client}</code>],
     skipped > 0 && [

@@ -154,7 +154,9 @@ function requestText(call: ShownCall, media: string | undefined, body: unknown):
     ...(call.kind === "admin" && call.security?.length !== 0 ? ["Authorization: Bearer …"] : []),
     ...(media === undefined ? [] : [`Content-Type: ${media}`]),
     ...(call.kind === "signed" ? ["x-chat-signature: …"] : []),
-    ...call.parameters.filter((each) => each.in === "header").map(({ name, example }) => `${name}: ${String(example)}`),
+    ...call.parameters
+      .filter((each) => each.in === "header" && each.example !== undefined)
+      .map(({ name, example }) => `${name}: ${String(example)}`),
   ];
   return body === undefined ? lines.join("\n") : `${lines.join("\n")}\n\n${JSON.stringify(body, null, 2)}`;
 }

@@ -143,7 +143,7 @@ describe("the refused calls of a site", () => {
       .prepare(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
          INSERT INTO refusals SELECT ?1, substr(?2, 1, 24) || printf('%012d', i), ?3, ?4, 'create_session', 401,
-           'timestamp_stale', NULL, NULL, NULL, 0, NULL, NULL FROM n`,
+           'timestamp_stale', NULL, NULL, NULL, 0, NULL, NULL, NULL FROM n`,
       )
       .bind(world.siteId, firstRequestIdAt(NOW - 60), NOW - 60, world.appid)
       .run();

@@ -239,7 +239,9 @@ describe("the signature check for a site that does not serve", () => {
 
   it("the signature check gives the server's answer for a home that lacks a migration of this release", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
-    await applyD1Migrations(env.UNMIGRATED, env.MIGRATIONS.slice(0, -1));
+    // A signed call needs the columns of nonces, and not those of every table.
+    const ofNonces = env.MIGRATIONS.findLastIndex(({ queries }) => queries.some((query) => query.includes("`nonces`")));
+    await applyD1Migrations(env.UNMIGRATED, env.MIGRATIONS.slice(0, ofNonces));
     const { world, visitor } = await start();
     for (const table of ["home_sites", "apps", "agents"]) {
       const rowsOfSite = env.HOME_APAC.prepare(`SELECT * FROM ${table} WHERE site_id = ?`).bind(world.siteId);
