@@ -244,6 +244,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "client",
     "core/operations",
     "core/homes.ts",
+    "core/signed/drill.ts",
     "operators/access/person-role.ts",
     "operators/diagnosis",
     "node:",

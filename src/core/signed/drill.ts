@@ -3,7 +3,7 @@ import { ok, type Result, refused } from "../result.ts";
 /** What a caller can rehearse on a signed call, by the header `x-drill`. docs/integrating.md, "Before you go live". */
 export const DRILLS = ["lost-answer", "busy", "slow"] as const;
 
-type Drill = (typeof DRILLS)[number];
+export type Drill = (typeof DRILLS)[number];
 
 /** How long the drill `slow` withholds an answer. Longer than most time limits of callers, and than any answer of the service. */
 export const SLOW_DRILL_MS = 12_000;

@@ -4,6 +4,7 @@ import { OPERATIONS } from "../../core/operations/index.ts";
 import { checkCall } from "./check-call.ts";
 import { command } from "./command.ts";
 import { curlCommand } from "./curl-command.ts";
+import { drillCall } from "./drill-call.ts";
 import { fillFields, parseObject } from "./fill-fields.ts";
 import type { Io } from "./io.ts";
 import { readOptions, UsageError } from "./known-options.ts";
@@ -31,6 +32,7 @@ ranstr (random) are filled in unless it has them.
     '{"sbs":"customer_001","ip":"127.0.0.1","sbs_mc":"Wang Wei","content":"Hello","kefu_id":[10411],"fzr_uid":10411}'
 
   npm run call -- check --help    to find out why a request was refused, from what was sent
+  npm run call -- drill --help    to rehearse lost answers with your program
 
 Exit code: 0 done, 1 refused or no answer, 2 called wrongly.`;
 
@@ -47,9 +49,16 @@ const OPTIONS = {
 /** The names of fields. People give them as options by mistake, but they belong in BODY. */
 const FIELDS = [...new Set([...OPERATIONS.flatMap(({ fieldNames }) => fieldNames), "timestamp", "ranstr"])];
 
+const OTHER_COMMANDS = { check: checkCall, drill: drillCall };
+
 export const main = command(
   import.meta,
-  (args, io) => (args[0] === "check" ? checkCall(args.slice(1), io) : call(args, io)),
+  (args, io) => {
+    const [name = "", ...rest] = args;
+    return Object.hasOwn(OTHER_COMMANDS, name)
+      ? OTHER_COMMANDS[name as keyof typeof OTHER_COMMANDS](rest, io)
+      : call(args, io);
+  },
   "npm run call -- --help tells how.",
 );
 

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { main } from "../../../src/tools/cli/call.ts";
+import { faultsOf } from "../../../src/tools/cli/drill-call.ts";
+import { Listener } from "../../support/listener.ts";
+import { runMain } from "../../support/run-main.ts";
+
+type Try = Parameters<typeof faultsOf>[1]["tries"][number];
+
+/** A try that was answered at once, `second` seconds after the start, with a ranstr of its own. */
+const tryAt = (second: number, fields: Partial<Try> = {}): Try => ({
+  at: second * 1_000,
+  answeredAt: second * 1_000,
+  ranstr: `ranstr ${second}`,
+  status: 200,
+  code: 1,
+  isReplayed: false,
+  isHungUp: false,
+  detail: "",
+  ...fields,
+});
+const LOST = { status: 502, code: undefined };
+const BUSY = { status: 503, code: -1 };
+
+describe("the judgement of a program under a drill", () => {
+  it.each<[string, ...Parameters<typeof faultsOf>]>([
+    [
+      "a repetition after a lost answer",
+      "lost-answer",
+      { exitCode: 0, tries: [tryAt(0, LOST), tryAt(2, { isReplayed: true })] },
+    ],
+    ["a call after a busy answer and its pause", "busy", { exitCode: 0, tries: [tryAt(0, BUSY), tryAt(1)] }],
+    ["a failure after three busy answers", "busy", { exitCode: 1, tries: [0, 1, 2].map((at) => tryAt(at, BUSY)) }],
+    ["an answer that was waited for", "slow", { exitCode: 0, tries: [tryAt(0, { answeredAt: 12_000 })] }],
+    [
+      "a repetition after a time limit",
+      "slow",
+      { exitCode: 0, tries: [tryAt(0, { answeredAt: 12_000, isHungUp: true }), tryAt(11, { isReplayed: true })] },
+    ],
+  ])("%s is right", (_, drill, run) => expect(faultsOf(drill, run)).toEqual([]));
+
+  it.each<[string, RegExp, ...Parameters<typeof faultsOf>]>([
+    ["no call", /made no call/, "busy", { exitCode: 0, tries: [] }],
+    [
+      "a ranstr that is sent twice",
+      /a ranstr twice/,
+      "busy",
+      { exitCode: 1, tries: [tryAt(0, BUSY), tryAt(1, { ...BUSY, ranstr: "ranstr 0" })] },
+    ],
+    ["a pause below Retry-After", /did not wait/, "busy", { exitCode: 0, tries: [tryAt(0, BUSY), tryAt(0.5)] }],
+    [
+      "a failure after two busy answers",
+      /gave up after 2 tries/,
+      "busy",
+      { exitCode: 1, tries: [tryAt(0, BUSY), tryAt(1, BUSY)] },
+    ],
+    [
+      "a failure that ends with the exit code 0",
+      /exit code 0/,
+      "busy",
+      { exitCode: 0, tries: [0, 1, 2].map((at) => tryAt(at, BUSY)) },
+    ],
+    ["a success that ends with another exit code", /exit code 7/, "slow", { exitCode: 7, tries: [tryAt(0)] }],
+    ["two sessions for one call", /opened 2 sessions/, "slow", { exitCode: 0, tries: [tryAt(0), tryAt(11)] }],
+    ["an unknown session", /never learned the chat_id/, "lost-answer", { exitCode: 1, tries: [tryAt(0, LOST)] }],
+    [
+      "a refusal",
+      /refused, so this drill shows nothing: fzr_uid/,
+      "slow",
+      { exitCode: 1, tries: [tryAt(0, { status: 400, code: -1, detail: "fzr_uid: is required" })] },
+    ],
+    ["a program that does not end", /did not end in 120 s/, "slow", { exitCode: null, tries: [tryAt(0)] }],
+  ])("%s is a fault", (_, fault, drill, run) => expect(faultsOf(drill, run).join("\n")).toMatch(fault));
+});
+
+describe("npm run call -- drill", () => {
+  it.each([
+    [["{}"], "drill takes no body: it runs a program, which makes its own call."],
+    [["--url", "sessions.example.com"], '--url "sessions.example.com" is not an address.'],
+  ])("npm run call -- drill %j is a wrong call", async (args, message) => {
+    const { exitCode, stderr } = await runMain(main, ["drill", ...args]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it("npm run call -- drill names a program that does not start", async () => {
+    const { exitCode, stderr } = await runMain(main, ["drill", "--", "no-such-program-here"]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/^no-such-program-here does not start: /)]);
+  });
+
+  it("npm run call -- drill adds the header to the program's own bytes and headers, and changes nothing else", async () => {
+    const server = await Listener.start();
+    try {
+      const program = `fetch(process.env.BASE_URL + "/openapi/chat/create_gd", { method: "POST", body: '{"ranstr": 1} ', headers: { "x-chat-signature": "ab", "idempotency-key": "k" } }).then((answer) => answer.json()).then(({ data }) => console.log(data.chat_id))`;
+      const { PATH } = process.env;
+      const args = ["drill", "--url", server.url, "--", "node", "-e", program];
+      const { stdout, stderr } = await runMain(main, args, { env: { PATH } });
+      expect(server.received.slice(0, 2)).toMatchObject(
+        ["lost-answer", "busy"].map((drill) => ({
+          path: "/openapi/chat/create_gd",
+          body: Buffer.from('{"ranstr": 1} '),
+          headers: { "x-drill": drill, "x-chat-signature": "ab", "idempotency-key": "k" },
+        })),
+      );
+      expect(stderr).toMatch(/^(\| 7\n)+$/);
+      expect(stdout).toMatch(/Each of its calls passed by luck: run it again\./);
+    } finally {
+      await server.close();
+    }
+  });
+});
