@@ -104,10 +104,10 @@ function EndSession({ name, who, browser }: OpenSession) {
 
 /** Answers the button that ends a session. A reader who ends their own session is signed out. */
 export async function postEndSession(c: PageContext): Promise<Response> {
-  const { ctx, view, form } = c.var;
+  const { ctx, view } = c.var;
   const name = c.req.param("session") ?? "";
-  if (isOwnSession(view, name) && !(await isDraft(c, form))) return postSignOut(c);
-  return buttonAction(c, form, {
+  if (isOwnSession(view, name) && !(await isDraft(c))) return postSignOut(c);
+  return buttonAction(c, {
     draft: { path: PATH },
     list: PATH,
     work: async () =>

@@ -79,12 +79,11 @@ export function AgentMenu({ siteId, agent }: { siteId: number; agent: Agent }) {
 
 /** Answers the forms that rename, disable or enable an agent: those of the agent's page, and the menus of the list. */
 export async function postAgent(c: PageContext, site: Site): Promise<Response> {
-  const { form } = c.var;
-  const { name, status } = form;
+  const { name, status, back: wantedBack } = c.var.form;
   const id = pathId(c, "id", agentUnknown);
-  const back = consolePath(form.back, `/console/sites/${site.id}/agents`);
+  const back = consolePath(wantedBack, `/console/sites/${site.id}/agents`);
   const row = back === agentPath(site.id, id) ? undefined : rowId(id);
-  return formAction(c, form, {
+  return formAction(c, {
     values: { name: name ?? "", back },
     entered: enteredFields(c.var.view, agentChangeSchema.safeParse({ name, status })),
     page: (filled) => agentPage(c, site, filled),

@@ -164,16 +164,14 @@ const problemTexts = ({ t }: View): Record<AgentList["bad"][number]["problem"], 
 });
 
 /** Answers the two forms that add agents: one agent by its fields, or many agents by a list. */
-export async function postAgents(c: PageContext, site: Site): Promise<Response> {
-  const { form } = c.var;
-  return form.lines === undefined ? addOne(c, site, form) : addMany(c, site, form);
-}
+export const postAgents = async (c: PageContext, site: Site): Promise<Response> =>
+  c.var.form.lines === undefined ? addOne(c, site) : addMany(c, site);
 
-function addOne(c: PageContext, site: Site, form: Record<string, string>): Promise<Response> {
-  const { ctx, view, t } = c.var;
+function addOne(c: PageContext, site: Site): Promise<Response> {
+  const { ctx, view, t, form } = c.var;
   const { id = "", name = "" } = form;
   const values = { id, name: name.trim() };
-  return formAction(c, form, {
+  return formAction(c, {
     values,
     entered: enteredFields(view, newAgentSchema.safeParse({ ...values, id: /^\s*\d+\s*$/.test(id) ? Number(id) : id })),
     page: (filled) => agentsPage(c, site, filled),
@@ -188,11 +186,11 @@ function addOne(c: PageContext, site: Site, form: Record<string, string>): Promi
   });
 }
 
-function addMany(c: PageContext, site: Site, form: Record<string, string>): Promise<Response> {
-  const { ctx, t } = c.var;
+function addMany(c: PageContext, site: Site): Promise<Response> {
+  const { ctx, t, form } = c.var;
   const { lines = "", right = "" } = form;
   const input = { site, list: lines, right };
-  return formAction(c, form, {
+  return formAction(c, {
     values: { lines: lines.slice(0, KEPT_LIST_LENGTH), ...(right !== "" && { right }) },
     entered: { input },
     page: async ({ values, errors }) => {

@@ -203,7 +203,7 @@ export async function revokePage(c: PageContext, siteOfPath: Site): Promise<Resp
 
 export async function postRevoke(c: PageContext, site: Site): Promise<Response> {
   const { app, path } = await appOf(c, site);
-  return buttonAction(c, c.var.form, {
+  return buttonAction(c, {
     list: path,
     work: () => revokeApp(c.var.ctx, app).then(() => doneLocation(c, path, "revoked")),
   });
@@ -236,7 +236,7 @@ export async function releasePage(c: PageContext, siteOfPath: Site): Promise<Res
 
 export async function postRelease(c: PageContext, site: Site): Promise<Response> {
   const { appid, apps, path } = reservedAppidOf(c, site);
-  return buttonAction(c, c.var.form, {
+  return buttonAction(c, {
     list: apps,
     work: () =>
       releaseApp(c.var.ctx, { appid, siteId: site.id })

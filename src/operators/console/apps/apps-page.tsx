@@ -27,7 +27,7 @@ export async function postApp(c: PageContext, site: Site): Promise<Response> {
   const { name = "", appid = "", secret = "" } = form;
   const path = `/console/sites/${site.id}/apps`;
   const input = { name, ...(appid && { appid }), ...(secret && { secret }) };
-  return formAction(c, form, {
+  return formAction(c, {
     values: { name, appid },
     entered: enteredFields(view, issueAppSchema.safeParse(input)),
     page: (filledForm) => appsPage(c, site, filledForm),

@@ -58,9 +58,8 @@ export async function testCallPage(c: PageContext, siteOfPath: Site, filled?: Fi
 export async function postTestCall(c: PageContext, siteOfPath: Site): Promise<Response> {
   const { app, site, path, isActive } = await appOf(c, siteOfPath);
   if (!isActive) return c.redirect(path, 303);
-  const { form } = c.var;
-  const { agent = "", version = "" } = form;
-  return formAction(c, form, {
+  const { agent = "", version = "" } = c.var.form;
+  return formAction(c, {
     values: { agent },
     entered: /^[1-9]\d{0,15}$/.test(agent)
       ? { input: { site, appid: app.appid, version, agentId: Number(agent) } }

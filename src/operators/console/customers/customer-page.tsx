@@ -137,11 +137,12 @@ export function sbsOf({ sbs = "", customer }: Values): string {
 }
 
 /** Reads the customer of a sent form, as `formAction` needs it. */
-export function sentCustomer({ t }: View, form: Values): { values: Values; entered: EnteredFields<{ sbs: string }> } {
-  const { sbs = "", customer } = form;
+export function sentCustomer({ t, form: { sbs = "", customer } }: PageContext["var"]) {
   const values: Values = customer === undefined ? { sbs } : { customer };
   const { data: input } = customerErasureSchema.safeParse({ sbs: sbsOf(values) });
-  return { values, entered: input ? { input } : { errors: { sbs: t("Must have 1 to 64 characters") } } };
+  const errors = { sbs: t("Must have 1 to 64 characters") };
+  const entered: EnteredFields<{ sbs: string }> = input ? { input } : { errors };
+  return { values, entered };
 }
 
 /** The error of the field when the site has no such customer; undefined for any other error. */

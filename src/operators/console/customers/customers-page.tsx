@@ -51,10 +51,9 @@ export async function customersPage(c: PageContext, site: Site, filledForm?: For
 export async function withCustomer(
   c: PageContext,
   site: Site,
-  form: Record<string, string>,
   answer: (sbs: string, filledForm: FormShownAgain) => Promise<Response>,
 ): Promise<Response> {
-  const { values, entered } = sentCustomer(c.var.view, form);
+  const { values, entered } = sentCustomer(c.var);
   const filledForm = { path: c.req.path, values, errors: {} };
   if ("errors" in entered) return listPage(c, site, { filledForm: { ...filledForm, errors: entered.errors } });
   return orUnknown(c, site, filledForm, answer(entered.input.sbs, filledForm));
@@ -74,7 +73,7 @@ const orUnknown = (c: PageContext, site: Site, filledForm: FormShownAgain, answe
  */
 export async function postFind(c: PageContext, site: Site): Promise<Response> {
   const { ctx } = c.var;
-  return withCustomer(c, site, c.var.form, async (text) => {
+  return withCustomer(c, site, async (text) => {
     const { items, next, exact } = await findCustomers(ctx, { site, text, limit: CUSTOMERS_PER_PAGE });
     if (exact !== undefined && items.every(({ externalId }) => externalId === text))
       return c.redirect(customerPath(site, exact.chatId), 303);

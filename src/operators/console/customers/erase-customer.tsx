@@ -32,10 +32,10 @@ import { customersPage } from "./customers-page.tsx";
 export async function postErase(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view, form } = c.var;
   const wasConfirmationAsked = form.asked !== undefined;
-  const { values, entered } = sentCustomer(view, form);
+  const { values, entered } = sentCustomer(c.var);
   const { path } = c.req;
   // A draft leads to the question again, and its box need not be ticked yet.
-  const isUnticked = wasConfirmationAsked && form.sure === undefined && !(await isDraft(c, form));
+  const isUnticked = wasConfirmationAsked && form.sure === undefined && !(await isDraft(c));
   const askOr = (sbs: string, filledForm?: FilledForm): Promise<Response> =>
     question(c, site, sbs, filledForm).catch(async (error: unknown) => {
       const errors = unknownCustomer(view, error);
@@ -44,7 +44,7 @@ export async function postErase(c: PageContext, site: Site): Promise<Response> {
       if (erasure !== undefined) return c.redirect(`${customersPath(site)}/erasures/${erasure}`, 303);
       return customersPage(c, site, { path, values, errors });
     });
-  return formAction(c, form, {
+  return formAction(c, {
     values: wasConfirmationAsked ? { ...values, asked: "yes" } : values,
     entered:
       isUnticked && "input" in entered ? { errors: { sure: view.t("Tick it: this cannot be undone.") } } : entered,
@@ -111,7 +111,7 @@ export async function postErasure(c: PageContext, site: Site): Promise<Response>
     await continueErasure(c.var.ctx, { site, erasureId: erasureOf(c) });
     return path;
   };
-  return buttonAction(c, c.var.form, { list: path, work });
+  return buttonAction(c, { list: path, work });
 }
 
 /** Shows how far an erasure is, which webhooks got the customer's data, and what stays elsewhere. Its address names no customer. */

@@ -21,11 +21,10 @@ const SESSIONS_PER_FILE = PAGES_PER_FILE * SESSIONS_PER_PAGE;
  * files. The form may be sent any number of times: each file writes its audit rows.
  */
 export async function postCustomerExport(c: PageContext, site: Site): Promise<Response> {
-  const { form } = c.var;
-  const { after, from = "0", part = "1" } = form;
+  const { after, from = "0", part = "1" } = c.var.form;
   const number = /^\d{1,9}$/.test(part) ? Number(part) : 1;
-  return withCustomer(c, site, form, async (sbs, filledForm) => {
-    if (await isDraft(c, form)) return customersPage(c, site, filledForm);
+  return withCustomer(c, site, async (sbs, filledForm) => {
+    if (await isDraft(c)) return customersPage(c, site, filledForm);
     if (after !== undefined) return customerFile(c, site, { sbs, after }, number);
     const customer = await findCustomer(c.var.ctx, { site, sbs, after: /^\d{1,16}$/.test(from) ? Number(from) : 0 });
     return from === "0" && customer.chatIds.length <= SESSIONS_PER_FILE

@@ -7,8 +7,6 @@ import type { PageContext } from "../env.ts";
 import type { View } from "../view.ts";
 import { doneLocation, errorTexts, type FilledForm, isFormToken, showAgain } from "./messages.ts";
 
-type FormValues = Record<string, string>;
-
 /** The checked fields of a form: the input of the work, or the errors by field. */
 export type EnteredFields<Input> = { input: Input } | { errors: Record<string, string> };
 
@@ -35,7 +33,7 @@ interface PageAnchor {
 /** What {@link formAction} needs to know of a form with fields. */
 interface FormAction<Input> {
   /** The fields to show again. Secrets are left out. */
-  values: FormValues;
+  values: Record<string, string>;
   entered: EnteredFields<Input>;
   page: (filledForm: FilledForm) => Promise<Response>;
   /** The page after a draft, for a form without a field to show again. */
@@ -53,7 +51,7 @@ interface FormAction<Input> {
 }
 
 /** Answers a form with fields. A form with errors, or a draft ({@link isDraft}), is shown again. Any other form is carried out once. */
-export async function formAction<Input>(c: PageContext, form: FormValues, action: FormAction<Input>) {
+export async function formAction<Input>(c: PageContext, action: FormAction<Input>) {
   const { values, entered, page, draft, look, refused, ask, list, work } = action;
   if ("errors" in entered) return page({ values, errors: entered.errors });
   const { input } = entered;
@@ -63,7 +61,7 @@ export async function formAction<Input>(c: PageContext, form: FormValues, action
     if (errors === undefined) throw error;
     return page({ values, errors });
   };
-  if (await isDraft(c, form)) {
+  if (await isDraft(c)) {
     if (draft !== undefined) return leadToDraft(c, draft);
     try {
       await look?.(input);
@@ -74,7 +72,7 @@ export async function formAction<Input>(c: PageContext, form: FormValues, action
   }
   if (draft !== undefined) c.set("sent", undefined);
   if (ask !== undefined) return ask(input).catch(showRefusal);
-  return once(c, form, list, () => work(input).catch(showRefusal));
+  return once(c, list, () => work(input).catch(showRefusal));
 }
 
 /** What {@link buttonAction} needs to know of a form with one button. */
@@ -88,12 +86,12 @@ interface ButtonAction {
 }
 
 /** Answers a form without fields: carries it out once, unless it is a draft. */
-export async function buttonAction(c: PageContext, form: FormValues, action: ButtonAction): Promise<Response> {
+export async function buttonAction(c: PageContext, action: ButtonAction): Promise<Response> {
   const { draft = { path: c.req.path }, list, work } = action;
-  if (await isDraft(c, form)) return leadToDraft(c, draft);
+  if (await isDraft(c)) return leadToDraft(c, draft);
   // A button has nothing to offer again.
   c.set("sent", undefined);
-  return once(c, form, list, work);
+  return once(c, list, work);
 }
 
 const leadToDraft = async (c: PageContext, { path, id }: PageAnchor) =>
@@ -103,8 +101,9 @@ const leadToDraft = async (c: PageContext, { path, id }: PageAnchor) =>
  * Whether a form is a draft: it is shown again with its values and is not carried out. A form becomes a draft when the language
  * changes, when its reader signs in again, and when it was made for another session.
  */
-export async function isDraft(c: PageContext, form: Record<string, string>): Promise<boolean> {
-  const { session } = c.var.view;
+export async function isDraft(c: PageContext): Promise<boolean> {
+  const { view, form } = c.var;
+  const { session } = view;
   return session === undefined || c.req.query("draft") !== undefined || !(await isFormToken(session, form.form ?? ""));
 }
 
@@ -134,8 +133,8 @@ type Work = () => Promise<string | Response | ShownOnce>;
  * @param work returns the path to redirect to; or a page, when the form may be sent again; or both, when the content of the page is
  *   not stored
  */
-export async function once(c: PageContext, form: Record<string, string>, list: string, work: Work): Promise<Response> {
-  const { ctx, view } = c.var;
+export async function once(c: PageContext, list: string, work: Work): Promise<Response> {
+  const { ctx, view, form } = c.var;
   if (view.session === undefined) throw new ServiceError("unauthorized", { reason: "not_signed_in" });
   const fields = Object.entries(form).sort(([a], [b]) => (a < b ? -1 : 1));
   const id = await sha256(JSON.stringify([c.req.path, fields]));

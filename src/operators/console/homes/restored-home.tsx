@@ -43,7 +43,7 @@ export async function postRestored(c: PageContext): Promise<Response> {
   const entered = enteredFields(view, checked);
   const path = confirmPath(home, String(skip), id);
   const values = { lift, settling_id: id, ...(receipts && { receipts }) };
-  return formAction(c, form, {
+  return formAction(c, {
     values,
     entered: "errors" in entered ? entered : pastedReceipts(view, receipts),
     page: (filled) => (checked.success ? confirmPage(c, home, skip, id, filled) : formPage(c, home, filled)),

@@ -189,9 +189,8 @@ export async function endGrant(
   list: string,
   { end, unknown, done, before }: { end: () => Promise<void>; unknown: string; done: FormResult; before: FormResult },
 ): Promise<Response> {
-  const { form } = c.var;
-  const back = consolePath(form.back, list);
-  return buttonAction(c, form, {
+  const back = consolePath(c.var.form.back, list);
+  return buttonAction(c, {
     list: back,
     work: async () => {
       const ended = end().then(() => true);

@@ -44,7 +44,7 @@ export async function postPeople(c: PageContext): Promise<Response> {
     return { ...(error !== undefined && { who: error }), ...others };
   };
   const checked = enteredFields(view, newPersonSchema.safeParse({ [way]: who, ...entered }));
-  return formAction(c, form, {
+  return formAction(c, {
     values: { way, who, ...typed },
     entered: "errors" in checked ? { errors: atWho(checked.errors) } : checked,
     page: (filledForm) => peoplePage(c, { ...filledForm, errors: atWho(filledForm.errors) }),

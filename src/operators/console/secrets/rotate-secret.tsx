@@ -168,11 +168,10 @@ function RotationSteps({ isCounted, isBegun }: { isCounted: boolean; isBegun?: b
 
 /** Answers the form of {@link RotateCard}, and the form of the page that asks before the rotation. */
 export async function rotateSecret(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
-  const { form } = c.var;
-  const { overlap_seconds = "", ends = "", version = "", confirmed } = form;
+  const { overlap_seconds = "", ends = "", version = "", confirmed } = c.var.form;
   const { path } = owner;
-  const entered = enteredIn(c.var.view, owner, form);
-  return formAction(c, form, {
+  const entered = enteredIn(c.var.view, owner, c.var.form);
+  return formAction(c, {
     values: { overlap_seconds, ends },
     entered,
     page: owner.page,
@@ -273,11 +272,10 @@ export async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<
 
 /** Answers the form of {@link endPage}. */
 export async function endOverlap(c: PageContext, { path, endOverlap }: ShownSecretOwner): Promise<Response> {
-  const { form } = c.var;
   const work = () =>
-    endOverlap(form.version ?? "").then(
+    endOverlap(c.var.form.version ?? "").then(
       () => doneLocation(c, path, "overlap_ended"),
       (error) => refusedLocation(c, path, error),
     );
-  return buttonAction(c, form, { list: path, work });
+  return buttonAction(c, { list: path, work });
 }

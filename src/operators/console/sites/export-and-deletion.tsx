@@ -71,9 +71,8 @@ function placeText({ t }: View, place: string): string {
 
 /** Answers with a file. The form may be sent any number of times: the audit log has a row for each operator and hour. */
 export async function postSiteExport(c: PageContext, site: Site): Promise<Response> {
-  const { form } = c.var;
-  if (await isDraft(c, form)) return c.redirect(c.req.path, 303);
-  const { after, until, part } = form;
+  if (await isDraft(c)) return c.redirect(c.req.path, 303);
+  const { after, until, part } = c.var.form;
   const parts: ExportedSite[] = [];
   for (let next: string | null | undefined = after; next !== null; ) {
     const exported = await exportSite(c.var.ctx, { site, limit: ITEMS_AT_ONCE, after: next, until });
@@ -88,9 +87,8 @@ export async function postSiteExport(c: PageContext, site: Site): Promise<Respon
 
 /** Answers the form that begins a deletion, and the button that sends this form again when the beginning failed halfway. */
 export async function postDelete(c: PageContext, site: Site): Promise<Response> {
-  const { form } = c.var;
-  const { name = "" } = form;
-  return formAction(c, form, {
+  const { name = "" } = c.var.form;
+  return formAction(c, {
     values: { name },
     entered: { input: name },
     page: (filledForm) => deletePage(c, site, filledForm),

@@ -36,7 +36,7 @@ const siteButton =
   async (c: PageContext, site: Site): Promise<Response> => {
     const list = sitePath(site, "/settings");
     const isOff = change.events === false;
-    return buttonAction(c, c.var.form, {
+    return buttonAction(c, {
       draft: { path: isOff || change.status === "closed" ? c.req.path : list },
       list,
       work: async () => {
@@ -105,9 +105,9 @@ export async function postRetention(c: PageContext, site: Site): Promise<Respons
   const list = sitePath(site, "/settings");
   const wanted = "input" in entered ? entered.input : null;
   // A draft leads to the question again, and its days need not be typed yet.
-  const mustRepeat = isShorter(wanted, (await readRetention(ctx, { site })).days) && !(await isDraft(c, form));
+  const mustRepeat = isShorter(wanted, (await readRetention(ctx, { site })).days) && !(await isDraft(c));
   const errors = { days_again: t("Must be {0}, as above", days) };
-  return formAction(c, form, {
+  return formAction(c, {
     values: { days },
     entered: mustRepeat && wholeNumber(days_again) !== wanted ? { errors } : entered,
     page: (filled) => ("input" in entered ? askDays(c, site, wanted, filled) : siteSettingsPage(c, site, filled)),
@@ -193,11 +193,10 @@ export async function chatIdPage(c: PageContext, site: Site): Promise<Response> 
 
 /** Answers the form of {@link chatIdPage}. It asks again when somebody else has set another number meanwhile. */
 export async function postChatId(c: PageContext, site: Site): Promise<Response> {
-  const { form } = c.var;
-  const { first_chat_id = "", set_to } = form;
+  const { first_chat_id = "", set_to } = c.var.form;
   const list = sitePath(site, "/settings");
   const question = `${c.req.path}?${new URLSearchParams({ first_chat_id })}`;
-  return formAction(c, form, {
+  return formAction(c, {
     values: { first_chat_id },
     entered: readFirstChatId(c, first_chat_id),
     page: (filled) => siteSettingsPage(c, site, filled),

@@ -132,7 +132,7 @@ function Counts({ label, counts }: { label: string; counts: Record<string, numbe
 
 /** Finishes a site whose home did not answer when it was created. It does not use `once`, because a second press changes nothing. */
 export async function postFinish(c: PageContext, site: Site): Promise<Response> {
-  const result = (await isDraft(c, c.var.form)) ? "draft" : "site";
+  const result = (await isDraft(c)) ? "draft" : "site";
   if (result === "site" && site.status === "creating") {
     beginWork(c);
     await finishSite(c.var.ctx, { site });

@@ -9,9 +9,8 @@ import { Badge, Facts, Settings, Time } from "../parts/parts.tsx";
 import { useView, type View } from "../view.ts";
 
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
-  const { form } = c.var;
-  const { name = "" } = form;
-  return formAction(c, form, {
+  const { name = "" } = c.var.form;
+  return formAction(c, {
     values: { name },
     entered: enteredFields(c.var.view, siteChangeSchema.safeParse({ name })),
     page: (filledForm) => siteSettingsPage(c, site, filledForm),

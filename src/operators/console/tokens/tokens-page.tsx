@@ -16,7 +16,7 @@ export async function postTokens(c: PageContext): Promise<Response> {
   const { ctx, view, t, form } = c.var;
   const { name = "" } = form;
   const { typed, entered } = readGrant(form);
-  return formAction(c, form, {
+  return formAction(c, {
     values: { name, ...typed },
     entered: enteredFields(view, newTokenSchema.safeParse({ name, ...entered })),
     page: (filledForm) => tokensPage(c, filledForm),

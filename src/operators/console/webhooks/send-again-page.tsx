@@ -92,7 +92,7 @@ async function runSteps(c: PageContext, webhookOfPath: WebhookOf, wanted: Wanted
 export async function postSendAgain(c: PageContext, site: Site): Promise<Response> {
   const { webhookOfPath, path } = await webhookOf(c, site);
   const { view, form } = c.var;
-  return formAction(c, form, {
+  return formAction(c, {
     ...readWanted(view, form),
     page: (filledForm) => sendAgainPage(c, site, filledForm),
     list: path,

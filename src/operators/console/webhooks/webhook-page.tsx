@@ -146,7 +146,7 @@ export const webhookButton =
       disable: () => change("disabled").then(() => doneLocation(c, back, "saved")),
       delete: () => deleteWebhook(ctx, webhookOfPath).then(() => doneLocation(c, back, "deleted")),
     };
-    return buttonAction(c, form, {
+    return buttonAction(c, {
       draft: { path: isAsked ? c.req.path : back, id },
       list: back,
       // The webhook is looked up inside `work`. Otherwise, the second submit of a deletion would get a 404 and not the first one's result.

@@ -23,7 +23,7 @@ async function answerForm(
   const { form } = c.var;
   const { url = "" } = form;
   const events = EVENT_TYPES.filter((type) => form[type]);
-  return formAction(c, form, {
+  return formAction(c, {
     values: { url, ...Object.fromEntries(EVENT_TYPES.map((type) => [type, form[type] ?? ""])) },
     entered: enteredFields(c.var.view, newWebhookSchema.safeParse({ url, events })),
     page: (filledForm) => page(c, site, filledForm),
