@@ -9,7 +9,7 @@ import { readForm } from "./forms/read-form.ts";
 import { showPage } from "./layout.tsx";
 import { Action, Hidden } from "./parts/form.tsx";
 import { roleText } from "./parts/grant.tsx";
-import { EmptyState } from "./parts/parts.tsx";
+import { EmptyState, LinkLine } from "./parts/parts.tsx";
 import type { FramedSite } from "./parts/site-frame.tsx";
 import { englishView, type View } from "./view.ts";
 
@@ -155,12 +155,7 @@ export async function showError(error: Error, c: PageContext): Promise<Response>
   // The list of sites is in the directory: while that is silent, only the same page is worth another try.
   const isSilent = reads && status === 503 && home === undefined && !isUnbound;
   const isListed = view.may(HOMES, "GET");
-  const link = (href: string, label: string | false | undefined) =>
-    label && (
-      <p>
-        <a href={href}>{label}</a>
-      </p>
-    );
+  const link = (href: string, label: string | false | undefined) => label && <LinkLine href={href} label={label} />;
   const body = (
     <section class="card">
       <p>{texts.filter(Boolean).join(" ")}</p>

@@ -17,7 +17,7 @@ import { showPage } from "../layout.tsx";
 import { Action } from "../parts/form.tsx";
 import { PEOPLE_PATH, roleMeans, roleText, SiteOf } from "../parts/grant.tsx";
 import { Table } from "../parts/list.tsx";
-import { Ago, Badge, Facts } from "../parts/parts.tsx";
+import { Ago, Badge, Card, Part } from "../parts/parts.tsx";
 import { postSignOut } from "../sign-in/sign-in-pages.tsx";
 import { useView, type View } from "../view.ts";
 
@@ -33,21 +33,20 @@ export async function accessPage(c: PageContext): Promise<Response> {
   const title = seesAll ? t("Open console sessions of everyone") : t("Your open console sessions");
   const body = (
     <>
-      <section class="card">
-        <Facts
-          rows={[
-            [t("Name"), <bdi>{who.name}</bdi>],
-            [t("Signed in by"), isByAccess(who) ? "Cloudflare Access" : byToken],
-            [t("Role"), roleText(view, role)],
-            siteId !== null && [t("Site"), <SiteOf siteId={siteId} sites={await sitesOf(c.var.ctx, [{ siteId }])} />],
-            [
-              t("What it may do"),
-              PERSON_ROLES.filter((each) => isAtLeast(role, each)).map((each) => (
-                <span class="line">{roleMeans(view, each)}</span>
-              )),
-            ],
-          ]}
-        />
+      <Card
+        facts={[
+          [t("Name"), <bdi>{who.name}</bdi>],
+          [t("Signed in by"), isByAccess(who) ? "Cloudflare Access" : byToken],
+          [t("Role"), roleText(view, role)],
+          siteId !== null && [t("Site"), <SiteOf siteId={siteId} sites={await sitesOf(c.var.ctx, [{ siteId }])} />],
+          [
+            t("What it may do"),
+            PERSON_ROLES.filter((each) => isAtLeast(role, each)).map((each) => (
+              <span class="line">{roleMeans(view, each)}</span>
+            )),
+          ],
+        ]}
+      >
         <p>
           {view.may(PEOPLE_PATH, "GET") ? (
             <a href={PEOPLE_PATH}>{t("Let somebody in")}</a>
@@ -55,9 +54,8 @@ export async function accessPage(c: PageContext): Promise<Response> {
             t("An owner of this deployment can let others in, and make tokens for programs.")
           )}
         </p>
-      </section>
-      <section class="part">
-        <h2>{title}</h2>
+      </Card>
+      <Part title={title}>
         <Table
           label={title}
           head={[
@@ -84,7 +82,7 @@ export async function accessPage(c: PageContext): Promise<Response> {
         {sessions.length === MOST_LISTED_SESSIONS && (
           <p class="hint">{t("Of more than {0}, those used last are shown.", MOST_LISTED_SESSIONS)}</p>
         )}
-      </section>
+      </Part>
     </>
   );
   return showPage(c, { title: t("Your access"), section: "access", body });

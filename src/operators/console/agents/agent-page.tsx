@@ -13,7 +13,7 @@ import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Action, type Fields, FieldsForm, FormErrors, Hidden } from "../parts/form.tsx";
 import { type FilterFields, ListFilter, MoreLink, queryOf, Table } from "../parts/list.tsx";
-import { Ago, Badge, Facts, RowMenu, type Setting, Settings, Time } from "../parts/parts.tsx";
+import { Ago, Badge, Card, LinkLine, NameLink, Part, RowMenu, type Setting, Settings, Time } from "../parts/parts.tsx";
 import { sessionColumns, statusText } from "../sessions/session-table.tsx";
 import { useView, type View } from "../view.ts";
 
@@ -36,9 +36,7 @@ export const agentRows = ({ t }: View, siteId: number, agents: Agent[]) => ({
   head: [t("Name"), "ID", { label: t("Status"), phone: "top" as const }],
   ids: agents.map(({ id }) => rowId(id)),
   rows: agents.map((agent) => [
-    <a class="clip" href={agentPath(siteId, agent.id)}>
-      <bdi>{nameOf(agent)}</bdi>
-    </a>,
+    <NameLink class="clip" href={agentPath(siteId, agent.id)} name={nameOf(agent)} />,
     <code>{agent.id}</code>,
     <AgentStatus agent={agent} />,
   ]),
@@ -164,21 +162,18 @@ export async function agentPage(c: PageContext, site: Site, filled?: FilledForm)
   const body = (
     <>
       <FormErrors filled={filled} fields={nameField} />
-      <section class="card">
-        <Facts
-          rows={[
-            ["ID", String(id), "agent-id"],
-            [t("Status"), <AgentStatus agent={agent} />],
-            since !== undefined && [t("Status since"), <Time at={since} />],
-          ]}
-        />
-      </section>
+      <Card
+        facts={[
+          ["ID", String(id), "agent-id"],
+          [t("Status"), <AgentStatus agent={agent} />],
+          since !== undefined && [t("Status since"), <Time at={since} />],
+        ]}
+      />
       <div class="above">
         <ListFilter path={path} fields={fields} />
       </div>
       {lists.map(({ part, items, nextCursor, lookedTo }, at) => (
-        <section class="part">
-          <h2>{titles[part]}</h2>
+        <Part title={titles[part]}>
           <Table
             id={at === 0 ? "list" : undefined}
             label={titles[part]}
@@ -192,7 +187,7 @@ export async function agentPage(c: PageContext, site: Site, filled?: FilledForm)
             </p>
           )}
           <MoreLink path={path} query={{ ...queryOf(fields), part }} cursor={nextCursor} />
-        </section>
+        </Part>
       ))}
       {canChange && <Settings rows={isNormal ? settings : settings.reverse()} />}
       {historyPart(view, `/console/sites/${site.id}/audit?subject=${id}`, history)}
@@ -207,8 +202,7 @@ function historyPart(view: View, path: string, history: Awaited<ReturnType<typeo
   const { t } = view;
   const { items, homesDown, searchedTo } = history;
   return (
-    <section class="part">
-      <h2>{t("History")}</h2>
+    <Part title={t("History")}>
       <Table
         id={undefined}
         label={t("History")}
@@ -223,9 +217,7 @@ function historyPart(view: View, path: string, history: Awaited<ReturnType<typeo
       />
       {homesDown.length > 0 && <p class="hint">{t("Homes that do not answer: {0}", homesDown.join(", "))}</p>}
       {searchedTo !== null && <p class="hint">{t("Searched back to {0}.", view.time(searchedTo))}</p>}
-      <p>
-        <a href={path}>{t("All of it in the audit log")}</a>
-      </p>
-    </section>
+      <LinkLine href={path} label={t("All of it in the audit log")} />
+    </Part>
   );
 }

@@ -8,7 +8,7 @@ import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Field, type Fields, FieldsForm, Fold, Form, FormErrors, SendButton } from "../parts/form.tsx";
 import { type FilterFields, List } from "../parts/list.tsx";
-import { EmptyState } from "../parts/parts.tsx";
+import { Card, EmptyState } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { AgentMenu, agentRows, rowId } from "./agent-page.tsx";
 
@@ -68,16 +68,14 @@ function addForms(view: View, path: string, filled?: FilledForm, list: AgentList
       <FormErrors filled={filled} fields={{ ...fields, lines: { label: t("Add many") } }} />
       <div class={isList ? "part" : "two"}>
         {!isList && (
-          <section class="card">
-            <h2>{t("Add an agent")}</h2>
+          <Card title={t("Add an agent")}>
             <FieldsForm action={path} fields={fields} filled={filled} button={t("Add agent")} />
-          </section>
+          </Card>
         )}
-        <section class="card">
-          <h2>{t("Add many")}</h2>
+        <Card title={t("Add many")}>
           {list.bad.length > 0 && wrongLines(view, list)}
           {listForm(view, path, filled, list)}
-        </section>
+        </Card>
       </div>
     </>
   );

@@ -13,7 +13,7 @@ import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
 import { AskLink, FieldsForm, FormErrors } from "../parts/form.tsx";
 import { Table } from "../parts/list.tsx";
-import { Ago, type FactRows, Facts, NoticeBox, Time, Unread } from "../parts/parts.tsx";
+import { Ago, Card, type FactRows, NoticeBox, Part, Time, Unread } from "../parts/parts.tsx";
 import { UsageCard } from "../parts/usage-card.tsx";
 import { reasonLabels } from "../reasons.ts";
 import { OverlapCard, RotateCard, rotationFields, type ShownSecretOwner } from "../secrets/rotate-secret.tsx";
@@ -86,16 +86,15 @@ async function appPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): P
     <>
       <FormErrors filled={filled} fields={rotationFields(view)} />
       {isActive && <OverlapCard owner={owner} use={oldSecretUse(view, usage, appid)} />}
-      <section class="card">
-        <Facts
-          rows={[
-            ...owner.facts,
-            [t("State"), <AppState app={app} />],
-            lastUsedFact(view, usage, app),
-            app.revokedAt !== null && [t("Revoked on"), <Time at={app.revokedAt} />],
-            [t("Issued"), <Time at={app.createdAt} />],
-          ]}
-        />
+      <Card
+        facts={[
+          ...owner.facts,
+          [t("State"), <AppState app={app} />],
+          lastUsedFact(view, usage, app),
+          app.revokedAt !== null && [t("Revoked on"), <Time at={app.revokedAt} />],
+          [t("Issued"), <Time at={app.createdAt} />],
+        ]}
+      >
         {isActive && (
           <div class="buttons">
             {view.may(`${path}/test`) && (
@@ -106,7 +105,7 @@ async function appPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): P
             <AskLink href={`${path}/revoke`}>{t("Revoke this app…")}</AskLink>
           </div>
         )}
-      </section>
+      </Card>
       <AppCalls siteId={site.id} app={app} usage={usage} />
       <NetworkUses uses={networks} />
       {isActive && <RotateCard owner={owner} filledForm={filled} />}
@@ -121,11 +120,7 @@ function AppCalls({ siteId, app, usage }: { siteId: number; app: AppSummary; usa
   const view = useView();
   const { t } = view;
   return (
-    <section class="part">
-      <div class="head">
-        <h2>{t("Calls")}</h2>
-        <a href={refusedCallsPath(siteId, app.appid)}>{t("Refused calls of this app")}</a>
-      </div>
+    <Part title={t("Calls")} all={[refusedCallsPath(siteId, app.appid), t("Refused calls of this app")]}>
       {usage === undefined ? <Unread /> : <UsageCard usage={usage} site={app} />}
       {usage && usage.completeUntil !== null && usage.outcomes.length > 0 && (
         <Table
@@ -136,7 +131,7 @@ function AppCalls({ siteId, app, usage }: { siteId: number; app: AppSummary; usa
           empty=""
         />
       )}
-    </section>
+    </Part>
   );
 }
 
@@ -164,8 +159,7 @@ function NetworkUses({ uses }: { uses: NetworkUse[] | undefined }) {
     ended: t("A secret that has ended"),
   };
   return (
-    <section class="part" id="networks">
-      <h2>{t("Where its secrets were used")}</h2>
+    <Part id="networks" title={t("Where its secrets were used")}>
       {uses === undefined ? (
         <Unread />
       ) : (
@@ -181,7 +175,7 @@ function NetworkUses({ uses }: { uses: NetworkUse[] | undefined }) {
           "The networks of 14 days, the last use first: /24 of IPv4, /48 of IPv6. An hour keeps the newest eight. Calls that no secret verified are not among them.",
         )}
       </p>
-    </section>
+    </Part>
   );
 }
 
@@ -261,15 +255,14 @@ async function missingAppPage(c: PageContext, siteOfPath: Site): Promise<Respons
           )}
         </p>
       </NoticeBox>
-      <section class="card">
-        <Facts rows={facts} />
+      <Card facts={facts}>
         <FieldsForm
           action={apps}
           hidden={{ appid }}
           fields={{ name, secret: { ...secret, hint } }}
           button={t("Issue app")}
         />
-      </section>
+      </Card>
       <p>
         {isClosed ? (
           t("The appid can be released as soon as no home of it is closed.")

@@ -11,7 +11,7 @@ import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { AskLink, type Fields, FieldsForm, Fold, FormErrors, FormFields } from "../parts/form.tsx";
 import { List, Table } from "../parts/list.tsx";
-import { Ago, Badge, EmptyState, type FactRows, RowMenu, Time, TimeLeft } from "../parts/parts.tsx";
+import { Ago, Badge, EmptyState, type FactRows, NameLink, RowMenu, Time, TimeLeft } from "../parts/parts.tsx";
 import { hasOverlap, secretLocation } from "../secrets/rotate-secret.tsx";
 import { useView, type View } from "../view.ts";
 
@@ -103,9 +103,7 @@ function tableOf(view: View, siteId: number, apps: AppSummary[], uses: LastUses)
       { label: t("Issued"), phone: "hide" as const },
     ],
     rows: apps.map((app) => [
-      <a class="clip" href={`/console/sites/${siteId}/apps/${app.appid}`}>
-        <bdi>{nameOf(app)}</bdi>
-      </a>,
+      <NameLink class="clip" href={`/console/sites/${siteId}/apps/${app.appid}`} name={nameOf(app)} />,
       <code class="appid" title={app.appid}>
         {app.appid}
       </code>,

@@ -7,7 +7,7 @@ import { formAction } from "../forms/form-action.ts";
 import { type FilledForm, ticketEnd, ticketFor } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
-import { EmptyState, Facts, NoticeBox } from "../parts/parts.tsx";
+import { Card, EmptyState, NameLink, NoticeBox } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
 import { refusedLocation } from "../secrets/rotate-secret.tsx";
 import type { View } from "../view.ts";
@@ -148,22 +148,16 @@ export async function testResultPage(c: PageContext, siteOfPath: Site): Promise<
           ))}
         </NoticeBox>
       )}
-      <section class="card">
-        <Facts
-          rows={[
-            [
-              t("App"),
-              <a href={path}>
-                <bdi>{app.name}</bdi>
-              </a>,
-            ],
-            chatId !== undefined && [t("Session"), <a href={openedPath}>{chatId}</a>],
-            [t("Status"), status],
-            [t("Answer"), <code>{answer}</code>],
-            [t("Time taken"), t("{0} ms", ms)],
-            [t("Request id"), requestId, "request-id"],
-          ]}
-        />
+      <Card
+        facts={[
+          [t("App"), <NameLink href={path} name={app.name} />],
+          chatId !== undefined && [t("Session"), <a href={openedPath}>{chatId}</a>],
+          [t("Status"), status],
+          [t("Answer"), <code>{answer}</code>],
+          [t("Time taken"), t("{0} ms", ms)],
+          [t("Request id"), requestId, "request-id"],
+        ]}
+      >
         <div class="buttons">
           {links.map(([href, label], i) => (
             <a class={i === 0 ? "button" : "button plain"} href={href}>
@@ -171,7 +165,7 @@ export async function testResultPage(c: PageContext, siteOfPath: Site): Promise<
             </a>
           ))}
         </div>
-      </section>
+      </Card>
     </>
   );
   return showPage(c, { title: t("Result of the test call"), site, body });

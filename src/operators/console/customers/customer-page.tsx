@@ -10,7 +10,7 @@ import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Form, FormErrors, Hidden } from "../parts/form.tsx";
 import { MoreLink } from "../parts/list.tsx";
-import { Facts, Time } from "../parts/parts.tsx";
+import { Card, Facts, Part, Time } from "../parts/parts.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { SessionTable } from "../sessions/session-table.tsx";
 import type { View } from "../view.ts";
@@ -56,11 +56,10 @@ export async function customerPage(c: PageContext, site: Site, sbs: string, fill
       </p>
       <FormErrors filled={filledForm} fields={{}} />
       <div class="talk">
-        <section class="part">
-          <h2>{t("Sessions of this customer")}</h2>
+        <Part title={t("Sessions of this customer")}>
           <SessionTable siteId={site.id} sessions={sessions.items} isOneCustomer />
           <MoreLink path={path} query={{ chat_id: shownId }} cursor={sessions.nextCursor} />
-        </section>
+        </Part>
         <aside class="card" aria-label={t("Details")}>
           <Facts
             rows={[
@@ -74,8 +73,7 @@ export async function customerPage(c: PageContext, site: Site, sbs: string, fill
           />
         </aside>
         {view.may(`${path}/export`) && (
-          <section class="card">
-            <h2>{t("This customer's data")}</h2>
+          <Card title={t("This customer's data")}>
             <p class="hint">
               {t("Everything that this site has of them: sessions, messages, events, name and IP. Erasing asks first.")}
             </p>
@@ -91,7 +89,7 @@ export async function customerPage(c: PageContext, site: Site, sbs: string, fill
                 </button>
               </div>
             </Form>
-          </section>
+          </Card>
         )}
       </div>
     </>

@@ -7,7 +7,7 @@ import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Field, Form, Hidden } from "../parts/form.tsx";
 import { MoreLink, Table } from "../parts/list.tsx";
-import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
+import { Ago, EmptyState, NameLink, NoticeBox, Part } from "../parts/parts.tsx";
 import { hasUnseen, showUnseen, Unseen, withoutUnseen } from "../parts/unseen.tsx";
 import { openText, sealText } from "../search/sealed-text.ts";
 import {
@@ -155,27 +155,31 @@ async function listPage(c: PageContext, site: Site, props: { filledForm?: FormSh
           )}
         </Form>
       </search>
-      <section class="part">
-        <h2>{listTitle}</h2>
+      <Part title={listTitle}>
         {exact && (
           <p>
             {t("Exactly this id:")}{" "}
-            <a href={customerPath(site, exact.chatId)}>
-              <bdi>{isVisible(exact.name) ? exact.name : showUnseen(text ?? "")}</bdi>
-            </a>
+            <NameLink
+              href={customerPath(site, exact.chatId)}
+              name={isVisible(exact.name) ? exact.name : showUnseen(text ?? "")}
+            />
           </p>
         )}
         <Table
           label={listTitle}
           head={[t("Name"), t("Customer id (sbs)"), latest, { label: t("Opened"), phone: "top" }]}
           rows={items.map(({ chatId, name, externalId, agentTitle, autoTitle, createdAt }) => [
-            <a class="clip" href={customerPath(site, chatId)}>
-              <bdi>{isVisible(name) ? name : showUnseen(externalId)}</bdi>
-            </a>,
+            <NameLink
+              class="clip"
+              href={customerPath(site, chatId)}
+              name={isVisible(name) ? name : showUnseen(externalId)}
+            />,
             <bdi class="clip">{showUnseen(externalId)}</bdi>,
-            <a class="clip" href={`/console/sites/${site.id}/sessions/${chatId}`}>
-              <bdi>{[agentTitle ?? autoTitle].find(isVisible) ?? `(${chatId})`}</bdi>
-            </a>,
+            <NameLink
+              class="clip"
+              href={`/console/sites/${site.id}/sessions/${chatId}`}
+              name={[agentTitle ?? autoTitle].find(isVisible) ?? `(${chatId})`}
+            />,
             <Ago at={createdAt} />,
           ])}
           empty={isSearch ? t("Nobody's name begins so, as far as was looked.") : noCustomers}
@@ -191,7 +195,7 @@ async function listPage(c: PageContext, site: Site, props: { filledForm?: FormSh
         )}
         <MoreLink path={path} query={{ text: c.req.query("text") }} cursor={next && (await sealed(c, next))} />
         {isSearch && <a href={path}>{t("Latest customers")}</a>}
-      </section>
+      </Part>
     </>
   );
   const page = { title: t("Customers"), site: { ...site, tab: "customers" as const }, back: path, body };

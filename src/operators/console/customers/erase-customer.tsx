@@ -13,7 +13,7 @@ import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { Form } from "../parts/form.tsx";
 import { Table } from "../parts/list.tsx";
-import { Badge, Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
+import { Badge, Card, Facts, LookAgain, NoticeBox, Part, Time } from "../parts/parts.tsx";
 import { useView } from "../view.ts";
 import { shownUrl } from "../webhooks/webhook-of.tsx";
 import {
@@ -130,32 +130,30 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
       <Progress path={c.req.path} erasure={erasure} />
       {/* The receipts are for a deployment where no place for them survives a restore. */}
       {receipts.length > 0 && (
-        <section class="card">
-          <h2>{t("Receipts to keep for 31 days")}</h2>
+        <Card title={t("Receipts to keep for 31 days")}>
           <p>
             {t(
               "This deployment has no KV, so a restore of its main database also undoes what it knows of this erasure. Without these receipts, such a restore brings the customer back for good. Keep them outside of the deployment, and paste them in after a restore.",
             )}
           </p>
           <Facts rows={[[t("Receipts"), JSON.stringify(shownReceipts), "receipts"]]} />
-        </section>
+        </Card>
       )}
-      <section class="card">
-        <h2>{isDone ? t("Erased") : t("Erased so far")}</h2>
-        <Facts
-          rows={[
-            sbs !== null && [t("Customer id (sbs)"), <ShownSbs sbs={sbs} />],
-            [t("Sessions"), number(erasedSoFar.sessions)],
-            [t("Messages"), number(erasedSoFar.messages)],
-            [t("Participants"), number(erasedSoFar.participants)],
-            [t("Contents of events"), number(erasedSoFar.events)],
-            [t("Deliveries called off"), number(erasedSoFar.deliveries)],
-            !isDone && [t("Sessions left"), number(remaining)],
-            [t("Id of the erasure"), id, "erasure-id"],
-          ]}
-        />
+      <Card
+        title={isDone ? t("Erased") : t("Erased so far")}
+        facts={[
+          sbs !== null && [t("Customer id (sbs)"), <ShownSbs sbs={sbs} />],
+          [t("Sessions"), number(erasedSoFar.sessions)],
+          [t("Messages"), number(erasedSoFar.messages)],
+          [t("Participants"), number(erasedSoFar.participants)],
+          [t("Contents of events"), number(erasedSoFar.events)],
+          [t("Deliveries called off"), number(erasedSoFar.deliveries)],
+          !isDone && [t("Sessions left"), number(remaining)],
+          [t("Id of the erasure"), id, "erasure-id"],
+        ]}
+      >
         <p class="hint">{t("The audit log has it under this id.")}</p>
-      </section>
+      </Card>
       <Recipients site={site} recipients={recipients} hasEvents={hasEvents} />
       <WhatStays until={isDone ? { timeTravel: timeTravelUntil, keys: keysUntil } : undefined} />
     </>
@@ -195,8 +193,7 @@ function Recipients({ site, recipients, hasEvents }: { site: Site; recipients: R
   const { t, number } = useView();
   const notTold = recipients.filter(({ told }) => !told);
   return (
-    <section class="part">
-      <h2>{t("Who has got the data")}</h2>
+    <Part title={t("Who has got the data")}>
       {notTold.length > 0 && (
         <NoticeBox kind="bad" title={t("Not told: {0} of {1} receivers", notTold.length, recipients.length)}>
           <p>
@@ -237,7 +234,7 @@ function Recipients({ site, recipients, hasEvents }: { site: Site; recipients: R
           {t("Deliveries are counted as far as they are kept: a receiver may have got earlier ones too.")}
         </p>
       )}
-    </section>
+    </Part>
   );
 }
 
@@ -256,8 +253,7 @@ function WhatStays({ until }: { until?: { timeTravel: number; keys: number } | u
     [t("The audit log: when and by whom somebody was erased. In place of the customer's id it has a hash.")],
   ];
   return (
-    <section class="card">
-      <h2>{t("What erasing does not reach")}</h2>
+    <Card title={t("What erasing does not reach")}>
       <ul class="stays">
         {stays.map(([text, end]) => (
           <li>
@@ -266,6 +262,6 @@ function WhatStays({ until }: { until?: { timeTravel: number; keys: number } | u
           </li>
         ))}
       </ul>
-    </section>
+    </Card>
   );
 }

@@ -8,7 +8,7 @@ import { isDraft } from "../forms/form-action.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Hidden } from "../parts/form.tsx";
 import { Table } from "../parts/list.tsx";
-import { Facts } from "../parts/parts.tsx";
+import { Card } from "../parts/parts.tsx";
 import { countText, customerValue, ShownSbs } from "./customer-page.tsx";
 import { customersPage, withCustomer } from "./customers-page.tsx";
 
@@ -68,15 +68,13 @@ function partsPage(c: PageContext, site: Site, found: FoundCustomer, place: { fr
       <p class="lead">
         {t("A file holds {0} sessions, and this customer has more: take all of these files.", SESSIONS_PER_FILE)}
       </p>
-      <section class="card">
-        <Facts
-          rows={[
-            [t("Customer"), <bdi>{name}</bdi>],
-            [t("Customer id (sbs)"), <ShownSbs sbs={sbs} />],
-            [t("Sessions"), countText(view, chatIds.length, MOST_CHAT_IDS)],
-          ]}
-        />
-      </section>
+      <Card
+        facts={[
+          [t("Customer"), <bdi>{name}</bdi>],
+          [t("Customer id (sbs)"), <ShownSbs sbs={sbs} />],
+          [t("Sessions"), countText(view, chatIds.length, MOST_CHAT_IDS)],
+        ]}
+      />
       <Table
         label={t("Files")}
         head={[t("File"), t("Sessions"), "chat_id"]}

@@ -15,7 +15,7 @@ import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { type Fields, FormErrors, FormFields, SendButton } from "../parts/form.tsx";
-import { NoticeBox } from "../parts/parts.tsx";
+import { Card, NoticeBox } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf, resultPage } from "./restored-result.tsx";
 
@@ -99,8 +99,7 @@ async function formPage(c: PageContext, home: string, filled?: FilledForm) {
         </NoticeBox>
       )}
       {restoreSteps(view, home)}
-      <section class="card">
-        <h2>{t("This home was restored")}</h2>
+      <Card title={t("This home was restored")}>
         <p>
           {t("Its sites skip session numbers (chat_id): none is given twice. Lost sites return without their data.")}
         </p>
@@ -108,7 +107,7 @@ async function formPage(c: PageContext, home: string, filled?: FilledForm) {
           <FormFields fields={fields} filled={filled} />
           <SendButton label={t("Go on…")} back="/console/homes" />
         </form>
-      </section>
+      </Card>
     </>
   );
   return showPage(c, { title: t("Restored home {0}", home), section: "homes", filled, body });
@@ -179,8 +178,7 @@ function restoreSteps(view: View, home: string) {
     [t("Open it."), "", `npm run deploy -- --open ${home}`],
   ];
   return (
-    <section class="card">
-      <h2>{t("In this order")}</h2>
+    <Card title={t("In this order")}>
       <ol class="steps">
         {steps.map(([begins, rest, ...commands]) => (
           <li>
@@ -196,7 +194,7 @@ function restoreSteps(view: View, home: string) {
       <p class="hint">
         <a href={docsPath(view, "operating#restoring-a-home")}>{t("The steps in full")}</a>
       </p>
-    </section>
+    </Card>
   );
 }
 

@@ -11,7 +11,7 @@ import { ticketEnd, ticketFor } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { PEOPLE_PATH, TOKENS_PATH } from "../parts/grant.tsx";
 import { MoreLink, Table } from "../parts/list.tsx";
-import { Facts, NoticeBox, Time } from "../parts/parts.tsx";
+import { Card, NoticeBox, Part, Time } from "../parts/parts.tsx";
 import { personTable } from "../people/people-page.tsx";
 import { tokenTable } from "../tokens/tokens-page.tsx";
 
@@ -89,19 +89,16 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
           {sendAgain}
         </NoticeBox>
       )}
-      <section class="card">
-        <Facts
-          rows={[
-            [t("Sites"), number(sites)],
-            [t("Session numbers skipped (chat_id)"), number(skippedBy)],
-            [t("Customers erased again"), [number(erasures.done), areKeptByOperator(ctx) && hint(noKvText)]],
-            sitesDeletedAgain > 0 && [t("Sites deleted again"), [number(sitesDeletedAgain), hint(sitesText)]],
-            [t("Open it after"), [<Time at={reopenAfter} />, hint(openText)]],
-          ]}
-        />
-      </section>
-      <section class="part">
-        <h2>{t("Apps to look at before that")}</h2>
+      <Card
+        facts={[
+          [t("Sites"), number(sites)],
+          [t("Session numbers skipped (chat_id)"), number(skippedBy)],
+          [t("Customers erased again"), [number(erasures.done), areKeptByOperator(ctx) && hint(noKvText)]],
+          sitesDeletedAgain > 0 && [t("Sites deleted again"), [number(sitesDeletedAgain), hint(sitesText)]],
+          [t("Open it after"), [<Time at={reopenAfter} />, hint(openText)]],
+        ]}
+      />
+      <Part title={t("Apps to look at before that")}>
         <Table
           label={t("Apps to look at before that")}
           head={["appid", t("Site"), t("What to do")]}
@@ -115,7 +112,7 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
           empty={isAll ? t("There is none: every app is as it was.") : t("There is none on this page.")}
         />
         <MoreLink path={pathOf(home)} query={{ settled }} cursor={nextCursor} />
-      </section>
+      </Part>
       {home === MAIN_HOME && (await restoredGrants(c))}
       <p>
         <a class="button plain" href="/console/homes">
@@ -140,8 +137,7 @@ async function restoredGrants(c: PageContext) {
     );
   return (
     <>
-      <section class="part">
-        <h2>{t("Whose access was ended since the restored time?")}</h2>
+      <Part title={t("Whose access was ended since the restored time?")}>
         <p class="hint">
           {t("The restore brought them back, and they may come in: end their access again.")}{" "}
           {t("Console sessions that were ended since then are open again too:")}{" "}
@@ -149,15 +145,14 @@ async function restoredGrants(c: PageContext) {
         </p>
         <Table {...personTable(view, people, sites)} id="people" empty={t("There is nobody who was let in.")} />
         {more(people.length, MOST_USABLE_PEOPLE, PEOPLE_PATH, t("People"))}
-      </section>
-      <section class="part">
-        <h2>{t("Which of these tokens were deleted since the restored time?")}</h2>
+      </Part>
+      <Part title={t("Which of these tokens were deleted since the restored time?")}>
         <p class="hint">
           {t("The restore brought them back, and they open what they opened before: delete them again.")}
         </p>
         <Table {...tokenTable(view, tokens, sites)} id="tokens" empty={t("There is no token that opens anything.")} />
         {more(tokens.length, MOST_USABLE_TOKENS, TOKENS_PATH, t("Tokens for programs"))}
-      </section>
+      </Part>
     </>
   );
 }

@@ -6,7 +6,7 @@ import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { filteredPath, Table } from "../parts/list.tsx";
-import { EmptyState, type FactRows, Facts, NoticeBox, Time } from "../parts/parts.tsx";
+import { Card, EmptyState, type FactRows, LinkLine, NameLink, NoticeBox, Part, Time } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 import { refusalTexts } from "../violation-texts.ts";
@@ -42,27 +42,18 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
       {sessionId !== null && (
         <NoticeBox kind={refusal ? "note" : "good"} title={doneTitle}>
           {doneText && <p>{doneText}</p>}
-          <p>
-            <a href={`${path}/sessions/${sessionId}`}>{t("To the session")}</a>
-          </p>
+          <LinkLine href={`${path}/sessions/${sessionId}`} label={t("To the session")} />
         </NoticeBox>
       )}
-      <section class="card">
-        <Facts
-          rows={[
-            [t("Call"), <code>{wireNameOf(operation)}</code>],
-            [
-              t("App"),
-              <a href={`${path}/apps/${appid}`}>
-                <bdi>{app?.name ?? appid}</bdi>
-              </a>,
-            ],
-            ...(refusal ? refusalFacts(view, refusal, app?.version) : []),
-            [t("When"), logTime(at)],
-            [t("Request id"), requestId.toLowerCase(), "request-id"],
-          ]}
-        />
-      </section>
+      <Card
+        facts={[
+          [t("Call"), <code>{wireNameOf(operation)}</code>],
+          [t("App"), <NameLink href={`${path}/apps/${appid}`} name={app?.name ?? appid} />],
+          ...(refusal ? refusalFacts(view, refusal, app?.version) : []),
+          [t("When"), logTime(at)],
+          [t("Request id"), requestId.toLowerCase(), "request-id"],
+        ]}
+      />
       <p class="buttons">
         <a href={filteredPath(list, { appid })}>{t("All refused calls of this app")}</a>
         {refusal && (
@@ -174,8 +165,7 @@ export async function aroundCall({ var: { ctx, view } }: PageContext, requestId:
     ],
   }[time];
   return (
-    <section class="part">
-      <h2>{t("What its id tells")}</h2>
+    <Part title={t("What its id tells")}>
       <p>
         {t("It holds a time:")} {logTime(at)}
       </p>
@@ -193,6 +183,6 @@ export async function aroundCall({ var: { ctx, view } }: PageContext, requestId:
           empty={t("No refused call within two minutes of it is in the journal.")}
         />
       )}
-    </section>
+    </Part>
   );
 }

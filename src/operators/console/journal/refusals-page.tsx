@@ -15,7 +15,7 @@ import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { type FilterFields, filteredPath, List, queryOf } from "../parts/list.tsx";
-import { Ago, Badge } from "../parts/parts.tsx";
+import { Ago, Badge, NameLink } from "../parts/parts.tsx";
 import { reasonLabels, reasonText } from "../reasons.ts";
 import { localTime, secondsOf, type View } from "../view.ts";
 import { refusalTexts } from "../violation-texts.ts";
@@ -161,9 +161,7 @@ export function refusalColumns(view: View, refusals: Refusal[], nameOf: NameOf) 
             </small>
           )}
         </span>,
-        <a class="clip" href={`/console/sites/${siteId}/apps/${appid}`}>
-          <bdi>{nameOf(appid)}</bdi>
-        </a>,
+        <NameLink class="clip" href={`/console/sites/${siteId}/apps/${appid}`} name={nameOf(appid)} />,
         <code>{wireNameOf(operation)}</code>,
         <Badge kind={status >= 500 ? "bad" : "wait"} label={String(status)} />,
         <Ago at={at} />,

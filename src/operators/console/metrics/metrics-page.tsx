@@ -2,7 +2,7 @@ import { Listing } from "../apps/code-example.tsx";
 import { docsPath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { Facts } from "../parts/parts.tsx";
+import { Card } from "../parts/parts.tsx";
 
 /** The files of docs/prometheus, which the docs serve unchanged: so the console shows the same alerts. */
 const FOLDER = "/docs/prometheus";
@@ -30,9 +30,10 @@ export async function metricsPage(c: PageContext): Promise<Response> {
         {t("Prometheus, or another OpenMetrics scraper, reads how the deployment does and warns of trouble.")}{" "}
         <a href={docsPath(view, "operating#what-to-watch")}>{t("What each metric says")}</a>
       </p>
-      <section class="card">
-        <h2>{t("1. A token that reads the metrics and nothing else")}</h2>
-        <Facts rows={[[t("Address"), `${origin}/admin/metrics`, "address"]]} />
+      <Card
+        title={t("1. A token that reads the metrics and nothing else")}
+        facts={[[t("Address"), `${origin}/admin/metrics`, "address"]]}
+      >
         {view.may("/console/tokens") ? (
           <a class="button" href="/console/tokens?role=metrics#make">
             {t("Make a token for it…")}
@@ -40,14 +41,12 @@ export async function metricsPage(c: PageContext): Promise<Response> {
         ) : (
           <p class="hint">{t("Only an owner makes the token, with the role metrics.")}</p>
         )}
-      </section>
-      <section class="card">
-        <h2>{t("2. The configuration of Prometheus")}</h2>
+      </Card>
+      <Card title={t("2. The configuration of Prometheus")}>
         <p class="hint">{t("Put the token into the file agent-session.token, and alerts.yml beside both.")}</p>
         {ownFile ? <Listing id="configuration" label="prometheus.yml" text={ownFile} /> : fileLink("prometheus.yml")}
-      </section>
-      <section class="card">
-        <h2>{t("3. The alerts")}</h2>
+      </Card>
+      <Card title={t("3. The alerts")}>
         {alerts && (
           <details>
             <summary>{t("Show the alerts ({0})", alerts.match(/^ +- alert: /gm)?.length)}</summary>
@@ -57,7 +56,7 @@ export async function metricsPage(c: PageContext): Promise<Response> {
         <p>
           {fileLink("alerts.yml")} · <a href={docsPath(view, "operating#alerts")}>{t("What to do when one comes")}</a>
         </p>
-      </section>
+      </Card>
     </>
   );
   return showPage(c, { title: t("Metrics and alerts"), body });

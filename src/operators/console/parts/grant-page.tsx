@@ -21,7 +21,7 @@ import {
   TOKENS_PATH,
 } from "./grant.tsx";
 import { type Column, List } from "./list.tsx";
-import { type Fact, Facts, NoticeBox, RowMenu, TimeUntil } from "./parts.tsx";
+import { Card, type Fact, NoticeBox, RowMenu, TimeUntil } from "./parts.tsx";
 
 /** The pages of people and of tokens: a form that makes one, a list that ends them, the page of a new token, and the question before an end. */
 
@@ -144,19 +144,18 @@ export async function newTokenPage(
         <p>{t("It is shown on this page alone, and stored nowhere: only its hash is kept.")}</p>
         <p>{texts.warning}</p>
       </NoticeBox>
-      <section class="card">
-        <Facts
-          rows={[
-            [t("Name"), <bdi>{grant.name}</bdi>],
-            ...grantFacts(view, grant, await sitesOf(ctx, [grant])),
-            [t("Token"), grant.token, "token"],
-            [t("Shown here until"), <TimeUntil at={view.now + SHOWN_SECONDS} />],
-          ]}
-        />
+      <Card
+        facts={[
+          [t("Name"), <bdi>{grant.name}</bdi>],
+          ...grantFacts(view, grant, await sitesOf(ctx, [grant])),
+          [t("Token"), grant.token, "token"],
+          [t("Shown here until"), <TimeUntil at={view.now + SHOWN_SECONDS} />],
+        ]}
+      >
         <a class="button" href={list}>
           {t("I have saved it")}
         </a>
-      </section>
+      </Card>
     </>
   );
   return showPage(c, { title: texts.title, section: "tokens", back: list, body });

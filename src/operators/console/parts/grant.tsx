@@ -6,7 +6,7 @@ import { wholeNumber } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { useView, type View } from "../view.ts";
 import type { Fields } from "./form.tsx";
-import { Badge, type Fact, Time } from "./parts.tsx";
+import { Badge, type Fact, NameLink, Time } from "./parts.tsx";
 
 /** What the pages of tokens and those of people have in common: a role, perhaps one site, and an end. */
 
@@ -27,11 +27,7 @@ const siteName = (id: number, name = ""): string => (isVisible(name) ? name : `(
 
 export function SiteOf({ siteId, sites }: { siteId: number | null; sites: SitesById }) {
   if (siteId === null) return <>{useView().t("all")}</>;
-  return (
-    <a href={`/console/sites/${siteId}`}>
-      <bdi>{siteName(siteId, sites.get(siteId)?.name)}</bdi>
-    </a>
-  );
+  return <NameLink href={`/console/sites/${siteId}`} name={siteName(siteId, sites.get(siteId)?.name)} />;
 }
 
 /** The last use, as an hour: the exact time is not stored. */

@@ -28,6 +28,20 @@ export function MayLink(props: PropsWithChildren<{ href: string; class?: string 
   return isOpen ? <a {...props} /> : <span class={props.class}>{props.children}</span>;
 }
 
+/** A link whose text is a name. Names may be written from right to left. `class="clip"` cuts off a long one. */
+export const NameLink = ({ name, ...link }: { class?: "clip"; href: string; name: Child }) => (
+  <a {...link}>
+    <bdi>{name}</bdi>
+  </a>
+);
+
+/** A link on a line of its own. */
+export const LinkLine = ({ href, label }: { href: string; label: string }) => (
+  <p>
+    <a href={href}>{label}</a>
+  </p>
+);
+
 /** A time in full. Lists show {@link Ago} instead. */
 export function Time({ at }: { at: number }) {
   return <time datetime={new Date(at * 1000).toISOString()}>{useView().time(at)}</time>;
@@ -143,6 +157,34 @@ const Copyable = ({ id, label, text }: { id: string; label: string; text: string
     </dd>
   </div>
 );
+
+/** A framed part of a page: its title, its facts, and the rest. */
+export const Card = (props: PropsWithChildren<{ id?: string; title?: Child; facts?: FactRows }>) => (
+  <section class="card" id={props.id}>
+    {props.title && <h2>{props.title}</h2>}
+    {props.facts && <Facts rows={props.facts} />}
+    {props.children}
+  </section>
+);
+
+/** A part of a page under its title. @param props `all` is a link beside the title, to all of it */
+export function Part(props: PropsWithChildren<{ id?: string; title: Child; all?: [href: string, label: string] }>) {
+  const title = <h2>{props.title}</h2>;
+  const [href, label] = props.all ?? [];
+  return (
+    <section class="part" id={props.id}>
+      {href === undefined ? (
+        title
+      ) : (
+        <div class="head">
+          {title}
+          <a href={href}>{label}</a>
+        </div>
+      )}
+      {props.children}
+    </section>
+  );
+}
 
 /** Stands in place of a part of a page that could not be read. */
 export const Unread = () => <p class="empty">{useView().t("This part could not be read. Try again in a moment.")}</p>;

@@ -3,7 +3,7 @@ import type { HomeTrouble } from "../../services/health.ts";
 import type { Home } from "../../services/homes.ts";
 import { hasEnded, type Site } from "../../services/sites.ts";
 import { useView, type View } from "../view.ts";
-import { Badge, NoticeBox } from "./parts.tsx";
+import { Badge, LinkLine, NameLink, NoticeBox } from "./parts.tsx";
 
 /** A site as its pages show it, with the tab to mark. */
 export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
@@ -33,9 +33,7 @@ export function SiteFrame({ site }: { site: FramedSite }) {
       <div class="head">
         <p class="crumb">
           <a href="/console">{t("Sites")}</a> /{" "}
-          <a href={path}>
-            <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
-          </a>
+          <NameLink href={path} name={isVisible(site.name) ? site.name : `(${site.id})`} />
         </p>
         <p class="state">
           {hasHomes && <span>{t("Home {0}", site.home)}</span>}
@@ -77,9 +75,7 @@ export function SiteNotices({ site }: { site: FramedSite }) {
         <NoticeBox kind="note" title={t("This site is closed")}>
           <p>{t("Its calls are answered 503 with Retry-After, and may be sent again as they are.")}</p>
           {site.tab !== "settings" && (
-            <p>
-              <a href={`/console/sites/${site.id}/settings`}>{t("To the settings")}</a>
-            </p>
+            <LinkLine href={`/console/sites/${site.id}/settings`} label={t("To the settings")} />
           )}
         </NoticeBox>
       )}

@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { isVisible } from "../../../core/fields.ts";
 import { type EventHit, MOST_FOUND, type SearchResult, type SessionHit } from "../../services/search.ts";
 import { type Column, Table } from "../parts/list.tsx";
-import { Ago, Badge } from "../parts/parts.tsx";
+import { Ago, Badge, NameLink, Part } from "../parts/parts.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { useView, type View } from "../view.ts";
 import { shownUrl } from "../webhooks/webhook-of.tsx";
@@ -25,14 +25,13 @@ export function FoundThings({ result }: { result: SearchResult }) {
   return (
     <>
       {kinds.map(({ title, label, note, hasMore, ...table }, index) => (
-        <section class="part">
-          <h2>{title}</h2>
+        <Part title={title}>
           {note}
           <Table label={label} {...table} id={index === 0 ? "list" : undefined} empty="" />
           {hasMore && (
             <p class="hint">{view.t("There are more. The first {0} are shown: type more of it.", MOST_FOUND)}</p>
           )}
-        </section>
+        </Part>
       ))}
     </>
   );
@@ -40,9 +39,7 @@ export function FoundThings({ result }: { result: SearchResult }) {
 
 /** A link whose text is a name. When the name is invisible, `otherwise` replaces it. */
 const nameLink = (href: string, name: string, otherwise: string | number) => (
-  <a class="clip" href={`/console/sites/${href}`}>
-    <bdi>{isVisible(name) ? name : `(${otherwise})`}</bdi>
-  </a>
+  <NameLink class="clip" href={`/console/sites/${href}`} name={isVisible(name) ? name : `(${otherwise})`} />
 );
 
 const isSameEvent = (one: EventHit, other: EventHit) => one.siteId === other.siteId && one.seq === other.seq;

@@ -6,7 +6,7 @@ import { buttonAction, type EnteredFields, formAction } from "../forms/form-acti
 import { doneLocation, type FilledForm, ticketFor } from "../forms/messages.ts";
 import { askPage } from "../parts/ask.tsx";
 import { AskLink, type Fields, FieldsForm } from "../parts/form.tsx";
-import { type FactRows, Facts, TimeUntil } from "../parts/parts.tsx";
+import { Card, type FactRows, Facts, TimeUntil } from "../parts/parts.tsx";
 import type { FramedSite } from "../parts/site-frame.tsx";
 import { useView, type View } from "../view.ts";
 
@@ -100,8 +100,7 @@ export function RotateCard(props: { owner: Omit<ShownSecretOwner, "page">; fille
   const isRunning = hasOverlap(props.owner, view.now);
   const { ends, ...fields } = rotationFields(view);
   return (
-    <section class="card" id="rotate">
-      <h2>{t("Rotate the secret")}</h2>
+    <Card id="rotate" title={t("Rotate the secret")}>
       <p>{t("Makes a new secret. The one in use works until the overlap ends: time to change over.")}</p>
       {isRunning ? (
         <p>
@@ -121,7 +120,7 @@ export function RotateCard(props: { owner: Omit<ShownSecretOwner, "page">; fille
         button={t("Rotate")}
         plain
       />
-    </section>
+    </Card>
   );
 }
 

@@ -9,7 +9,7 @@ import { listWebhookUrls } from "../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { Field } from "../parts/form.tsx";
-import { Ago, Badge, CopyButton, type Fact, type FactRows, Facts, LookAgain, Time } from "../parts/parts.tsx";
+import { Ago, Badge, CopyButton, type FactRows, Facts, LookAgain, NameLink, Part, Time } from "../parts/parts.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { useView, type View } from "../view.ts";
 import { DeliveryBadge } from "../webhooks/deliveries.tsx";
@@ -109,8 +109,8 @@ function factsOf(view: View, siteId: number, stored: StoredSession, heading: str
   const { t } = view;
   const { session, customer } = stored;
   const path = `/console/sites/${siteId}`;
-  const titleFact = (label: string, title: string | null) =>
-    title !== null && title !== heading && isVisible(title) && ([label, <bdi>{title}</bdi>] as Fact);
+  const titleFact = (label: string, title: string | null): FactRows[number] =>
+    title !== null && title !== heading && isVisible(title) && [label, <bdi>{title}</bdi>];
   const metadata = Object.entries(session.metadata).map(([name, value]) => (
     <li>
       <code>{name}</code> <bdi>{value}</bdi>
@@ -128,9 +128,10 @@ function factsOf(view: View, siteId: number, stored: StoredSession, heading: str
     titleFact(t("Title for the visitor"), session.visitorTitle),
     titleFact(t("Automatic title"), session.autoTitle),
     [t("Kind"), session.kind === "ticket" ? t("Ticket") : t("Chat")],
-    ...SESSION_FIELDS.filter(([, name]) => !IN_WORDS.test(name)).map(
-      ([column, name]): Fact => [<code>{name}</code>, <bdi>{plainText(session[column])}</bdi>],
-    ),
+    ...SESSION_FIELDS.filter(([, name]) => !IN_WORDS.test(name)).map(([column, name]): FactRows[number] => [
+      <code>{name}</code>,
+      <bdi>{plainText(session[column])}</bdi>,
+    ]),
     [t("Opened"), <Time at={session.createdAt} />],
     session.requestId !== null && [
       t("By the call"),
@@ -165,9 +166,7 @@ function Participants({ siteId, stored }: { siteId: number; stored: StoredSessio
 }
 
 const AppOf = ({ siteId, session: { appid, appName } }: { siteId: number; session: StoredSession["session"] }) => (
-  <a href={`/console/sites/${siteId}/apps/${appid}`}>
-    <bdi>{appName ?? appid}</bdi>
-  </a>
+  <NameLink href={`/console/sites/${siteId}/apps/${appid}`} name={appName ?? appid} />
 );
 
 type Of<What> = Extract<Happening, { what: What }>;
@@ -182,8 +181,7 @@ function Timeline({ timeline, ...shown }: Shown & { timeline: Awaited<ReturnType
   const deliveries = timeline.happenings.flatMap((each) => (each.what === "event" ? each.deliveries : []));
   const isUnderway = deliveries.some(({ status, attempts }) => status === "pending" && attempts === 0);
   return (
-    <section class="part">
-      <h2>{t("What happened")}</h2>
+    <Part title={t("What happened")}>
       <ol class="timeline">
         {[...Map.groupBy(timeline.happenings, ({ at }) => at)].map(([at, happenings]) => (
           <li>
@@ -206,7 +204,7 @@ function Timeline({ timeline, ...shown }: Shown & { timeline: Awaited<ReturnType
       </ol>
       {isUnderway && <LookAgain>{t("An event is on its way to a webhook.")}</LookAgain>}
       {timeline.isCut && <p class="hint">{t("It may have more events: only its first ones are shown.")}</p>}
-    </section>
+    </Part>
   );
 }
 
@@ -234,9 +232,10 @@ function EventDeliveries({ siteId, webhooks, event, deliveries }: Shown & Of<"ev
     const answer = resultWords(view, delivery)?.words ?? "–";
     return (
       <li>
-        <a href={`/console/sites/${siteId}/webhooks/${webhookId}?event=${seq}`}>
-          <bdi>{nameAmong(webhooks, { id: webhookId, url: delivery.url })}</bdi>
-        </a>{" "}
+        <NameLink
+          href={`/console/sites/${siteId}/webhooks/${webhookId}?event=${seq}`}
+          name={nameAmong(webhooks, { id: webhookId, url: delivery.url })}
+        />{" "}
         <DeliveryBadge status={status} />{" "}
         <small>
           {attempts > 0 && t("attempts: {0}", attempts)}

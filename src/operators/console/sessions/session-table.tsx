@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { isVisible } from "../../../core/fields.ts";
 import type { SessionRow, SessionStatus } from "../../services/sessions.ts";
 import { Table } from "../parts/list.tsx";
-import { Ago, Badge, type BadgeKind, MayLink, RowMenu } from "../parts/parts.tsx";
+import { Ago, Badge, type BadgeKind, MayLink, NameLink, RowMenu } from "../parts/parts.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { useView, type View } from "../view.ts";
 
@@ -28,15 +28,11 @@ export function sessionColumns(
     head: [t("Title"), ...(isOneCustomer ? [] : [t("Customer")]), t("App"), top, t("Opened")],
     rows: sessions.map((session) => [
       <span class="stack">
-        <a class="clip" href={`${site}/sessions/${session.id}`}>
-          <bdi>{titleOf(session)}</bdi>
-        </a>
+        <NameLink class="clip" href={`${site}/sessions/${session.id}`} name={titleOf(session)} />
         <small>{session.id}</small>
       </span>,
       ...(isOneCustomer ? [] : [customer(session)]),
-      <a class="clip" href={`${site}/apps/${session.appid}`}>
-        <bdi>{session.appName ?? session.appid}</bdi>
-      </a>,
+      <NameLink class="clip" href={`${site}/apps/${session.appid}`} name={session.appName ?? session.appid} />,
       <Status status={session.status} />,
       <Ago at={session.createdAt} />,
     ]),

@@ -13,7 +13,7 @@ import { beginWork } from "../forms/form-action.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Field, Hidden } from "../parts/form.tsx";
-import { NoticeBox } from "../parts/parts.tsx";
+import { LinkLine, NoticeBox } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 
 /** Cloudflare's own path on the console's host, which signs out of Access. */
@@ -138,11 +138,7 @@ function signInPage(
       {accessTitle && (
         <NoticeBox kind="bad" title={accessTitle}>
           {accessText && <p>{accessText}</p>}
-          {c.var.view.refused && (
-            <p>
-              <a href={ACCESS_SIGN_OUT}>{t("Sign in there again")}</a>
-            </p>
-          )}
+          {c.var.view.refused && <LinkLine href={ACCESS_SIGN_OUT} label={t("Sign in there again")} />}
         </NoticeBox>
       )}
       {takes && dropsCookies(c.req.raw) && (

@@ -4,7 +4,7 @@ import { type SignedErrorCode, WIRE_ERRORS } from "../../../core/errors.ts";
 import type { AppidPart } from "../../services/check-pasted-request.ts";
 import { codeOfReason, type Refusal } from "../../services/journal.ts";
 import type { PageContext } from "../env.ts";
-import { Badge, Time } from "../parts/parts.tsx";
+import { Badge, LinkLine, Time } from "../parts/parts.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { reasonText } from "../reasons.ts";
 import { useView } from "../view.ts";
@@ -108,9 +108,7 @@ export function Verdict({ c, diagnosis, known }: { c: PageContext; diagnosis: Di
       {sessionId && (
         <Answer kind="good" title={t("A call with this one-time text (ranstr) was accepted: session {0}", sessionId)}>
           <p>{mayBeAnother}</p>
-          <p>
-            <a href={`/console/sites/${answered?.siteId}/sessions/${sessionId}`}>{t("To the session")}</a>
-          </p>
+          <LinkLine href={`/console/sites/${answered?.siteId}/sessions/${sessionId}`} label={t("To the session")} />
         </Answer>
       )}
       <Answer kind={answered || (fits && !stop) ? "note" : stop ? "bad" : "good"} title={answer}>

@@ -10,7 +10,7 @@ import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { AskLink, Form, Hidden, SendButton } from "../parts/form.tsx";
-import { type Fact, Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
+import { Card, type Fact, Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 
 /** The items of a file, and how many are read at once: Workers Free allows 50 queries in an invocation. */
@@ -216,30 +216,27 @@ export async function endedPage(c: PageContext, site: Site): Promise<Response | 
       </NoticeBox>
       {/* The receipt is for a deployment where no other place survives a restore of main. */}
       {receipt !== undefined && view.may(sitePath(site, "/delete")) && (
-        <section class="card">
-          <h2>{t("Receipt to keep for 31 days")}</h2>
+        <Card title={t("Receipt to keep for 31 days")}>
           <p>
             {t(
               "This deployment has no KV, so a restore of its main database also undoes what it knows of this deletion, and may bring the site back. Keep this outside of the deployment, and paste it in after a restore.",
             )}
           </p>
           <Facts rows={[[t("Receipt"), JSON.stringify([receipt]), "receipt"]]} />
-        </section>
+        </Card>
       )}
-      <section class="card">
-        <Facts
-          rows={[
-            [t("Deletion begun"), <Time at={begunAt} />],
-            [t("All gone"), doneAt === null ? t("Not yet") : <Time at={doneAt} />],
-            [t("Id of the deletion"), id, "deletion-id"],
-          ]}
-        />
+      <Card
+        facts={[
+          [t("Deletion begun"), <Time at={begunAt} />],
+          [t("All gone"), doneAt === null ? t("Not yet") : <Time at={doneAt} />],
+          [t("Id of the deletion"), id, "deletion-id"],
+        ]}
+      >
         <p class="hint">{t("Its row in the audit log has this id.")}</p>
-      </section>
-      <section class="card">
-        <h2>{t("What is left of its data")}</h2>
+      </Card>
+      <Card title={t("What is left of its data")}>
         {rowsLeft.length === 0 ? <p>{t("Nothing.")}</p> : <Facts rows={rowsLeft} />}
-      </section>
+      </Card>
     </>
   );
   // The name of a deleted site is deleted too.

@@ -1,4 +1,3 @@
-import type { PropsWithChildren } from "hono/jsx";
 import { refusalOf } from "../../../core/http/faults.ts";
 import { listAgents } from "../../services/agents.ts";
 import { listApps } from "../../services/apps.ts";
@@ -16,7 +15,7 @@ import { beginWork, isDraft } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { FieldsForm } from "../parts/form.tsx";
-import { Facts, Time, Unread } from "../parts/parts.tsx";
+import { Card, Facts, Part, Time, Unread } from "../parts/parts.tsx";
 import { UsageCard } from "../parts/usage-card.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
 import { FirstCall } from "../sessions/sessions-page.tsx";
@@ -61,14 +60,13 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
     <>
       <AttentionList needs={needs} />
       {isNew && apps && agents && (
-        <section class="card">
-          <h2>{t("Three steps to the first session")}</h2>
+        <Card title={t("Three steps to the first session")}>
           <FirstCall
             site={site}
             choices={{ apps: apps.items, agents: agents.items.filter(({ status }) => status === "normal") }}
             origin={new URL(c.req.url).origin}
           />
-        </section>
+        </Card>
       )}
       {retention && <RetentionProgress retention={retention} />}
       {counts ? (
@@ -79,33 +77,22 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
       ) : (
         <Unread />
       )}
-      <Part title={t("Calls")} href={path("/refusals")} all={t("Refused calls")}>
-        {usage && <UsageCard usage={usage} site={site} />}
+      <Part title={t("Calls")} all={[path("/refusals"), t("Refused calls")]}>
+        {usage ? <UsageCard usage={usage} site={site} /> : <Unread />}
       </Part>
-      <Part title={t("Latest sessions")} href={path("/sessions")} all={t("All sessions")}>
-        {sessions && <SessionTable siteId={site.id} sessions={sessions.items} />}
+      <Part title={t("Latest sessions")} all={[path("/sessions"), t("All sessions")]}>
+        {sessions ? <SessionTable siteId={site.id} sessions={sessions.items} /> : <Unread />}
       </Part>
-      <Part title={t("Apps")} href={path("/apps")} all={view.may(path("/apps")) ? t("Manage apps") : t("All apps")}>
-        {apps && <AppTable siteId={site.id} apps={apps.items} uses={usage} />}
+      <Part title={t("Apps")} all={[path("/apps"), view.may(path("/apps")) ? t("Manage apps") : t("All apps")]}>
+        {apps ? <AppTable siteId={site.id} apps={apps.items} uses={usage} /> : <Unread />}
       </Part>
-      <Part title={t("Agents")} href={path("/agents")} all={allAgents}>
-        {agents && <AgentTable siteId={site.id} agents={agents.items} />}
+      <Part title={t("Agents")} all={[path("/agents"), allAgents]}>
+        {agents ? <AgentTable siteId={site.id} agents={agents.items} /> : <Unread />}
       </Part>
     </>
   );
   return showPage(c, { title: site.name, site: { ...site, trouble: troubleOf(site), tab: "overview" }, body });
 }
-
-/** A part of the page, with a link to all of it. */
-const Part = ({ title, href, all, children }: PropsWithChildren<{ title: string; href: string; all: string }>) => (
-  <section class="part">
-    <div class="head">
-      <h2>{title}</h2>
-      <a href={href}>{all}</a>
-    </div>
-    {children || <Unread />}
-  </section>
-);
 
 function Counts({ label, counts }: { label: string; counts: Record<string, number> | undefined }) {
   const view = useView();

@@ -5,7 +5,7 @@ import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { AskLink, type Fields, FieldsForm, FormErrors, FormFields } from "../parts/form.tsx";
-import { Badge, Facts, Settings, Time } from "../parts/parts.tsx";
+import { Badge, Card, Facts, Settings, Time } from "../parts/parts.tsx";
 import { useView, type View } from "../view.ts";
 
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
@@ -30,18 +30,16 @@ export async function siteSettingsPage(c: PageContext, site: Site, filled?: Fill
   const body = view.may(sitePath(site, "/settings")) ? (
     settingForms(view, site, retention, filled)
   ) : (
-    <section class="card">
-      <Facts
-        rows={[
-          [t("Name"), <bdi>{site.name}</bdi>],
-          [t("Status"), site.status === "open" ? t("Open") : t("Closed")],
-          [t("First chat_id"), site.firstChatId],
-          [t("Events"), retention.events ? t("On") : t("Off")],
-          [t("How long sessions are kept"), retentionFact],
-          [t("Created"), <Time at={site.createdAt} />],
-        ]}
-      />
-    </section>
+    <Card
+      facts={[
+        [t("Name"), <bdi>{site.name}</bdi>],
+        [t("Status"), site.status === "open" ? t("Open") : t("Closed")],
+        [t("First chat_id"), site.firstChatId],
+        [t("Events"), retention.events ? t("On") : t("Off")],
+        [t("How long sessions are kept"), retentionFact],
+        [t("Created"), <Time at={site.createdAt} />],
+      ]}
+    />
   );
   return showPage(c, { title: t("Settings"), site: { ...site, tab: "settings" }, filled, body });
 }

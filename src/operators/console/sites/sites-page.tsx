@@ -11,7 +11,7 @@ import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Action, type Fields, FieldsForm, Fold, FormErrors, FormFields } from "../parts/form.tsx";
 import { type FilterFields, List } from "../parts/list.tsx";
-import { Ago, Badge } from "../parts/parts.tsx";
+import { Ago, Badge, LinkLine } from "../parts/parts.tsx";
 import { SiteState } from "../parts/site-frame.tsx";
 import { AttentionList, readNeeds, switchedOffParts, visibleName } from "./attention-list.tsx";
 
@@ -126,11 +126,7 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
         cursor={nextCursor}
       />
       {isFiltered && attentionList}
-      {view.may("/console/metrics", "GET") && (
-        <p>
-          <a href="/console/metrics">{t("Metrics and alerts")}</a>
-        </p>
-      )}
+      {view.may("/console/metrics", "GET") && <LinkLine href="/console/metrics" label={t("Metrics and alerts")} />}
     </>
   );
   return showPage(c, { title: t("Sites"), filled, body });
