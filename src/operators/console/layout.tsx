@@ -133,7 +133,7 @@ function Layout(
         </header>
         <main id="main">
           {site && <SiteFrame site={site} />}
-          {done && <NoticeBox {...done} sticks />}
+          {done && <NoticeBox {...done} class="done" />}
           <h1 id="top" tabindex={-1}>
             {heading}
           </h1>

@@ -3,7 +3,7 @@ import { isVisible } from "../../../core/fields.ts";
 import { pathId } from "../../http/path-id.ts";
 import { type Agent, agentChangeSchema, changeAgent, findAgent, readAgentHistory } from "../../services/agents.ts";
 import { agentUnknown } from "../../services/refusals.ts";
-import { AGENT_PARTS, findSessions, LOOKED_THROUGH, SESSION_STATUSES } from "../../services/sessions.ts";
+import { AGENT_PARTS, findSessions, SESSION_STATUSES } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
 import { actionTexts, detailText } from "../audit/audit-texts.ts";
 import { consolePath, withParameter } from "../console-path.ts";
@@ -14,7 +14,7 @@ import { showPage } from "../layout.tsx";
 import { Action, type Fields, FieldsForm, FormErrors, Hidden } from "../parts/form.tsx";
 import { type FilterFields, ListFilter, MoreLink, queryOf, Table } from "../parts/list.tsx";
 import { Ago, Badge, Card, LinkLine, NameLink, Part, RowMenu, type Setting, Settings, Time } from "../parts/parts.tsx";
-import { sessionColumns, statusText } from "../sessions/session-table.tsx";
+import { lookedToText, sessionColumns, statusText } from "../sessions/session-table.tsx";
 import { useView, type View } from "../view.ts";
 
 const agentPath = (siteId: number, id: number): string => `/console/sites/${siteId}/agents/${id}`;
@@ -180,12 +180,7 @@ export async function agentPage(c: PageContext, site: Site, filled?: FilledForm)
             {...sessionColumns(view, { siteId: site.id, sessions: items })}
             empty={t("No sessions here.")}
           />
-          {lookedTo !== null && (
-            <p class="hint">
-              {t("{0} sessions were looked through, back to session {1}.", view.number(LOOKED_THROUGH), lookedTo)}{" "}
-              {t("The next page looks further back.")}
-            </p>
-          )}
+          {lookedTo !== null && <p class="hint">{lookedToText(view, lookedTo)}</p>}
           <MoreLink path={path} query={{ ...queryOf(fields), part }} cursor={nextCursor} />
         </Part>
       ))}

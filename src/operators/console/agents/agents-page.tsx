@@ -176,7 +176,6 @@ function addOne(c: PageContext, site: Site): Promise<Response> {
     look: (agent) => checkAgents(ctx, { site, agents: [agent] }),
     refused: (error) =>
       isRefusedFor(error, "agent_taken") ? { id: t("The site has an agent of this id.") } : undefined,
-    list: c.req.path,
     work: async (agent) => {
       await createAgents(ctx, { site, agents: [agent] });
       return doneLocation(c, c.req.path, "agent", rowId(agent.id));
@@ -205,7 +204,6 @@ function addMany(c: PageContext, site: Site): Promise<Response> {
     },
     refused: (error) =>
       isRefusedFor(error, "agent_list_invalid", "agent_taken") ? { lines: t("Enter at least one line.") } : undefined,
-    list: c.req.path,
     work: async (agentList) => {
       const count = await importAgents(ctx, agentList);
       return doneLocation(c, c.req.path, count === 1 ? "agent" : "agents", undefined, count);

@@ -25,18 +25,15 @@ export const appFields = ({ t }: View): Record<"name" | "appid" | "secret", Fiel
 export async function postApp(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view, form } = c.var;
   const { name = "", appid = "", secret = "" } = form;
-  const path = `/console/sites/${site.id}/apps`;
   const input = { name, ...(appid && { appid }), ...(secret && { secret }) };
   return formAction(c, {
-    values: { name, appid },
     entered: enteredFields(view, issueAppSchema.safeParse(input)),
     page: (filledForm) => appsPage(c, site, filledForm),
     look: async () => appid !== "" && checkAppid(ctx, { site, appid }),
     refused: (error) => (isRefusedFor(error, "appid_taken") ? { appid: view.t("This appid is taken.") } : undefined),
-    list: path,
     work: async (app) => {
       const { appid, version } = await issueApp(ctx, { site, ...app });
-      return secretLocation(c, `${path}/${appid}`, version, true);
+      return secretLocation(c, `${c.req.path}/${appid}`, version, true);
     },
   });
 }

@@ -60,7 +60,6 @@ export async function postTestCall(c: PageContext, siteOfPath: Site): Promise<Re
   if (!isActive) return c.redirect(path, 303);
   const { agent = "", version = "" } = c.var.form;
   return formAction(c, {
-    values: { agent },
     entered: /^[1-9]\d{0,15}$/.test(agent)
       ? { input: { site, appid: app.appid, version, agentId: Number(agent) } }
       : { errors: { agent: c.var.t("Choose an agent.") } },

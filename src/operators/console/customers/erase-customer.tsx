@@ -106,12 +106,11 @@ const erasureOf = (c: PageContext) => c.req.param("erasure_id") ?? "";
 
 /** Answers the button that goes on with an erasure. */
 export async function postErasure(c: PageContext, site: Site): Promise<Response> {
-  const { path } = c.req;
   const work = async () => {
     await continueErasure(c.var.ctx, { site, erasureId: erasureOf(c) });
-    return path;
+    return c.req.path;
   };
-  return buttonAction(c, { list: path, work });
+  return buttonAction(c, { work });
 }
 
 /** Shows how far an erasure is, which webhooks got the customer's data, and what stays elsewhere. Its address names no customer. */

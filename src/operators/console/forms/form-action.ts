@@ -32,8 +32,8 @@ interface PageAnchor {
 
 /** What {@link formAction} needs to know of a form with fields. */
 interface FormAction<Input> {
-  /** The fields to show again. Secrets are left out. */
-  values: Record<string, string>;
+  /** The fields to show again, without secrets; by default all that were sent: see `readForm`. */
+  values?: Record<string, string>;
   entered: EnteredFields<Input>;
   page: (filledForm: FilledForm) => Promise<Response>;
   /** The page after a draft, for a form without a field to show again. */
@@ -44,15 +44,16 @@ interface FormAction<Input> {
   refused?: (error: unknown) => Record<string, string> | undefined;
   /** For a button that only asks: gives the answer instead of the work, each time it is pressed. It writes nothing. */
   ask?: ((input: Input) => Promise<Response>) | undefined;
-  /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
-  list: string;
+  /** The path of the page for a form that was already sent, when the result of the first submit is not known; by default the form's own. */
+  list?: string;
   /** Returns the path of the page after the form, or a page. See {@link once}. */
   work: (input: Input) => Promise<string | Response | ShownOnce>;
 }
 
 /** Answers a form with fields. A form with errors, or a draft ({@link isDraft}), is shown again. Any other form is carried out once. */
 export async function formAction<Input>(c: PageContext, action: FormAction<Input>) {
-  const { values, entered, page, draft, look, refused, ask, list, work } = action;
+  const { entered, page, draft, look, refused, ask, work } = action;
+  const { values = c.var.sent?.values ?? {}, list = c.req.path } = action;
   if ("errors" in entered) return page({ values, errors: entered.errors });
   const { input } = entered;
   const showRefusal = (error: unknown) => {
@@ -79,15 +80,15 @@ export async function formAction<Input>(c: PageContext, action: FormAction<Input
 interface ButtonAction {
   /** The page after a draft, which has the button; by default the page at the form's own path, which asks. */
   draft?: PageAnchor;
-  /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
-  list: string;
+  /** As for {@link formAction}. */
+  list?: string;
   /** Returns the path of the page after the form. */
   work: () => Promise<string>;
 }
 
 /** Answers a form without fields: carries it out once, unless it is a draft. */
 export async function buttonAction(c: PageContext, action: ButtonAction): Promise<Response> {
-  const { draft = { path: c.req.path }, list, work } = action;
+  const { draft = { path: c.req.path }, list = c.req.path, work } = action;
   if (await isDraft(c)) return leadToDraft(c, draft);
   // A button has nothing to offer again.
   c.set("sent", undefined);

@@ -59,13 +59,12 @@ export const grantFacts = (
   [view.t("Ends"), <End at={expiresAt} />],
 ];
 
-/** The values of a form's fields of {@link grantFields}, as typed and as their schema takes them. */
-export function readGrant({ role = "", site_id = "", expires_in_days = "" }: Record<string, string>) {
-  return {
-    typed: { role, site_id, expires_in_days },
-    entered: { role, site_id: wholeNumber(site_id), expires_in_days: wholeNumber(expires_in_days) },
-  };
-}
+/** The values of a form's fields of {@link grantFields}, as their schema takes them. */
+export const readGrant = ({ role = "", site_id = "", expires_in_days = "" }: Record<string, string>) => ({
+  role,
+  site_id: wholeNumber(site_id),
+  expires_in_days: wholeNumber(expires_in_days),
+});
 
 /**
  * The fields of a form that say what a token or a person may do, where and how long.

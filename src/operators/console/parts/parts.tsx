@@ -5,12 +5,12 @@ import { useView } from "../view.ts";
 interface NoticeProps {
   kind: "good" | "bad" | "note";
   title: string;
-  /** Whether the notice stays in sight while the reader scrolls. */
-  sticks?: boolean;
+  /** `done` stays in sight while the reader scrolls. */
+  class?: "done" | "verdict";
 }
 
-export const NoticeBox = ({ kind, title, sticks, children }: PropsWithChildren<NoticeProps>) => (
-  <section class={`notice ${kind}${sticks ? " done" : ""}`} role={kind === "bad" ? "alert" : "status"}>
+export const NoticeBox = ({ kind, title, children, ...props }: PropsWithChildren<NoticeProps>) => (
+  <section class={`notice ${kind}${props.class ? ` ${props.class}` : ""}`} role={kind === "bad" ? "alert" : "status"}>
     <h2>{title}</h2>
     {children}
   </section>

@@ -37,22 +37,19 @@ export async function postPeople(c: PageContext): Promise<Response> {
   const { ctx, view, t, form } = c.var;
   const { who = "", way: chosenWay = "" } = form;
   const way = WAYS.find((each) => each === chosenWay) ?? openWays(c)[0] ?? "name";
-  const { typed, entered } = readGrant(form);
   const atWho = (errors: Record<string, string>) => {
     const { email, name, ...others } = errors;
     const error = way === "email" ? email : name;
     return { ...(error !== undefined && { who: error }), ...others };
   };
-  const checked = enteredFields(view, newPersonSchema.safeParse({ [way]: who, ...entered }));
+  const checked = enteredFields(view, newPersonSchema.safeParse({ [way]: who, ...readGrant(form) }));
   return formAction(c, {
-    values: { way, who, ...typed },
     entered: "errors" in checked ? { errors: atWho(checked.errors) } : checked,
     page: (filledForm) => peoplePage(c, { ...filledForm, errors: atWho(filledForm.errors) }),
     refused: (error) =>
       isRefusedFor(error, "person_taken")
         ? { who: t("This address has access already: end its row in the list first.") }
         : undefined,
-    list: PEOPLE_PATH,
     work: async ({ site_id: siteId, expires_in_days: expiresInDays, ...rest }) => {
       const { token, ...person } = await addPerson(ctx, { ...rest, siteId, expiresInDays });
       if (token === undefined) return doneLocation(c, PEOPLE_PATH, "person_added", `row-${person.id}`);

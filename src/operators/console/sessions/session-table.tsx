@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import { isVisible } from "../../../core/fields.ts";
-import type { SessionRow, SessionStatus } from "../../services/sessions.ts";
+import { LOOKED_THROUGH, type SessionRow, type SessionStatus } from "../../services/sessions.ts";
 import { Table } from "../parts/list.tsx";
 import { Ago, Badge, type BadgeKind, MayLink, NameLink, RowMenu } from "../parts/parts.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
@@ -49,6 +49,14 @@ export function sessionColumns(
     ),
   };
 }
+
+/** How far a bounded search looked, when it did not look at all sessions. */
+export const lookedToText = ({ t, number }: View, lookedTo: number | null): Child =>
+  lookedTo !== null && [
+    t("{0} sessions were looked through, back to session {1}.", number(LOOKED_THROUGH), lookedTo),
+    " ",
+    t("The next page looks further back."),
+  ];
 
 /**
  * A customer by name and id. The address of their page names one of their sessions, because no address may hold a customer's id.

@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { listAgents } from "../../services/agents.ts";
 import { listApps } from "../../services/apps.ts";
 import { customerOf } from "../../services/read-customer.ts";
-import { findSessions, LOOKED_THROUGH, listSessions, SESSION_STATUSES } from "../../services/sessions.ts";
+import { findSessions, listSessions, SESSION_STATUSES } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
 import { docsPath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
@@ -11,7 +11,7 @@ import { type FilterFields, List } from "../parts/list.tsx";
 import { Badge, CopyButton, EmptyState } from "../parts/parts.tsx";
 import { hasUnseen, showUnseen, withoutUnseen } from "../parts/unseen.tsx";
 import { localTime, secondsOf, useView, type View } from "../view.ts";
-import { sessionColumns, statusText } from "./session-table.tsx";
+import { lookedToText, sessionColumns, statusText } from "./session-table.tsx";
 
 /** How many agents a filter offers. On a site with more, an id is typed. */
 const MOST_CHOICES = 50;
@@ -61,13 +61,7 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
           </EmptyState>
         )
       }
-      lookedTo={
-        lookedTo !== null && [
-          t("{0} sessions were looked through, back to session {1}.", view.number(LOOKED_THROUGH), lookedTo),
-          " ",
-          t("The next page looks further back."),
-        ]
-      }
+      lookedTo={lookedToText(view, lookedTo)}
       cursor={nextCursor}
     />
   );

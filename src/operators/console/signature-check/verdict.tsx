@@ -1,10 +1,9 @@
-import type { PropsWithChildren } from "hono/jsx";
 import { alwaysStatus200 } from "../../../core/config.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../../core/errors.ts";
 import type { AppidPart } from "../../services/check-pasted-request.ts";
 import { codeOfReason, type Refusal } from "../../services/journal.ts";
 import type { PageContext } from "../env.ts";
-import { Badge, LinkLine, Time } from "../parts/parts.tsx";
+import { Badge, LinkLine, NoticeBox, Time } from "../parts/parts.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import { reasonText } from "../reasons.ts";
 import { useView } from "../view.ts";
@@ -139,12 +138,7 @@ export function Verdict({ c, diagnosis, known }: { c: PageContext; diagnosis: Di
 const isFine = ({ refusal, ends, notice }: CheckLine) => !refusal && !ends && !notice;
 
 /** What the server answered, or would answer. */
-const Answer = ({ kind, title, children }: PropsWithChildren<{ kind: "good" | "bad" | "note"; title: string }>) => (
-  <section class={`notice ${kind} verdict`} role={kind === "bad" ? "alert" : "status"}>
-    <h2>{title}</h2>
-    {children}
-  </section>
-);
+const Answer = (props: Parameters<typeof NoticeBox>[0]) => <NoticeBox class="verdict" {...props} />;
 
 /** The cause of a refusal, with its findings in large text. Without `findingCount`, the first sentence is the finding. */
 function Cause({ line }: { line: CheckLine }) {

@@ -89,7 +89,6 @@ export async function postSiteExport(c: PageContext, site: Site): Promise<Respon
 export async function postDelete(c: PageContext, site: Site): Promise<Response> {
   const { name = "" } = c.var.form;
   return formAction(c, {
-    values: { name },
     entered: { input: name },
     page: (filledForm) => deletePage(c, site, filledForm),
     list: sitePath(site),

@@ -197,7 +197,6 @@ export async function postChatId(c: PageContext, site: Site): Promise<Response> 
   const list = sitePath(site, "/settings");
   const question = `${c.req.path}?${new URLSearchParams({ first_chat_id })}`;
   return formAction(c, {
-    values: { first_chat_id },
     entered: readFirstChatId(c, first_chat_id),
     page: (filled) => siteSettingsPage(c, site, filled),
     draft: { path: question },

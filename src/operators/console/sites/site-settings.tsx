@@ -11,10 +11,8 @@ import { useView, type View } from "../view.ts";
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
   const { name = "" } = c.var.form;
   return formAction(c, {
-    values: { name },
     entered: enteredFields(c.var.view, siteChangeSchema.safeParse({ name })),
     page: (filledForm) => siteSettingsPage(c, site, filledForm),
-    list: c.req.path,
     work: async ({ name }) => {
       await changeSite(c.var.ctx, { site, change: { name } });
       return doneLocation(c, c.req.path, "site_renamed");

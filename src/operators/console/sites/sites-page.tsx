@@ -21,7 +21,6 @@ export async function postSite(c: PageContext): Promise<Response> {
   const checked = newSiteSchema.safeParse({ name, home, first_chat_id: wholeNumber(first_chat_id) });
   const isUnknown = checked.success && !ctx.config.homes.has(home);
   return formAction(c, {
-    values: { name, home, first_chat_id },
     entered: isUnknown ? { errors: { home: t("Choose one of the homes.") } } : enteredFields(view, checked),
     page: (filledForm) => sitesPage(c, filledForm),
     list: "/console",

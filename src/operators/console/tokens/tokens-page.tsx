@@ -14,13 +14,9 @@ import type { View } from "../view.ts";
 /** Answers the form that makes a token with the page that shows it. No later page can show it, because only its hash is stored. */
 export async function postTokens(c: PageContext): Promise<Response> {
   const { ctx, view, t, form } = c.var;
-  const { name = "" } = form;
-  const { typed, entered } = readGrant(form);
   return formAction(c, {
-    values: { name, ...typed },
-    entered: enteredFields(view, newTokenSchema.safeParse({ name, ...entered })),
+    entered: enteredFields(view, newTokenSchema.safeParse({ name: form.name ?? "", ...readGrant(form) })),
     page: (filledForm) => tokensPage(c, filledForm),
-    list: TOKENS_PATH,
     work: async ({ site_id: siteId, expires_in_days: expiresInDays, ...rest }) => {
       const made = await createToken(ctx, { ...rest, siteId, expiresInDays });
       const page = await newTokenPage(c, TOKENS_PATH, made, {
