@@ -5,7 +5,7 @@ import names from "../../assets/console/names.json";
 import { docsPath } from "./console-path.ts";
 import type { PageContext } from "./env.ts";
 import { doneNotice, type FilledForm, isRefused } from "./forms/messages.ts";
-import { Action, Hidden } from "./parts/form.tsx";
+import { Action } from "./parts/form.tsx";
 import { Icon, NoticeBox } from "./parts/parts.tsx";
 import { type FramedSite, SiteFrame, SiteNotices } from "./parts/site-frame.tsx";
 import { useView, ViewContext } from "./view.ts";
@@ -55,14 +55,17 @@ export async function showPage(
       action={`/console/language${query ?? ""}`}
       label={language === "en" ? "English" : "中文"}
       lang={language === "en" ? "en" : "zh-CN"}
+      hidden={values}
       quiet
-    >
-      <Hidden values={values} />
-    </Action>
+    />
   );
   const parts = { ...page, done, languageSwitch, hasList: body.includes('id="list"'), body: raw(body) };
   return c.html(`<!doctype html>${rendered(<Layout {...parts} />)}`, status);
 }
+
+/** Answers with a file, which the browser saves. */
+export const sendFile = (c: PageContext, name: string, type: string, content: string): Response =>
+  c.body(content, 200, { "content-type": type, "content-disposition": `attachment; filename="${name}"` });
 
 function Layout(
   page: ShownPage & { hasList: boolean; languageSwitch: Child; done: Awaited<ReturnType<typeof doneNotice>> },

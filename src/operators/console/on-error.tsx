@@ -7,9 +7,9 @@ import { withParameter } from "./console-path.ts";
 import { type PageContext, setView } from "./env.ts";
 import { readForm } from "./forms/read-form.ts";
 import { showPage } from "./layout.tsx";
-import { Action, Hidden } from "./parts/form.tsx";
+import { Action } from "./parts/form.tsx";
 import { roleText } from "./parts/grant.tsx";
-import { EmptyState, LinkLine } from "./parts/parts.tsx";
+import { ButtonLink, EmptyState, LinkLine } from "./parts/parts.tsx";
 import type { FramedSite } from "./parts/site-frame.tsx";
 import { englishView, type View } from "./view.ts";
 
@@ -164,9 +164,8 @@ export async function showError(error: Error, c: PageContext): Promise<Response>
           isFree
           action={withParameter(sent.path, "draft", "1")}
           label={t("Back to the form, with what you entered")}
-        >
-          <Hidden values={sent.values} />
-        </Action>
+          hidden={sent.values}
+        />
       )}
       {link(`${c.req.path}/${appid}`, appid !== undefined && t("To the page of this appid"))}
       {link("/console/access", neededRole && t("Your access"))}
@@ -176,9 +175,11 @@ export async function showError(error: Error, c: PageContext): Promise<Response>
         x-request-id <code>{c.var.trace.requestId}</code>
       </p>
       <p>
-        <a class="button plain" href={isSilent ? view.here : "/console"}>
-          {isSilent ? t("Try again") : t("To the sites")}
-        </a>
+        <ButtonLink
+          href={isSilent ? view.here : "/console"}
+          label={isSilent ? t("Try again") : t("To the sites")}
+          plain
+        />
       </p>
     </section>
   );

@@ -1,5 +1,4 @@
 import type { Child } from "hono/jsx";
-import { isVisible } from "../../../core/fields.ts";
 import { pathId } from "../../http/path-id.ts";
 import { type Agent, agentChangeSchema, changeAgent, findAgent, readAgentHistory } from "../../services/agents.ts";
 import { agentUnknown } from "../../services/refusals.ts";
@@ -11,9 +10,10 @@ import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
-import { Action, type Fields, FieldsForm, FormErrors, Hidden } from "../parts/form.tsx";
+import { Action, type Fields, FieldsForm, FormErrors } from "../parts/form.tsx";
 import { type FilterFields, ListFilter, MoreLink, queryOf, Table } from "../parts/list.tsx";
 import { Ago, Badge, Card, LinkLine, NameLink, Part, RowMenu, type Setting, Settings, Time } from "../parts/parts.tsx";
+import { visibleName } from "../parts/unseen.tsx";
 import { lookedToText, sessionColumns, statusText } from "../sessions/session-table.tsx";
 import { useView, type View } from "../view.ts";
 
@@ -21,9 +21,6 @@ const agentPath = (siteId: number, id: number): string => `/console/sites/${site
 
 /** The id of an agent's row. After a change the page scrolls to it and marks it. */
 export const rowId = (id: number) => `agent-${id}`;
-
-/** An agent's name, or the id of one whose name nobody sees. */
-const nameOf = ({ id, name }: Agent): string => (isVisible(name) ? name : `(${id})`);
 
 function AgentStatus({ agent: { status } }: { agent: Agent }) {
   const { t } = useView();
@@ -36,7 +33,7 @@ export const agentRows = ({ t }: View, siteId: number, agents: Agent[]) => ({
   head: [t("Name"), "ID", { label: t("Status"), phone: "top" as const }],
   ids: agents.map(({ id }) => rowId(id)),
   rows: agents.map((agent) => [
-    <NameLink class="clip" href={agentPath(siteId, agent.id)} name={nameOf(agent)} />,
+    <NameLink class="clip" href={agentPath(siteId, agent.id)} name={visibleName(agent)} />,
     <code>{agent.id}</code>,
     <AgentStatus agent={agent} />,
   ]),
@@ -48,12 +45,19 @@ export function AgentTable({ siteId, agents, empty }: { siteId: number; agents: 
   return <Table {...agentRows(view, siteId, agents)} empty={empty ?? noAgents} />;
 }
 
+/** The button that disables or enables an agent, and leads to `back`. */
+function StatusButton(props: { agent: Agent; path: string; back: string; about?: string }) {
+  const { agent, path, back, ...about } = props;
+  const { t } = useView();
+  const [label, status] = agent.status === "normal" ? [t("Disable"), "disabled"] : [t("Enable"), "normal"];
+  return <Action action={path} label={label} hidden={{ status, back }} {...about} />;
+}
+
 /** What can be done to an agent of the list. */
 export function AgentMenu({ siteId, agent }: { siteId: number; agent: Agent }) {
   const { t, may, here: address } = useView();
   const path = agentPath(siteId, agent.id);
-  const name = nameOf(agent);
-  const isNormal = agent.status === "normal";
+  const name = visibleName(agent);
   // After a change, the menu leads back to this page of the list.
   const here = withParameter(address, "done");
   return (
@@ -68,9 +72,7 @@ export function AgentMenu({ siteId, agent }: { siteId: number; agent: Agent }) {
           <span class="unseen"> {name}</span>
         </a>
       )}
-      <Action action={path} label={isNormal ? t("Disable") : t("Enable")} about={name}>
-        <Hidden values={{ status: isNormal ? "disabled" : "normal", back: here }} />
-      </Action>
+      <StatusButton agent={agent} path={path} back={here} about={name} />
     </RowMenu>
   );
 }
@@ -149,15 +151,10 @@ export async function agentPage(c: PageContext, site: Site, filled?: FilledForm)
   ) : (
     t("No session gets this agent any more. Once they are enabled, calls may name them again.")
   );
-  const label = isNormal ? t("Disable") : t("Enable");
-  const change = (
-    <Action action={path} label={label}>
-      <Hidden values={{ status: isNormal ? "disabled" : "normal", back: path }} />
-    </Action>
-  );
+  const change = <StatusButton agent={agent} path={path} back={path} />;
   const settings: Setting[] = [
     { title: t("Rename"), change: rename },
-    { title: label, text: whatItLeaves, change },
+    { title: isNormal ? t("Disable") : t("Enable"), text: whatItLeaves, change },
   ];
   const body = (
     <>
@@ -188,7 +185,7 @@ export async function agentPage(c: PageContext, site: Site, filled?: FilledForm)
       {historyPart(view, `/console/sites/${site.id}/audit?subject=${id}`, history)}
     </>
   );
-  const page = { title: t("Agent {0}", id), heading: <bdi>{nameOf(agent)}</bdi>, back: path, filled, body };
+  const page = { title: t("Agent {0}", id), heading: <bdi>{visibleName(agent)}</bdi>, back: path, filled, body };
   return showPage(c, { ...page, site: { ...site, tab: "agents" } });
 }
 

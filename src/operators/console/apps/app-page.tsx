@@ -13,7 +13,7 @@ import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask.tsx";
 import { AskLink, FieldsForm, FormErrors } from "../parts/form.tsx";
 import { Table } from "../parts/list.tsx";
-import { Ago, Card, type FactRows, NoticeBox, Part, Time, Unread } from "../parts/parts.tsx";
+import { Ago, ButtonLink, Card, type FactRows, NoticeBox, Part, Time, Unread } from "../parts/parts.tsx";
 import { UsageCard } from "../parts/usage-card.tsx";
 import { reasonLabels } from "../reasons.ts";
 import { OverlapCard, RotateCard, rotationFields, type ShownSecretOwner } from "../secrets/rotate-secret.tsx";
@@ -97,11 +97,7 @@ async function appPage(c: PageContext, siteOfPath: Site, filled?: FilledForm): P
       >
         {isActive && (
           <div class="buttons">
-            {view.may(`${path}/test`) && (
-              <a class="button" href={`${path}/test`}>
-                {t("Send a test call")}
-              </a>
-            )}
+            {view.may(`${path}/test`) && <ButtonLink href={`${path}/test`} label={t("Send a test call")} />}
             <AskLink href={`${path}/revoke`}>{t("Revoke this app…")}</AskLink>
           </div>
         )}

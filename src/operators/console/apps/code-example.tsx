@@ -3,7 +3,7 @@ import type { Site } from "../../services/sites.ts";
 import { docsPath, withParameter } from "../console-path.ts";
 import { CODE_COOKIE, hostCookie, readCookie } from "../cookies.ts";
 import type { PageContext } from "../env.ts";
-import { CopyButton } from "../parts/parts.tsx";
+import { ButtonLink, CopyButton } from "../parts/parts.tsx";
 
 /** A program that opens a session, from src/client/examples. It reads its settings from the environment. */
 type Program = Record<"language" | "file" | "run", string>;
@@ -101,11 +101,7 @@ export async function CodeExample(c: PageContext, app: { site: Site; appid: stri
       )}
       {source !== undefined && <Listing id="source" label={program.file} text={source} />}
       <div class="buttons">
-        {isNext && view.may(`${path}/test`) && (
-          <a class="button plain" href={`${path}/test`}>
-            {t("Send a test call")}
-          </a>
-        )}
+        {isNext && view.may(`${path}/test`) && <ButtonLink href={`${path}/test`} label={t("Send a test call")} plain />}
         <a href={docsPath(view, "integrating", settings)}>{t("The guide for callers")}</a>
         <a href={programPath(program)}>{t("The program as a file")}</a>
       </div>

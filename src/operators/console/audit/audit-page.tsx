@@ -12,8 +12,8 @@ import {
 import { sitesOf } from "../../services/site-names.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { showPage } from "../layout.tsx";
-import { type FilterFields, filteredPath, List, queryOf } from "../parts/list.tsx";
+import { sendFile, showPage } from "../layout.tsx";
+import { type FilterFields, filteredPath, filterReader, List, queryOf } from "../parts/list.tsx";
 import { Ago, EmptyState, Facts, NoticeBox, RowMenu } from "../parts/parts.tsx";
 import { localTime, secondsOf, startOfDayAndWeek, useView, type View } from "../view.ts";
 import { actionTexts, detailText, subjectOf, throughText } from "./audit-texts.ts";
@@ -95,40 +95,31 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
 /** The filter above the audit log, as the reader filled it in, and what it filters by. It is wrong when a field has an error. */
 function readFilter(c: PageContext) {
   const { view, t } = c.var;
-  // The browser sends empty fields too. An empty field does not filter.
-  const textOf = (name: string) => (c.req.query(name) ?? "").trim();
-  const [who, subject, typedAction] = [textOf("who"), textOf("subject"), textOf("action")];
-  const wordField = (label: string, value: string) => {
-    const isFit = auditQuerySchema.shape.who.safeParse(value || undefined).success;
-    const error = isFit ? undefined : t("Must have at most {0} characters", MOST_CHARACTERS);
-    return { label, value, error, maxlength: MOST_CHARACTERS };
+  const { text, field, time } = filterReader(c);
+  const wordOf = (name: string) => auditQuerySchema.shape.who.safeParse(text(name) || undefined).data;
+  const filter = {
+    who: wordOf("who"),
+    action: AUDIT_ACTIONS.find((each) => each === text("action")),
+    subject: wordOf("subject"),
+    since: secondsOf(text("since"), view.timeZone),
+    until: secondsOf(text("until"), view.timeZone, true),
   };
-  const timeField = (label: string, value: string, at: number | undefined) => {
-    const error = value !== "" && at === undefined ? t("Must be a date and a time") : undefined;
-    return { label, value, error, type: "datetime-local", shown: at === undefined ? undefined : view.time(at) };
-  };
-  const action = AUDIT_ACTIONS.find((each) => each === typedAction);
-  const since = secondsOf(textOf("since"), view.timeZone);
-  const until = secondsOf(textOf("until"), view.timeZone, true);
+  const { since, until } = filter;
+  const wordField = (label: string, name: "who" | "subject") => ({
+    ...field(label, name, filter[name], t("Must have at most {0} characters", MOST_CHARACTERS)),
+    maxlength: MOST_CHARACTERS,
+  });
+  const action = field(t("What"), "action", filter.action, t("There is no such action"));
   const fields: FilterFields = {
-    who: wordField(t("Who"), who),
-    action: {
-      label: t("What"),
-      value: typedAction,
-      error: typedAction !== "" && action === undefined ? t("There is no such action") : undefined,
-      options: Object.entries(actionTexts(view)),
-    },
-    subject: wordField(t("Subject"), subject),
-    since: timeField(t("From"), textOf("since"), since),
-    until: timeField(t("To"), textOf("until"), until),
+    who: wordField(t("Who"), "who"),
+    action: { ...action, options: Object.entries(actionTexts(view)) },
+    subject: wordField(t("Subject"), "subject"),
+    since: time(t("From"), "since", since),
+    until: time(t("To"), "until", until),
   };
   if (fields.since && since !== undefined && until !== undefined && since > until)
     fields.since.error = t("Must not be after “To”.");
-  return {
-    fields,
-    filter: { who: who || undefined, action, subject: subject || undefined, since, until },
-    isWrong: Object.values(fields).some(({ error }) => error !== undefined),
-  };
+  return { fields, filter, isWrong: Object.values(fields).some(({ error }) => error !== undefined) };
 }
 
 /** Today, yesterday and the last week in the reader's zone, each with the times that the filter takes for it. */
@@ -269,10 +260,7 @@ export async function auditFile(c: PageContext, site?: Site): Promise<Response> 
   const name = `audit${site ? `-${site.id}` : ""}-${localTime(view.now, view.timeZone).slice(0, 10)}.csv`;
   const rows = items.map((entry) => columns.map(([, cell]) => String(cell(entry) ?? "")));
   const noteRows = notes.filter((note) => note !== false).map((note) => [note]);
-  return c.body(csvOf([columns.map(([head]) => head), ...rows, ...noteRows]), 200, {
-    "content-type": "text/csv; charset=utf-8",
-    "content-disposition": `attachment; filename="${name}"`,
-  });
+  return sendFile(c, name, "text/csv; charset=utf-8", csvOf([columns.map(([head]) => head), ...rows, ...noteRows]));
 }
 
 /** A spreadsheet runs a cell as a formula when it begins with one of these. Some spreadsheets accept the full-width signs too. */

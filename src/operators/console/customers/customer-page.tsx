@@ -8,7 +8,7 @@ import type { PageContext } from "../env.ts";
 import type { EnteredFields } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
-import { Form, FormErrors, Hidden } from "../parts/form.tsx";
+import { Form, FormErrors, SendButton } from "../parts/form.tsx";
 import { MoreLink } from "../parts/list.tsx";
 import { Card, Facts, Part, Time } from "../parts/parts.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
@@ -77,16 +77,11 @@ export async function customerPage(c: PageContext, site: Site, sbs: string, fill
             <p class="hint">
               {t("Everything that this site has of them: sessions, messages, events, name and IP. Erasing asks first.")}
             </p>
-            <Form action={`${path}/export`}>
-              {/* The address cannot name the customer, so a hidden field does. */}
-              <Hidden values={{ customer: customerValue(sbs) }} />
+            {/* The address cannot name the customer, so a hidden field does. */}
+            <Form action={`${path}/export`} hidden={{ customer: customerValue(sbs) }}>
               <div class="buttons">
-                <button type="submit" class="plain">
-                  {t("Export as a file")}
-                </button>
-                <button type="submit" class="danger" formaction={`${path}/erase`}>
-                  {t("Erase this customer…")}
-                </button>
+                <SendButton label={t("Export as a file")} class="plain" />
+                <SendButton label={t("Erase this customer…")} class="danger" formaction={`${path}/erase`} />
               </div>
             </Form>
           </Card>

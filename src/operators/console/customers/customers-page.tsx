@@ -5,7 +5,7 @@ import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
-import { Action, Field, Form, Hidden } from "../parts/form.tsx";
+import { Action, Field, Form, Hidden, SendButton } from "../parts/form.tsx";
 import { MoreLink, Table } from "../parts/list.tsx";
 import { Ago, EmptyState, NameLink, NoticeBox, Part } from "../parts/parts.tsx";
 import { hasUnseen, showUnseen, Unseen, withoutUnseen } from "../parts/unseen.tsx";
@@ -78,19 +78,9 @@ export async function postFind(c: PageContext, site: Site): Promise<Response> {
     if (exact !== undefined && items.every(({ externalId }) => externalId === text))
       return c.redirect(customerPath(site, exact.chatId), 303);
     if (exact === undefined && items.length === 0 && next === null) throw customerUnknown();
-    return c.redirect(`${customersPath(site)}?text=${await sealed(c, text)}`, 303);
+    return c.redirect(`${customersPath(site)}?text=${await sealText(c, text)}`, 303);
   });
 }
-
-/** A text of a customer as an address may hold it. */
-const sealed = async ({ var: { ctx, view } }: PageContext, text: string): Promise<string> =>
-  view.session === undefined ? "" : sealText(ctx.runtime, view.session, text);
-
-/** The text of a parameter of the address; undefined when it has none that this console session has sealed. */
-const opened = async ({ req, var: { view } }: PageContext, name: "text" | "cursor"): Promise<string | undefined> => {
-  const value = req.query(name);
-  return value && view.session && openText(view.session, value);
-};
 
 /** @param props `unknown`: a chat_id that the site does not have */
 async function listPage(c: PageContext, site: Site, props: { filledForm?: FormShownAgain; unknown?: string }) {
@@ -101,7 +91,7 @@ async function listPage(c: PageContext, site: Site, props: { filledForm?: FormSh
   const sbs = sbsOf(values);
   const isUnseen = isUnknown(view, errors) && hasUnseen(sbs);
   const error = isUnseen ? t("This site has no customer with exactly this id.") : errors.sbs;
-  const [text, after] = await Promise.all([opened(c, "text"), opened(c, "cursor")]);
+  const [text, after] = await Promise.all([openText(c, "text"), openText(c, "cursor")]);
   const isLost = (c.req.query("text") && text === undefined) || (c.req.query("cursor") && after === undefined);
   const isSearch = filledForm === undefined && text !== undefined && !isLost;
   const { items, next, lookedTo, exact } = isSearch
@@ -129,9 +119,7 @@ async function listPage(c: PageContext, site: Site, props: { filledForm?: FormSh
           </p>
           {isUnseen && (
             <Unseen texts={[sbs]}>
-              <Action action={`${path}/find`} label={t("Search without them")}>
-                <Hidden values={{ sbs: withoutUnseen(sbs) }} />
-              </Action>
+              <Action action={`${path}/find`} label={t("Search without them")} hidden={{ sbs: withoutUnseen(sbs) }} />
             </Unseen>
           )}
         </NoticeBox>
@@ -149,9 +137,7 @@ async function listPage(c: PageContext, site: Site, props: { filledForm?: FormSh
           )}
           <button type="submit">{t("Find")}</button>
           {isUnknown(view, errors) && view.may(`${path}/erase`) && (
-            <button type="submit" class="plain" formaction={`${path}/erase`}>
-              {t("Look for an erasure")}
-            </button>
+            <SendButton label={t("Look for an erasure")} class="plain" formaction={`${path}/erase`} />
           )}
         </Form>
       </search>
@@ -193,7 +179,7 @@ async function listPage(c: PageContext, site: Site, props: { filledForm?: FormSh
             <bdi>{showUnseen(lookedTo)}</bdi>
           </p>
         )}
-        <MoreLink path={path} query={{ text: c.req.query("text") }} cursor={next && (await sealed(c, next))} />
+        <MoreLink path={path} query={{ text: c.req.query("text") }} cursor={next && (await sealText(c, next))} />
         {isSearch && <a href={path}>{t("Latest customers")}</a>}
       </Part>
     </>

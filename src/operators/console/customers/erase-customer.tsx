@@ -11,7 +11,7 @@ import { buttonAction, formAction, isDraft } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
-import { Form } from "../parts/form.tsx";
+import { Form, SendButton } from "../parts/form.tsx";
 import { Table } from "../parts/list.tsx";
 import { Badge, Card, Facts, LookAgain, NoticeBox, Part, Time } from "../parts/parts.tsx";
 import { useView } from "../view.ts";
@@ -179,9 +179,7 @@ function Progress({ path, erasure }: { path: string; erasure: CustomerErasure })
       <p>{t("It goes in steps. Press again until nothing is left; this page can be opened again at any time.")}</p>
       <LookAgain />
       <Form action={path}>
-        <button type="submit" class="danger">
-          {mustKeep ? t("I have kept them: erase now") : t("Go on erasing")}
-        </button>
+        <SendButton label={mustKeep ? t("I have kept them: erase now") : t("Go on erasing")} class="danger" />
       </Form>
     </NoticeBox>
   );

@@ -5,8 +5,8 @@ import { type FoundCustomer, findCustomer, MOST_CHAT_IDS } from "../../services/
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { isDraft } from "../forms/form-action.ts";
-import { showPage } from "../layout.tsx";
-import { Action, Hidden } from "../parts/form.tsx";
+import { sendFile, showPage } from "../layout.tsx";
+import { Action } from "../parts/form.tsx";
 import { Table } from "../parts/list.tsx";
 import { Card } from "../parts/parts.tsx";
 import { countText, customerValue, ShownSbs } from "./customer-page.tsx";
@@ -47,10 +47,7 @@ async function customerFile(c: PageContext, site: Site, start: { sbs: string; af
   const events = pages.flatMap((page) => page.events).sort((a, b) => a.seq - b.seq);
   const name = `customer-data-of-site-${site.id}${part === undefined ? "" : `-part-${part}`}.json`;
   const data = show(exportSchema, exportData({ ...first, sessions, events, nextCursor: cursor }));
-  return c.body(`${JSON.stringify(data, null, 2)}\n`, 200, {
-    "content-type": "application/json",
-    "content-disposition": `attachment; filename="${name}"`,
-  });
+  return sendFile(c, name, "application/json", `${JSON.stringify(data, null, 2)}\n`);
 }
 
 /** @param place where the list of files begins, and the number of its first file */
@@ -60,9 +57,10 @@ function partsPage(c: PageContext, site: Site, found: FoundCustomer, place: { fr
   const parts = Array.from({ length: Math.ceil(chatIds.length / SESSIONS_PER_FILE) }, (_, i) => {
     const at = i * SESSIONS_PER_FILE;
     const after = i === 0 ? place.from : String(chatIds[at - 1]);
-    return { number: place.first + i, ids: chatIds.slice(at, at + SESSIONS_PER_FILE), after };
+    return { part: String(place.first + i), ids: chatIds.slice(at, at + SESSIONS_PER_FILE), after };
   });
   const customer = customerValue(sbs);
+  const { path } = c.req;
   const body = (
     <>
       <p class="lead">
@@ -78,21 +76,21 @@ function partsPage(c: PageContext, site: Site, found: FoundCustomer, place: { fr
       <Table
         label={t("Files")}
         head={[t("File"), t("Sessions"), "chat_id"]}
-        rows={parts.map(({ number, ids }) => [number, ids.length, `${ids[0]} – ${ids.at(-1)}`])}
-        actions={parts.map(({ number, after }) => (
-          <Action action={c.req.path} label={t("Download")} about={String(number)}>
-            <Hidden values={{ customer, after, part: String(number) }} />
-          </Action>
+        rows={parts.map(({ part, ids }) => [part, ids.length, `${ids[0]} – ${ids.at(-1)}`])}
+        actions={parts.map(({ part, after }) => (
+          <Action action={path} label={t("Download")} about={part} hidden={{ customer, after, part }} />
         ))}
         empty={t("No sessions here.")}
       />
       {chatIds.length === MOST_CHAT_IDS && (
-        <Action action={c.req.path} label={t("Further files…")}>
-          <Hidden values={{ customer, from: String(chatIds.at(-1)), part: String(place.first + parts.length) }} />
-        </Action>
+        <Action
+          action={path}
+          label={t("Further files…")}
+          hidden={{ customer, from: String(chatIds.at(-1)), part: String(place.first + parts.length) }}
+        />
       )}
     </>
   );
-  const filled = { path: c.req.path, values: { customer } };
+  const filled = { path, values: { customer } };
   return showPage(c, { title: t("Customer's data"), site: { ...site, tab: "customers" }, filled, body });
 }

@@ -11,7 +11,7 @@ import { ticketEnd, ticketFor } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { PEOPLE_PATH, TOKENS_PATH } from "../parts/grant.tsx";
 import { MoreLink, Table } from "../parts/list.tsx";
-import { Card, NoticeBox, Part, Time } from "../parts/parts.tsx";
+import { ButtonLink, Card, NoticeBox, Part, Time } from "../parts/parts.tsx";
 import { personTable } from "../people/people-page.tsx";
 import { tokenTable } from "../tokens/tokens-page.tsx";
 
@@ -115,9 +115,7 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
       </Part>
       {home === MAIN_HOME && (await restoredGrants(c))}
       <p>
-        <a class="button plain" href="/console/homes">
-          {t("To the homes")}
-        </a>
+        <ButtonLink href="/console/homes" label={t("To the homes")} plain />
       </p>
     </>
   );

@@ -14,7 +14,7 @@ import {
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { type FilterFields, filteredPath, List, queryOf } from "../parts/list.tsx";
+import { type FilterFields, filteredPath, filterReader, List, queryOf } from "../parts/list.tsx";
 import { Ago, Badge, NameLink } from "../parts/parts.tsx";
 import { reasonLabels, reasonText } from "../reasons.ts";
 import { localTime, secondsOf, type View } from "../view.ts";
@@ -86,8 +86,9 @@ export function namesOf(apps: AppSummary[]): (appid: string) => string {
 }
 
 /** The filter of the address: its fields in the order of the list's columns, and as the service takes it. */
-function readFilter({ req, var: { view, t } }: PageContext) {
-  const text = (name: string) => req.query(name)?.trim() ?? "";
+function readFilter(c: PageContext) {
+  const { view, t } = c.var;
+  const { text, field, time } = filterReader(c);
   const filter = {
     reason: REFUSAL_REASONS.find((each) => each === text("reason")),
     appid: refusalQuerySchema.shape.appid.safeParse(text("appid")).data,
@@ -95,17 +96,6 @@ function readFilter({ req, var: { view, t } }: PageContext) {
     since: secondsOf(text("from"), view.timeZone),
     until: secondsOf(text("to"), view.timeZone, true),
   };
-  // The browser sends empty fields too. An empty field does not filter.
-  const field = (label: string, name: string, value: unknown, error: string) => ({
-    label,
-    value: text(name),
-    error: text(name) !== "" && value === undefined ? error : undefined,
-  });
-  const time = (label: string, name: string, at: number | undefined) => ({
-    ...field(label, name, at, t("Must be a date and a time")),
-    type: "datetime-local",
-    shown: at === undefined ? undefined : view.time(at),
-  });
   const reason = field(t("Why"), "reason", filter.reason, t("There is no such reason"));
   const operation = field(t("Call"), "operation", filter.operation, t("There is no such call"));
   const fields = {

@@ -2,7 +2,7 @@ import { Listing } from "../apps/code-example.tsx";
 import { docsPath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { Card } from "../parts/parts.tsx";
+import { ButtonLink, Card } from "../parts/parts.tsx";
 
 /** The files of docs/prometheus, which the docs serve unchanged: so the console shows the same alerts. */
 const FOLDER = "/docs/prometheus";
@@ -35,9 +35,7 @@ export async function metricsPage(c: PageContext): Promise<Response> {
         facts={[[t("Address"), `${origin}/admin/metrics`, "address"]]}
       >
         {view.may("/console/tokens") ? (
-          <a class="button" href="/console/tokens?role=metrics#make">
-            {t("Make a token for it…")}
-          </a>
+          <ButtonLink href="/console/tokens?role=metrics#make" label={t("Make a token for it…")} />
         ) : (
           <p class="hint">{t("Only an owner makes the token, with the role metrics.")}</p>
         )}

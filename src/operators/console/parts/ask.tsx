@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import type { PageContext } from "../env.ts";
 import type { FilledForm } from "../forms/messages.ts";
 import { type ShownPage, showPage } from "../layout.tsx";
-import { type Fields, Form, FormErrors, FormFields, Hidden, SendButton } from "./form.tsx";
+import { type Fields, Form, FormErrors, FormFields, SendButton } from "./form.tsx";
 import { type FactRows, Facts } from "./parts.tsx";
 
 /** A question before a dangerous change. */
@@ -43,8 +43,7 @@ export function Ask({ text, facts, action, hidden, fields, filled, ...props }: Q
       <section class="card">
         <p>{text}</p>
         <Facts rows={facts} />
-        <Form action={action}>
-          <Hidden values={hidden} />
+        <Form action={action} hidden={hidden}>
           <FormFields fields={fields || {}} filled={filled} />
           <SendButton label={button} class={isHarmless ? undefined : "danger"} back={back} />
         </Form>

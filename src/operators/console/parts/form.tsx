@@ -1,33 +1,34 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { FilledForm } from "../forms/messages.ts";
 import { useView } from "../view.ts";
-import { NoticeBox } from "./parts.tsx";
+import { ButtonLink, NoticeBox } from "./parts.tsx";
+
+interface FormProps {
+  action: string;
+  /** The form changes nothing that belongs to a session: every reader sees it, and it has no token. */
+  isFree?: boolean | undefined;
+  /** Values by name that the form sends along. */
+  hidden?: Record<string, string> | undefined;
+}
 
 /**
  * A form that changes something. A reader who may not send it does not see it. A form without the hidden token would be a draft, which
  * is not carried out.
- *
- * @param props `isFree`: the form changes nothing that belongs to a session: every reader sees it, and it has no token
  */
-export function Form({
-  action,
-  isFree,
-  children,
-}: PropsWithChildren<{ action: string; isFree?: boolean | undefined }>) {
+export function Form({ action, isFree, hidden, children }: PropsWithChildren<FormProps>) {
   const { may, session } = useView();
   if (!isFree && !may(action)) return null;
   return (
     <form method="post" action={action}>
       {!isFree && <input type="hidden" name="form" value={session?.formToken} />}
+      <Hidden values={hidden} />
       {children}
     </form>
   );
 }
 
-interface ActionProps {
-  action: string;
+interface ActionProps extends FormProps {
   label: string;
-  isFree?: boolean;
   /** What the button is about, for readers who do not see its place. */
   about?: string;
   lang?: string;
@@ -36,8 +37,8 @@ interface ActionProps {
 }
 
 /** A form of one button. */
-export const Action = ({ action, label, isFree, about, lang, quiet, id, children }: PropsWithChildren<ActionProps>) => (
-  <Form action={action} isFree={isFree}>
+export const Action = ({ label, about, lang, quiet, id, children, ...form }: PropsWithChildren<ActionProps>) => (
+  <Form {...form}>
     {children}
     <button type="submit" id={id} class={quiet ? "quiet" : "plain"} lang={lang}>
       {label}
@@ -107,12 +108,9 @@ export const FormFields = ({ fields, filled }: { fields: Fields; filled?: Filled
   </>
 );
 
-interface FieldsFormProps {
-  action: string;
+interface FieldsFormProps extends Omit<FormProps, "isFree"> {
   fields: Fields;
   filled?: FilledForm | undefined;
-  /** Values by name that the form sends along. */
-  hidden?: Record<string, string>;
   button: string;
   plain?: boolean;
   /** The path of the link that goes back, when there is one. */
@@ -121,21 +119,26 @@ interface FieldsFormProps {
 
 /** A form of {@link FormFields} with a button. The children stand between the two. */
 export const FieldsForm = ({ children, ...props }: PropsWithChildren<FieldsFormProps>) => (
-  <Form action={props.action}>
-    <Hidden values={props.hidden} />
+  <Form action={props.action} hidden={props.hidden}>
     <FormFields fields={props.fields} filled={props.filled} />
     {children}
     <SendButton label={props.button} class={props.plain ? "plain" : undefined} back={props.back} />
   </Form>
 );
 
-type SendButtonProps = { label: string; class?: "plain" | "danger" | undefined; back?: string | undefined };
+interface SendButtonProps {
+  label: string;
+  class?: "plain" | "danger" | undefined;
+  /** Where the button sends the form, when it is not the form's own path. */
+  formaction?: string;
+  back?: string | undefined;
+}
 
 /** The button that sends a form, and a link to the path `back`. */
 export function SendButton({ label, back, ...props }: SendButtonProps) {
   const { t } = useView();
   const button = (
-    <button type="submit" class={props.class}>
+    <button type="submit" {...props}>
       {label}
     </button>
   );
@@ -143,9 +146,7 @@ export function SendButton({ label, back, ...props }: SendButtonProps) {
   return (
     <div class="buttons">
       {button}
-      <a class="button plain" href={back}>
-        {t("Cancel")}
-      </a>
+      <ButtonLink href={back} label={t("Cancel")} plain />
     </div>
   );
 }

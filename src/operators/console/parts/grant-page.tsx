@@ -21,7 +21,7 @@ import {
   TOKENS_PATH,
 } from "./grant.tsx";
 import { type Column, List } from "./list.tsx";
-import { Card, type Fact, NoticeBox, RowMenu, TimeUntil } from "./parts.tsx";
+import { ButtonLink, Card, type Fact, NoticeBox, RowMenu, TimeUntil } from "./parts.tsx";
 
 /** The pages of people and of tokens: a form that makes one, a list that ends them, the page of a new token, and the question before an end. */
 
@@ -152,9 +152,7 @@ export async function newTokenPage(
           [t("Shown here until"), <TimeUntil at={view.now + SHOWN_SECONDS} />],
         ]}
       >
-        <a class="button" href={list}>
-          {t("I have saved it")}
-        </a>
+        <ButtonLink href={list} label={t("I have saved it")} />
       </Card>
     </>
   );

@@ -1,8 +1,9 @@
 import type { Child } from "hono/jsx";
 import { withParameter } from "../console-path.ts";
+import type { PageContext } from "../env.ts";
 import { useView } from "../view.ts";
-import { Field, type Fields } from "./form.tsx";
-import { Icon } from "./parts.tsx";
+import { Field, type Fields, SendButton } from "./form.tsx";
+import { ButtonLink, Icon } from "./parts.tsx";
 import { hasUnseen, Unseen, withoutUnseen } from "./unseen.tsx";
 
 /** A column of a list. */
@@ -137,6 +138,25 @@ export function MoreLink(props: {
  */
 export type FilterFields = Record<string, Fields[string] & { shown?: string | undefined }>;
 
+/**
+ * Makes the fields of a filter from the address. A typed text whose `value` is undefined gets the error. Browsers send empty fields
+ * too: an empty field does not filter.
+ */
+export function filterReader({ req, var: { view, t } }: PageContext) {
+  const text = (name: string) => req.query(name)?.trim() ?? "";
+  const field = (label: string, name: string, value: unknown, error: string) => ({
+    label,
+    value: text(name),
+    error: text(name) !== "" && value === undefined ? error : undefined,
+  });
+  const time = (label: string, name: string, at: number | undefined) => ({
+    ...field(label, name, at, t("Must be a date and a time")),
+    type: "datetime-local",
+    shown: at === undefined ? undefined : view.time(at),
+  });
+  return { text, field, time };
+}
+
 /** The values of a filter, as parameters of an address. */
 export const queryOf = (fields: FilterFields): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value]));
@@ -190,9 +210,7 @@ export function ListFilter(props: {
                 {...(options && { options: withLacking(options, t("Any"), field.value) })}
               />
             ))}
-            <button type="submit" class="plain">
-              {t("Find")}
-            </button>
+            <SendButton label={t("Find")} class="plain" />
           </form>
         </details>
         {inForce.length > 0 && (
@@ -212,9 +230,7 @@ export function ListFilter(props: {
         )}
         {texts.length > 0 && (
           <Unseen texts={texts}>
-            <a class="button plain" href={filteredPath(path, clean)}>
-              {t("Search without them")}
-            </a>
+            <ButtonLink href={filteredPath(path, clean)} label={t("Search without them")} plain />
           </Unseen>
         )}
       </search>

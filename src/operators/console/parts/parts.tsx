@@ -29,7 +29,7 @@ export function MayLink(props: PropsWithChildren<{ href: string; class?: string 
 }
 
 /** A link whose text is a name. Names may be written from right to left. `class="clip"` cuts off a long one. */
-export const NameLink = ({ name, ...link }: { class?: "clip"; href: string; name: Child }) => (
+export const NameLink = ({ name, ...link }: { class?: "clip" | "where"; href: string; name: Child }) => (
   <a {...link}>
     <bdi>{name}</bdi>
   </a>
@@ -40,6 +40,13 @@ export const LinkLine = ({ href, label }: { href: string; label: string }) => (
   <p>
     <a href={href}>{label}</a>
   </p>
+);
+
+/** A link that looks like a button. */
+export const ButtonLink = ({ href, label, plain }: { href: string; label: string; plain?: boolean }) => (
+  <a class={plain ? "button plain" : "button"} href={href}>
+    {label}
+  </a>
 );
 
 /** A time in full. Lists show {@link Ago} instead. */
@@ -77,9 +84,7 @@ export function EmptyState(props: PropsWithChildren<{ title: string; links?: [hr
       {props.links && (
         <p class="buttons">
           {props.links.map(([href, label]) => (
-            <a class="button plain" href={href}>
-              {label}
-            </a>
+            <ButtonLink href={href} label={label} plain />
           ))}
         </p>
       )}

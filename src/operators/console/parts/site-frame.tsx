@@ -1,9 +1,9 @@
-import { isVisible } from "../../../core/fields.ts";
 import type { HomeTrouble } from "../../services/health.ts";
 import type { Home } from "../../services/homes.ts";
 import { hasEnded, type Site } from "../../services/sites.ts";
 import { useView, type View } from "../view.ts";
 import { Badge, LinkLine, NameLink, NoticeBox } from "./parts.tsx";
+import { visibleName } from "./unseen.tsx";
 
 /** A site as its pages show it, with the tab to mark. */
 export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
@@ -32,8 +32,7 @@ export function SiteFrame({ site }: { site: FramedSite }) {
     <div class="site">
       <div class="head">
         <p class="crumb">
-          <a href="/console">{t("Sites")}</a> /{" "}
-          <NameLink href={path} name={isVisible(site.name) ? site.name : `(${site.id})`} />
+          <a href="/console">{t("Sites")}</a> / <NameLink href={path} name={visibleName(site)} />
         </p>
         <p class="state">
           {hasHomes && <span>{t("Home {0}", site.home)}</span>}

@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from "hono/jsx";
-import { UNSEEN_CHARACTERS } from "../../../core/fields.ts";
+import { isVisible, UNSEEN_CHARACTERS } from "../../../core/fields.ts";
 import { useView } from "../view.ts";
 
 /** Whether a text has invisible characters, or blanks at its ends. */
@@ -12,6 +12,10 @@ export const showUnseen = (text: string, characters = UNSEEN_CHARACTERS): string
       ? "␣".repeat(character.length)
       : `[U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,
   );
+
+/** A name; or, when nobody sees it, as older versions allowed, its id in brackets. */
+export const visibleName = ({ id, name }: { id: string | number; name: string }): string =>
+  isVisible(name) ? name : `(${id})`;
 
 /** Removes invisible characters from a text. Line ends, tabs and other blanks become spaces, so that words stay apart. */
 export const withoutUnseen = (text: string): string =>

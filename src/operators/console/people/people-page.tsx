@@ -1,5 +1,4 @@
 import { isRefusedFor } from "../../../core/errors.ts";
-import { isVisible } from "../../../core/fields.ts";
 import { PERSON_ROLES } from "../../access/role.ts";
 import { identityOf } from "../../http/context.ts";
 import { countOpenSessions } from "../../services/console-sessions.ts";
@@ -25,6 +24,7 @@ import type { Fields } from "../parts/form.tsx";
 import { grantFields, PEOPLE_PATH, readGrant, roleText, type SitesById } from "../parts/grant.tsx";
 import { endGrant, endGrantPage, grantPage, grantTable, newTokenPage } from "../parts/grant-page.tsx";
 import { EmptyState, Time } from "../parts/parts.tsx";
+import { visibleName } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 
 const GUIDE = "operating#from-one-token-to-names-in-five-minutes";
@@ -151,10 +151,7 @@ export function personTable(view: View, people: Person[], sites: SitesById, name
 }
 
 /** The e-mail address or the name of a person. */
-function nameOf({ email, name, id }: Person): string {
-  const shown = email ?? name ?? "";
-  return isVisible(shown) ? shown : `(${id})`;
-}
+const nameOf = ({ email, name, id }: Person): string => visibleName({ id, name: email ?? name ?? "" });
 
 const wayIn = ({ t }: View, { email }: Person): string => (email === null ? t("own token") : "Cloudflare Access");
 

@@ -15,7 +15,7 @@ import {
 import type { PageContext } from "../env.ts";
 import { aroundCall } from "../journal/call-page.tsx";
 import { showPage } from "../layout.tsx";
-import { Action, Hidden } from "../parts/form.tsx";
+import { Action } from "../parts/form.tsx";
 import { Table } from "../parts/list.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import { hasUnseen, showUnseen, Unseen, withoutUnseen } from "../parts/unseen.tsx";
@@ -33,21 +33,20 @@ const siteIdOf = (text = ""): number | undefined => (/^[1-9]\d{0,14}$/.test(text
 
 /** Answers the search box of every page: `q` is the typed text, `site` the site whose page was open. */
 export async function postSearch(c: PageContext): Promise<Response> {
-  const { session } = c.var.view;
   const { q = "", site = "" } = c.var.form;
   // A character has up to two UTF-16 units. One more unit is kept, so that a text that is too long stays too long.
   const text = q.trim().slice(0, 2 * MOST_TYPED + 1);
   const query = new URLSearchParams();
-  if (text !== "" && session !== undefined) query.set("text", await sealText(c.var.ctx.runtime, session, text));
+  if (text !== "") query.set("text", await sealText(c, text));
   if (siteIdOf(site) !== undefined) query.set("site", site);
   return c.redirect(query.size === 0 ? PATH : `${PATH}?${query}`, 303);
 }
 
 /** Shows the findings by kind. Without a text, it shows what can be searched for. */
 export async function searchPage(c: PageContext): Promise<Response> {
-  const { ctx, view, t } = c.var;
+  const { ctx, t } = c.var;
   const { text: sealed, site } = c.req.query();
-  const text = view.session && sealed ? await openText(view.session, sealed) : undefined;
+  const text = await openText(c, "text");
   const openSite = siteIdOf(site);
   const shown = { title: t("Search"), search: text, searchSite: openSite };
   if (text === undefined || !isText(text, 1, MOST_TYPED)) {
@@ -81,9 +80,11 @@ export async function searchPage(c: PageContext): Promise<Response> {
       )}
       {!isFound && hasUnseen(text) && (
         <Unseen texts={[text]}>
-          <Action action={PATH} label={t("Search without them")}>
-            <Hidden values={{ q: withoutUnseen(text), ...(openSite && { site: String(openSite) }) }} />
-          </Action>
+          <Action
+            action={PATH}
+            label={t("Search without them")}
+            hidden={{ q: withoutUnseen(text), ...(openSite && { site: String(openSite) }) }}
+          />
         </Unseen>
       )}
       {homesDown.length > 0 && (

@@ -5,7 +5,7 @@ import type { ConsoleCall, PageContext } from "../env.ts";
 import { ticketEnd } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { form, page } from "../page-call.ts";
-import { Facts, NoticeBox, TimeUntil } from "../parts/parts.tsx";
+import { ButtonLink, Facts, NoticeBox, TimeUntil } from "../parts/parts.tsx";
 import {
   confirmPage,
   endOverlap,
@@ -59,9 +59,7 @@ async function secretPage(c: PageContext, owner: ShownSecretOwner): Promise<Resp
         <Facts
           rows={[...owner.facts, [t("Secret"), secret, "secret"], [t("Shown here until"), <TimeUntil at={end} />]]}
         />
-        <a class="button" href={path}>
-          {t("I have saved it")}
-        </a>
+        <ButtonLink href={path} label={t("I have saved it")} />
       </section>
       <OverlapCard owner={owner} use={use} />
       {next}
@@ -80,9 +78,7 @@ function notShownPage(c: PageContext, { site, path }: ShownSecretOwner): Promise
         )}
       </p>
       <p>
-        <a class="button" href={`${path}#rotate`}>
-          {t("Rotate the secret")}
-        </a>
+        <ButtonLink href={`${path}#rotate`} label={t("Rotate the secret")} />
       </p>
     </section>
   );

@@ -1,13 +1,13 @@
 import type { Child } from "hono/jsx";
-import { isVisible } from "../../../core/fields.ts";
 import { readAttention } from "../../services/attention.ts";
 import { BINDINGS, type Health, type PartStates } from "../../services/health.ts";
 import { homeFill } from "../../services/home-fill.ts";
 import type { Site } from "../../services/sites.ts";
 import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
-import { Ago, Badge, type BadgeKind, Icon, MayLink, TimeUntil } from "../parts/parts.tsx";
+import { Ago, Badge, type BadgeKind, Icon, MayLink, NameLink, TimeUntil } from "../parts/parts.tsx";
 import { type SiteTrouble, troubleTexts } from "../parts/site-frame.tsx";
+import { visibleName } from "../parts/unseen.tsx";
 import { reasonLabels } from "../reasons.ts";
 import { useView, type View } from "../view.ts";
 import { resultWords } from "../webhooks/webhook-health.tsx";
@@ -85,7 +85,7 @@ export async function readNeeds(c: PageContext, sites: readonly Site[], health: 
     }),
     ...sites
       .filter(({ status }) => status === "creating")
-      .map((site) => need("wait", t("Unfinished site"), link(site.id, "", visibleName(site)))),
+      .map((site) => need("wait", t("Unfinished site"), <NameLink href={sitePath(site)} name={visibleName(site)} />)),
   ];
   return { attention, needs, troubleOf };
 }
@@ -123,11 +123,7 @@ export function AttentionList({ needs, namesSites }: { needs: Need[]; namesSites
             <Badge kind={kind} label={label} />
           </span>
           <p class="about">{about}</p>
-          {namesSites && site && (
-            <a class="where" href={sitePath(site)}>
-              {visibleName(site)}
-            </a>
-          )}
+          {namesSites && site && <NameLink class="where" href={sitePath(site)} name={visibleName(site)} />}
           {when && <span class="when">{when}</span>}
         </li>
       ))}
@@ -148,6 +144,3 @@ export function AttentionList({ needs, namesSites }: { needs: Need[]; namesSites
     </section>
   );
 }
-
-/** The name of a site. One without a visible name, from an older version, shows its id. */
-export const visibleName = ({ id, name }: Site) => <bdi>{isVisible(name) ? name : `(${id})`}</bdi>;

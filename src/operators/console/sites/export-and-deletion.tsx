@@ -1,4 +1,3 @@
-import { isVisible } from "../../../core/fields.ts";
 import { exportText } from "../../http/site-data.ts";
 import { deleteSite, LEFT_LIMIT, readDeletion } from "../../services/delete-site.ts";
 import { type ExportedSite, exportSite, planExport } from "../../services/export-site.ts";
@@ -7,10 +6,11 @@ import { sitePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { formAction, isDraft } from "../forms/form-action.ts";
 import type { FilledForm } from "../forms/messages.ts";
-import { showPage } from "../layout.tsx";
+import { sendFile, showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
-import { AskLink, Form, Hidden, SendButton } from "../parts/form.tsx";
-import { Card, type Fact, Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
+import { AskLink, Form, SendButton } from "../parts/form.tsx";
+import { ButtonLink, Card, type Fact, Facts, LookAgain, NoticeBox, Time } from "../parts/parts.tsx";
+import { visibleName } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 
 /** The items of a file, and how many are read at once: Workers Free allows 50 queries in an invocation. */
@@ -47,9 +47,7 @@ export async function exportPage(c: PageContext, site: Site): Promise<Response> 
       />
       {hasMore && (
         <p>
-          <a class="button plain" href={next}>
-            {t("Go on after {0}", end)}
-          </a>{" "}
+          <ButtonLink href={next} label={t("Go on after {0}", end)} plain />{" "}
           {t("Sites with very many sessions are exported by a program: {0}", `GET /admin/sites/${site.id}/export`)}
         </p>
       )}
@@ -79,10 +77,8 @@ export async function postSiteExport(c: PageContext, site: Site): Promise<Respon
     parts.push(exported);
     next = exported.isWhole ? null : exported.next;
   }
-  return c.body(exportText(parts), 200, {
-    "content-type": "application/x-ndjson",
-    "content-disposition": `attachment; filename="site-${site.id}-part-${partOf(part)}.ndjson"`,
-  });
+  const name = `site-${site.id}-part-${partOf(part)}.ndjson`;
+  return sendFile(c, name, "application/x-ndjson", exportText(parts));
 }
 
 /** Answers the form that begins a deletion, and the button that sends this form again when the beginning failed halfway. */
@@ -207,8 +203,7 @@ export async function endedPage(c: PageContext, site: Site): Promise<Response | 
         <p>{text}</p>
         {state === "running" && <LookAgain />}
         {state === "begun" && (
-          <Form action={sitePath(site, "/delete")}>
-            <Hidden values={{ name: site.name }} />
+          <Form action={sitePath(site, "/delete")} hidden={{ name: site.name }}>
             <SendButton label={t("Send it again")} class="danger" />
           </Form>
         )}
@@ -239,7 +234,7 @@ export async function endedPage(c: PageContext, site: Site): Promise<Response | 
     </>
   );
   // The name of a deleted site is deleted too.
-  const name = isVisible(site.name) ? site.name : `(${site.id})`;
+  const name = visibleName(site);
   return showPage(c, { title: name, site: { ...site, name, tab: "overview" }, body });
 }
 

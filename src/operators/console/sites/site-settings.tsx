@@ -4,8 +4,8 @@ import type { PageContext } from "../env.ts";
 import { enteredFields, formAction } from "../forms/form-action.ts";
 import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
-import { AskLink, type Fields, FieldsForm, FormErrors, FormFields } from "../parts/form.tsx";
-import { Badge, Card, Facts, Settings, Time } from "../parts/parts.tsx";
+import { AskLink, type Fields, FieldsForm, FormErrors, FormFields, SendButton } from "../parts/form.tsx";
+import { Badge, ButtonLink, Card, Facts, Settings, Time } from "../parts/parts.tsx";
 import { useView, type View } from "../view.ts";
 
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
@@ -61,9 +61,7 @@ function settingForms(view: View, site: Site, retention: Retention & { events: b
   const askForm = (page: string, asked: Fields, button: string) => (
     <form method="get" action={path(page)}>
       <FormFields fields={asked} filled={filled} />
-      <button type="submit" class="plain">
-        {button}
-      </button>
+      <SendButton label={button} class="plain" />
     </form>
   );
   const isClosed = site.status !== "open";
@@ -108,11 +106,7 @@ function settingForms(view: View, site: Site, retention: Retention & { events: b
     view.may(path("/export")) && {
       title: t("Export this site"),
       text: t("Its agents, apps and sessions as files, for an archive or to take along."),
-      change: (
-        <a class="button plain" href={path("/export")}>
-          {t("Export this site…")}
-        </a>
-      ),
+      change: <ButtonLink href={path("/export")} label={t("Export this site…")} plain />,
     },
     !isClosed && {
       title: t("Close this site"),

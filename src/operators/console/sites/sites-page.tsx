@@ -11,9 +11,10 @@ import { doneLocation, type FilledForm } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
 import { Action, type Fields, FieldsForm, Fold, FormErrors, FormFields } from "../parts/form.tsx";
 import { type FilterFields, List } from "../parts/list.tsx";
-import { Ago, Badge, LinkLine } from "../parts/parts.tsx";
+import { Ago, Badge, LinkLine, NameLink } from "../parts/parts.tsx";
 import { SiteState } from "../parts/site-frame.tsx";
-import { AttentionList, readNeeds, switchedOffParts, visibleName } from "./attention-list.tsx";
+import { visibleName } from "../parts/unseen.tsx";
+import { AttentionList, readNeeds, switchedOffParts } from "./attention-list.tsx";
 
 export async function postSite(c: PageContext): Promise<Response> {
   const { view, ctx, t, form } = c.var;
@@ -96,9 +97,7 @@ export async function sitesPage(c: PageContext, filled?: FilledForm): Promise<Re
           { label: t("Created"), phone: "hide" },
         ]}
         rows={items.map(({ site, activity }) => [
-          <a class="clip" href={sitePath(site)}>
-            {visibleName(site)}
-          </a>,
+          <NameLink class="clip" href={sitePath(site)} name={visibleName(site)} />,
           site.id,
           ...(showsHomes ? [site.home] : []),
           <div class="buttons">

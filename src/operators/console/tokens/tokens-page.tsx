@@ -1,4 +1,3 @@
-import { isVisible } from "../../../core/fields.ts";
 import { ROLES } from "../../access/role.ts";
 import { offeredSites, sitesOf } from "../../services/site-names.ts";
 import { createToken, deleteToken, findToken, listTokens, newTokenSchema, type Token } from "../../services/tokens.ts";
@@ -9,6 +8,7 @@ import { grantFields, readGrant, type SitesById, TOKENS_PATH } from "../parts/gr
 import { endGrant, endGrantPage, grantPage, grantTable, newTokenPage } from "../parts/grant-page.tsx";
 import type { Column } from "../parts/list.tsx";
 import { Ago, Time } from "../parts/parts.tsx";
+import { visibleName } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 
 /** Answers the form that makes a token with the page that shows it. No later page can show it, because only its hash is stored. */
@@ -65,11 +65,9 @@ export function tokenTable(view: View, tokens: Token[], sites: SitesById) {
   const { t } = view;
   const pathOf = (id: string) => `${TOKENS_PATH}/${id}/delete`;
   const made: Column = { label: t("Made"), phone: "hide" };
-  const rows = tokens.map((token) => ({ ...token, name: nameOf(token), cell: <Ago at={token.createdAt} /> }));
+  const rows = tokens.map((token) => ({ ...token, name: visibleName(token), cell: <Ago at={token.createdAt} /> }));
   return grantTable(view, { label: t("Tokens"), name: t("Name"), cell: made, pathOf, end: t("Delete") }, rows, sites);
 }
-
-const nameOf = ({ name, id }: Token): string => (isVisible(name) ? name : `(${id})`);
 
 const idOf = (c: PageContext) => c.req.param("token_id") ?? "";
 
@@ -79,7 +77,7 @@ export async function deleteTokenPage(c: PageContext): Promise<Response> {
   return endGrantPage(c, TOKENS_PATH, token, {
     title: t("Delete this token?"),
     text: t("From the next call on it opens nothing: programs that use it are answered 401. It cannot be undone."),
-    name: [t("Name"), <bdi>{nameOf(token)}</bdi>],
+    name: [t("Name"), <bdi>{visibleName(token)}</bdi>],
     facts: [[t("Made"), <Time at={token.createdAt} />]],
     button: t("Delete"),
   });
