@@ -63,6 +63,8 @@ export default defineConfig(async () => {
                 ...worker,
                 // Tests bind this database as a home that is not migrated.
                 d1Databases: { ...worker.d1Databases, UNMIGRATED: { id: "UNMIGRATED" } },
+                // A test that posts to a receiver puts its own in place of fetch: none reaches the network.
+                outboundService: () => new Response("no network in tests", { status: 503 }),
                 bindings: { ...bindings, MIGRATIONS: await readD1Migrations("./migrations"), ...secrets },
               },
             }),

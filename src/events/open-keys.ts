@@ -5,13 +5,17 @@ import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import { importSigningKey } from "./sign.ts";
 import type { AskedRow } from "./store/deliveries.ts";
 
+/** The sealed secrets of a webhook, and what they are sealed for. */
+type SealedKeys = Pick<AskedRow, "siteId" | "webhookId" | "version" | "secret"> &
+  Pick<AskedRow, "previousVersion" | "previousSecret" | "previousExpiresAt">;
+
 /**
  * The keys that sign for a webhook: of the current secret, and during an overlap also of the previous one.
  *
  * @param now Unix seconds
  * @throws UnsealError when MASTER_KEY does not open them
  */
-async function openKeys(keyring: Keyring, webhook: AskedRow, now: number): Promise<CryptoKey[]> {
+export async function openKeys(keyring: Keyring, webhook: SealedKeys, now: number): Promise<CryptoKey[]> {
   const { siteId, webhookId, version, secret, previousVersion, previousSecret, previousExpiresAt } = webhook;
   const open = async (slot: Slot, secretVersion: string, sealed: string) =>
     importSigningKey(await unseal(keyring, { siteId, webhookId, version: secretVersion }, slot, sealed));

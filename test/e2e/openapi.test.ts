@@ -188,6 +188,8 @@ describe("the admin API answers as documented", () => {
     expect(await call("POST", `${at}/webhooks/${id}/end-overlap`, admin())).toBe(200);
     expect(await call("POST", `${at}/webhooks/${id}/rotate`, admin({ overlap_seconds: 0 }))).toBe(200);
     expect(await call("POST", `${at}/webhooks/${id}/ping`, admin())).toBe(202);
+    expect(await call("POST", `${at}/webhooks/${id}/drill`, admin())).toBe(200);
+    expect(await call("POST", `${at}/webhooks/${id}/drill`, admin())).toBe(429);
     const sessionId = await newSession();
     expect(await call("POST", ADD, signed({ chat_id: sessionId, kefu_ids: [10427] }))).toBe(200);
     expect(await call("GET", `${at}/webhooks/${id}/deliveries?status=pending`, admin())).toBe(200);

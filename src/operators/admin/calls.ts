@@ -9,6 +9,7 @@ import rotateSecret, { documentation as rotateSecretDocumentation } from "./apps
 import listAuditLog, { documentation as listAuditLogDocumentation } from "./audit/list-audit-log.ts";
 import eraseCustomer, { documentation as eraseCustomerDocumentation } from "./customers/erase-customer.ts";
 import exportCustomer, { documentation as exportCustomerDocumentation } from "./customers/export-customer.ts";
+import drillWebhook, { documentation as drillWebhookDocumentation } from "./deliveries/drill-webhook.ts";
 import listDeliveries, { documentation as listDeliveriesDocumentation } from "./deliveries/list-deliveries.ts";
 import pingWebhook, { documentation as pingWebhookDocumentation } from "./deliveries/ping-webhook.ts";
 import redeliver, { documentation as redeliverDocumentation } from "./deliveries/redeliver.ts";
@@ -91,6 +92,7 @@ export const ADMIN_CALLS = [
   rotateWebhookSecret,
   endWebhookOverlap,
   pingWebhook,
+  drillWebhook,
   listDeliveries,
   redeliverEvents,
   redeliver,
@@ -142,6 +144,7 @@ export const ADMIN_DOCUMENTATION: Readonly<Record<AdminCallId, () => CallDocumen
   rotateWebhookSecret: rotateWebhookSecretDocumentation,
   endWebhookOverlap: endWebhookOverlapDocumentation,
   pingWebhook: pingWebhookDocumentation,
+  drillWebhook: drillWebhookDocumentation,
   listDeliveries: listDeliveriesDocumentation,
   redeliverEvents: redeliverEventsDocumentation,
   redeliver: redeliverDocumentation,

@@ -109,6 +109,7 @@ export const CONSOLE_CALLS: readonly ConsoleCall[] = [
   page("viewer", `${WEBHOOK}/deliveries/:seq`, deliveryPage),
   ...secretPages(WEBHOOK, { rotated: "webhook.rotated", ended: "webhook.overlap_ended" }, webhookSecretOf),
   form("operator", `${WEBHOOK}/ping`, ["webhook.pinged"], webhookButton("ping")),
+  form("operator", `${WEBHOOK}/drill`, ["webhook.drilled"], webhookButton("drill")),
   form("operator", `${WEBHOOK}/redeliver`, ["webhook.redelivered"], webhookButton("redeliver")),
   page("operator", `${WEBHOOK}/send-again`, sendAgainPage),
   form("operator", `${WEBHOOK}/send-again`, ["webhook.redelivered"], postSendAgain),

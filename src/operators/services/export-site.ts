@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { APPID } from "../../core/credentials/resolve-credentials.ts";
 import { invalidInput } from "../../core/errors.ts";
-import { insertAuditOncePerHour } from "../store/audit.ts";
+import { insertAuditOnce } from "../store/audit.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { type Agent, selectAgents } from "../store/home/agents.ts";
 import { type AppSummary, selectApps } from "../store/home/apps.ts";
@@ -108,7 +108,7 @@ export async function exportSite(
     }
   }
   const row = { siteId: site.id, action: "site.exported" as const, subject: String(site.id) };
-  await insertAuditOncePerHour(db, authorOf(ctx), row, hourOf(ctx.now));
+  await insertAuditOnce(db, authorOf(ctx), row, hourOf(ctx.now), "operator");
   return exported;
 }
 

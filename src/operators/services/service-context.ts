@@ -98,7 +98,8 @@ export function requireOpenDirectory({ config }: Pick<KeyringTools, "config">): 
 }
 
 /**
- * Refuses to delete anything of a home while it or the directory is closed: a restore may have brought somebody back.
+ * Refuses to delete anything of a home, or to post to a webhook of it, while it or the directory is closed: a restore may have brought
+ * somebody back.
  *
  * @throws ServiceError `unavailable`, reason `home_closed`
  */

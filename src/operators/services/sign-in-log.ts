@@ -1,6 +1,6 @@
 import { remember } from "../../core/credentials/remember.ts";
 import { rootOf } from "../../core/store/run-batch.ts";
-import { insertAudit, insertAuditOncePerHour } from "../store/audit.ts";
+import { insertAudit, insertAuditOnce } from "../store/audit.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 
 /** This file writes audit rows for what changes nothing: refused sign-ins, and reads by the root. It writes them after the answer. */
@@ -48,7 +48,7 @@ export function noteRootRead(ctx: ServiceContext): void {
   if (memory.rootReads.get(network) === hour) return;
   remember(memory.rootReads, network, hour);
   writeLater(ctx, () =>
-    insertAuditOncePerHour(ctx.config.directory, authorOf(ctx), ROOT_READ, hour).catch((error) => {
+    insertAuditOnce(ctx.config.directory, authorOf(ctx), ROOT_READ, hour, "operator").catch((error) => {
       memory.rootReads.delete(network);
       throw error;
     }),
@@ -56,7 +56,7 @@ export function noteRootRead(ctx: ServiceContext): void {
 }
 
 /** Writes a row after the answer. When that fails, the log gets a warning. */
-export function writeLater({ telemetry, waitUntil }: ServiceContext, write: () => Promise<void>): void {
+export function writeLater({ telemetry, waitUntil }: ServiceContext, write: () => Promise<unknown>): void {
   const warn = (error: unknown) =>
     telemetry.warn({ warning: "a row of the audit log was not written", fault: rootOf(error).message });
   waitUntil(write().catch(warn));

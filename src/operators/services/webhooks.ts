@@ -80,7 +80,7 @@ export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promis
 }
 
 /** @throws ServiceError `invalid_input` */
-function requirePostable({ config }: ServiceContext, url: string): void {
+export function requirePostable({ config }: ServiceContext, url: string): void {
   const mistake = webhookUrlMistake(url, { loopback: config.webhookLoopback });
   if (mistake !== undefined) throw refusedUrl(mistake);
 }

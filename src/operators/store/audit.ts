@@ -90,37 +90,46 @@ export async function insertAudit(
   await drizzle(db).insert(auditLog).values(values).run();
 }
 
-/** How many of the newest rows are searched for an earlier read of the same hour. */
+/** How many of the newest rows are searched for an earlier one of the same kind. */
 const ROWS_SEARCHED = 1_000;
 
 /**
- * Inserts a row for an action that the same operator repeats often, unless the newest rows have one of this operator and network since
- * `hour` (Unix seconds).
+ * Inserts a row in one statement, unless the newest rows have one of this action and subject since `since` (Unix seconds). It is tried
+ * once, because the row of a first try would refuse the second.
+ *
+ * @param by whose earlier row counts: that of this operator and network, or anybody's
+ * @returns whether the row was inserted
  */
-export async function insertAuditOncePerHour(
+export async function insertAuditOnce(
   db: D1Database,
   author: Author,
   { siteId, action, subject }: { siteId: number | null; action: AuditAction; subject: string },
-  hour: number,
-): Promise<void> {
+  since: number,
+  by: "operator" | "anybody",
+): Promise<boolean> {
   const isOfSite = siteId === null ? undefined : eq(auditLog.siteId, siteId);
   const { at, whoId, address } = auditLog;
   const newest = drizzle(db)
-    .select({ at, action: auditLog.action, whoId, address })
+    .select({ at, action: auditLog.action, subject: auditLog.subject, whoId, address })
     .from(auditLog)
     .where(isOfSite)
     .orderBy(desc(auditLog.id))
     .limit(ROWS_SEARCHED)
     .as("newest");
-  const isSame = and(
-    eq(newest.action, action),
-    gte(newest.at, hour),
+  const isSameOperator = and(
     sql`${newest.whoId} IS ${author.who?.id ?? null}`,
     sql`${newest.address} IS ${author.address}`,
   );
+  const isSame = and(
+    eq(newest.action, action),
+    eq(newest.subject, subject),
+    gte(newest.at, since),
+    by === "operator" ? isSameOperator : undefined,
+  );
   const earlier = drizzle(db).select({ one: sql`1` }).from(newest).where(isSame);
   const row = { siteId: sql`${siteId}`, action, subject: sql`${subject}`, details: sql`'{}'` };
-  await auditOf(db, author, row, ONE_ROW, notExists(earlier)).run();
+  const { meta } = await auditOf(db, author, row, ONE_ROW, notExists(earlier)).run();
+  return meta.changes === 1;
 }
 
 /** The wanted entries. An undefined field does not filter. */

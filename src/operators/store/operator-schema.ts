@@ -130,6 +130,7 @@ export const AUDIT_ACTIONS = [
   "webhook.redelivered",
   "webhook.deleted",
   "webhook.pinged",
+  "webhook.drilled",
   "secrets.resealed",
   "home.restored",
   "customer.exported",

@@ -460,6 +460,7 @@ describe("a webhook that the site does not have", () => {
     ["POST", "/rotate", {}],
     ["POST", "/end-overlap"],
     ["POST", "/ping"],
+    ["POST", "/drill"],
     ["GET", "/deliveries"],
     ["POST", "/deliveries/1/redeliver"],
   ];

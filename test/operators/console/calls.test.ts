@@ -154,6 +154,7 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   [`POST ${WEBHOOK}/end-overlap`]: [{ body: rotating(WEBHOOK, {}), before: rotated(WEBHOOK) }],
   [`GET ${WEBHOOK}/secret`]: [{ before: rotated(WEBHOOK) }],
   [`POST ${WEBHOOK}/ping`]: [{}],
+  [`POST ${WEBHOOK}/drill`]: [{}],
   [`POST ${WEBHOOK}/redeliver`]: [{ body: { seq: "1" } }],
   [`POST ${WEBHOOK}/send-again`]: [{ body: { pending: "on" } }, { body: { pending: "on", count: "yes" } }],
   [`POST ${WEBHOOK}/enable`]: [{ before: changed(WEBHOOK, { status: "disabled" }) }],

@@ -9,6 +9,7 @@ import { ERRORS } from "../../../src/operators/console/on-error.tsx";
 import { REASONS } from "../../../src/operators/console/reasons.ts";
 import { languageOf, localTime, secondsOf, startOfDayAndWeek } from "../../../src/operators/console/view.ts";
 import { ALL_TEXTS } from "../../../src/operators/diagnosis/all-texts.ts";
+import { DRILL_CASES } from "../../../src/operators/services/drill-webhook.ts";
 import { DELIVERY_STATUSES, FAILURE_WORDS, REDELIVERED_STATUSES } from "../../../src/operators/services/events.ts";
 import { SESSION_STATUSES } from "../../../src/operators/services/sessions.ts";
 import { TOKEN_NAME_RULE } from "../../../src/operators/services/token-names.ts";
@@ -84,6 +85,7 @@ const texts = new Set([
   ...Object.values(ERRORS).flatMap((words) => words.filter((text) => text !== undefined)),
   ...Object.values(REASONS).flat(),
   ...Object.values({ ...DONE, ...NOT_DONE }),
+  ...Object.values(DRILL_CASES).flatMap(({ posted, fault }) => [posted, fault]),
   ...(Object.keys(RULES_OF_CALLS) as RuleName[]).map(wordsOf).filter((words) => words !== ""),
   ...Object.values(SENT_AS).map(({ words }) => words),
   ...ALL_TEXTS,

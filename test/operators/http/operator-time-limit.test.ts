@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CALLS, MAIN_DOWN, problem, read } from "../../support/admin-calls.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
+import { newWebhook } from "../../support/new-webhook.ts";
 import { withoutWaiting } from "../../support/patient-fetch.ts";
 import { World } from "../../support/world.ts";
 
@@ -75,5 +76,23 @@ describe("a D1 that never answers", () => {
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
     expect(await answer.text()).toContain("Nothing was changed. Try again in a moment.");
     await faults.end();
+  });
+});
+
+describe("a receiver that never answers", () => {
+  it("a drill waits 15 s for each of its six posts, and is answered although other calls end after 8 s", async () => {
+    const world = await World.create();
+    const { id } = await newWebhook(world);
+    const faults = new Faults(() => "never done");
+    vi.stubGlobal("fetch", () => faults.through("fetch", async () => new Response()));
+    const began = Date.now();
+    const drill = world.admin("POST", `/admin/sites/${world.siteId}/webhooks/${id}/drill`);
+    const { status, body } = await read(await withoutWaiting(drill, faults));
+    await faults.end();
+    vi.unstubAllGlobals();
+    const statuses = (body as { results: { status: number | null }[] }).results.map((each) => each.status);
+    expect([status, statuses]).toEqual([200, Array.from({ length: 6 }, () => null)]);
+    expect(Date.now() - began).toBeGreaterThanOrEqual(90_000);
+    expect(Date.now() - began).toBeLessThan(91_000);
   });
 });

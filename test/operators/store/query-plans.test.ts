@@ -6,6 +6,7 @@ import { issueApp, listApps, revokeApp } from "../../../src/operators/services/a
 import { listAuditLog } from "../../../src/operators/services/audit.ts";
 import { checkConsoleSession, openConsoleSession } from "../../../src/operators/services/console-sessions.ts";
 import { pageOfDeliveries, readDelivery, recentDeliveries } from "../../../src/operators/services/deliveries.ts";
+import { drillWebhook } from "../../../src/operators/services/drill-webhook.ts";
 import {
   DELIVERY_STATUSES,
   listDeliveries,
@@ -352,6 +353,7 @@ describe("the query plans of operators' calls", () => {
         await listWebhookUrls(ctx, target);
         const webhooks = await listWebhooks(ctx, target);
         const { seq } = await pingWebhook(ctx, target);
+        await drillWebhook(ctx, target);
         await listDeliveries(ctx, { ...target, status: "pending", ...page });
         for (const status of DELIVERY_STATUSES) await pageOfDeliveries(ctx, { ...target, status, after: 0, limit: 20 });
         await readDelivery(ctx, { ...target, seq });

@@ -41,6 +41,7 @@ export const actionTexts = ({ t }: View): Record<AuditAction, string> => ({
   "webhook.redelivered": t("Events sent again"),
   "webhook.deleted": t("Webhook deleted"),
   "webhook.pinged": t("Ping sent"),
+  "webhook.drilled": t("Receiver drilled"),
   "token.created": t("Token made"),
   "token.deleted": t("Token deleted"),
   "person.added": t("Person let in"),

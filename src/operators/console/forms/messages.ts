@@ -70,6 +70,8 @@ export const NOT_DONE = {
   revoked_before: "The app is revoked.",
   not_released: "The appid was not released: somebody asked for it at this moment. Look whether it has an app now.",
   event_gone: "Nothing was sent: the event is not kept any more.",
+  drilled_before: "Nothing was posted: it was drilled less than a minute ago. Wait a minute, and drill it again.",
+  not_postable: "Nothing was posted: events cannot be posted to this URL. Change it first.",
   webhook_ending: "What was pending when it was disabled is still being ended. Try again in a few minutes.",
   draft: "Nothing was changed: press it again.",
 } as const;

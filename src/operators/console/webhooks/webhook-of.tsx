@@ -85,8 +85,8 @@ export async function webhookOf(c: PageContext, site: Site) {
   return { ...owner, ...names, webhookOfPath, webhook };
 }
 
-/** Results of a form in an address: the event sent `again`, how many were `sent`, since when a webhook that is `enabled` got nothing. */
-export const RESULTS = ["done", "again", "sent", "enabled"] as const;
+/** Results of a form in an address: the event sent `again`, how many were `sent`, since when an `enabled` webhook got nothing, a drill. */
+export const RESULTS = ["done", "again", "sent", "enabled", "drilled"] as const;
 
 /** How long the page shows what comes of a form, and offers to go on. */
 const SHOWN_SECONDS = 7_200;

@@ -14,6 +14,7 @@ import { Facts, LookAgain, NoticeBox, RowMenu, Time } from "../parts/parts.tsx";
 import { OverlapCard } from "../secrets/rotate-secret.tsx";
 import type { View } from "../view.ts";
 import { deliveryList, seqIn } from "./deliveries.tsx";
+import { drilledLocation, drillNotice } from "./drill.tsx";
 import { sentNotice } from "./send-again-page.tsx";
 import { Health, isOfUrl, troubleOf } from "./webhook-health.tsx";
 import { ChangeUrl, deliveryId, pathOf, resultIn, webhookOf, withResult } from "./webhook-of.tsx";
@@ -39,6 +40,7 @@ export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Res
         {!name.endsWith(pathOf(webhook)) && <code>{pathOf(webhook)}</code>}
       </p>
       {await sentNotice(c, path)}
+      {await drillNotice(c, path)}
       {await stateNotice(c, path, webhook)}
       <section class="card">
         {recent && <Health webhook={webhook} recent={recent} />}
@@ -51,6 +53,7 @@ export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Res
                   {t("Send again…")}
                 </a>
                 <Action action={`${path}/ping`} label={t("Send a ping")} />
+                <Action action={`${path}/drill`} label={t("Drill the receiver")} />
               </>
             ) : (
               <FieldsForm action={`${path}/enable`} fields={{}} button={t("Enable")} plain={changesUrl} />
@@ -63,7 +66,8 @@ export async function webhookPage(c: PageContext, siteOfPath: Site): Promise<Res
             </RowMenu>
             {isEnabled && (
               <p class="hint">
-                {t("A ping goes before everything that is pending, also to a receiver that hangs, and is tried once.")}
+                {t("A ping goes before everything that is pending, also to a receiver that hangs, and is tried once.")}{" "}
+                {t("A drill posts six good and bad pings, and shows what its receiver does wrong. It may take 90 s.")}
               </p>
             )}
           </div>
@@ -120,7 +124,7 @@ function disabledText({ t, time }: View, { disabledReason, disabledAt }: Webhook
 
 /** Answers a button of a webhook. */
 export const webhookButton =
-  (name: "ping" | "redeliver" | "enable" | "disable" | "delete") => async (c: PageContext, site: Site) => {
+  (name: "ping" | "drill" | "redeliver" | "enable" | "disable" | "delete") => async (c: PageContext, site: Site) => {
     const { ctx, form } = c.var;
     const list = `/console/sites/${site.id}/webhooks`;
     const webhookOfPath = { site, webhookId: c.req.param("webhook_id") ?? "" };
@@ -135,6 +139,7 @@ export const webhookButton =
     /** Each does its work, and gives the address of the page that shows the result. */
     const work = {
       ping: () => pingWebhook(ctx, webhookOfPath).then(sentLocation),
+      drill: () => drilledLocation(c, path, webhookOfPath),
       redeliver: () => redeliver(ctx, { ...webhookOfPath, seq }).then(() => sentLocation({ seq })),
       enable: async () => {
         const { disabledAt, failingSince } = await findWebhook(ctx, webhookOfPath);
@@ -155,6 +160,8 @@ export const webhookButton =
           // The webhook's page says that the webhook is disabled, and why.
           if (isRefusedFor(error, "webhook_disabled")) return path;
           if (isRefusedFor(error, "event_unknown", "event_erased")) return doneLocation(c, back, "event_gone", id);
+          if (isRefusedFor(error, "webhook_drill_limit")) return doneLocation(c, back, "drilled_before");
+          if (isRefusedFor(error, "fields_invalid")) return doneLocation(c, back, "not_postable");
           if (isRefusedFor(error, "webhook_ending")) return doneLocation(c, back, "webhook_ending", id);
           throw error;
         }),
