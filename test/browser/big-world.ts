@@ -35,7 +35,11 @@ export interface BigWorld {
  * secret are made by calls. Things in large numbers or with an earlier time are inserted.
  */
 export async function startBigWorld(): Promise<BigWorld> {
-  const worker = await startBuiltWorker({ homes: ["DB", "HOME_APAC"], main: "test/browser/worker-for-pictures.ts" });
+  const worker = await startBuiltWorker({
+    homes: ["DB", "HOME_APAC"],
+    main: "test/browser/worker-for-pictures.ts",
+    vars: { WEBHOOK_LOOPBACK: "allow" },
+  });
   const { admin } = worker;
   const [db, apac] = [worker.env.DB, (worker.env as unknown as Record<string, D1Database>).HOME_APAC];
   if (db === undefined || apac === undefined) throw new Error("a home is not bound");

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { prepare, sign } from "../../src/client/sign.ts";
+import { Receiver } from "../support/receiver.ts";
 import { customerOf, OF_NOTE } from "./big-world/sessions.ts";
 import type { BigWorld } from "./big-world.ts";
 import { SHOWN } from "./shown-time.ts";
@@ -150,6 +151,8 @@ export const POSTED_PAGES: readonly PostedPage[] = [
     fields: { body: `{"appid":"A6E7CAC56146A48895C63100AE574876"}` },
     until: ".verdict",
   }),
+  { name: "webhook-drilled", open: (page, world) => drill(page, world, [204, 204, 400, 400, 400, 204]) },
+  { name: "webhook-drilled-bad", open: (page, world) => drill(page, world, [204, 409, 204, 204, 204, 400]) },
   { name: "app-secret", open: (page, { sites, apps }) => rotate(page, `${sites.busy}/apps/${apps.till.appid}`) },
   {
     name: "webhook-secret",
@@ -165,6 +168,27 @@ export const POSTED_PAGES: readonly PostedPage[] = [
     },
   },
 ];
+
+/** Drills a webhook whose receiver answers these statuses, one after the other. */
+async function drill(page: Page, { db, sites, webhooks }: BigWorld, statuses: number[]): Promise<void> {
+  const { healthy } = webhooks;
+  const receiver = await Receiver.start();
+  receiver.answer = (response) => response.writeHead(statuses.shift() ?? 500).end();
+  const setUrl = (url: string) => db.prepare("UPDATE webhooks SET url = ? WHERE id = ?").bind(url, healthy).run();
+  const url = await db.prepare("SELECT url FROM webhooks WHERE id = ?").bind(healthy).first<string>("url");
+  // This world's clock stands still, so any further drill would come too early.
+  await db.prepare("DELETE FROM audit_log WHERE action = 'webhook.drilled'").run();
+  try {
+    await setUrl(receiver.url);
+    await page.goto(`${sites.busy}/webhooks/${healthy}`);
+    await page.locator("form[action$=drill] button").click();
+    await page.locator("#drill").waitFor();
+  } finally {
+    await receiver.close();
+    await setUrl(url ?? "");
+  }
+  await page.reload();
+}
 
 /** Checks a request whose caller signed sorted keys but sent them in another order. */
 export async function checkSignature(
