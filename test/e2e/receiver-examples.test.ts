@@ -257,6 +257,32 @@ function verifies() {
     }),
   );
 
+  it.each([
+    ["", false],
+    ["with the secret of before during an overlap, ", true],
+  ])(
+    "%seach receiver passes the drill of the service, and acts once on the event that comes twice",
+    async (_, isRotated) => {
+      await every(async (receiver) => {
+        const { siteId } = await worker.provision([10411]);
+        const port = await freePort("127.0.0.1");
+        const webhooks = `/admin/sites/${siteId}/webhooks`;
+        const url = `http://127.0.0.1:${port}/`;
+        const { id, secret } = await worker.admin<{ id: string; secret: string }>("POST", webhooks, { url });
+        if (isRotated) await worker.admin("POST", `${webhooks}/${id}/rotate`);
+        const ownReceiver = await start(receiver.program, port, secret);
+        try {
+          const drill = await worker.admin<{ ok: boolean }>("POST", `${webhooks}/${id}/drill`);
+          expect(drill).toMatchObject({ ok: true });
+          await until(async () => ownReceiver.output().split(" ping 0\n").length > 2);
+          expect(ownReceiver.output().split(" ping 0\n")).toHaveLength(3);
+        } finally {
+          ownReceiver.close();
+        }
+      })();
+    },
+  );
+
   it(
     "each receiver accepts what the service posts, also while its secret is rotated",
     every(async (receiver) => {

@@ -143,14 +143,14 @@ func work(id string, body []byte) {
 	var event struct {
 		Type string `json:"type"`
 		Data struct {
-			Seq int64 `json:"seq"`
+			Seq *int64 `json:"seq"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(body, &event); err != nil || event.Data.Seq == 0 {
+	if err := json.Unmarshal(body, &event); err != nil || event.Data.Seq == nil {
 		log.Print(id, " is no event")
 		return
 	}
-	fmt.Println(id, event.Type, event.Data.Seq)
+	fmt.Println(id, event.Type, *event.Data.Seq)
 }
 
 // store stores an event and its id in one step: the id is the name of the linked file. With a database, this is one INSERT with the id

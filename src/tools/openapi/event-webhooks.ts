@@ -16,10 +16,13 @@ import type { JsonSchema } from "./json-schema.ts";
 
 const AT = "2026-06-17T07:59:04.000Z";
 const APPID = "42d7c13c16e7ed0479f2418eb8894310";
-const SEQ = integer("Counts a site's events, from 1: attempts may arrive in another order.", {
-  minimum: 1,
-  examples: [42],
-});
+const SEQ = integer(
+  "Counts a site's events, from 1: attempts may arrive in another order. 0 in the pings of a drill, which are stored nowhere.",
+  {
+    minimum: 0,
+    examples: [42],
+  },
+);
 
 type Words = Documentation["event"];
 type Event = Words & { type: string };
