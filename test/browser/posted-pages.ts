@@ -70,7 +70,7 @@ export const POSTED_PAGES: readonly PostedPage[] = [
   }),
   postedPage("webhook-bad", busy("/webhooks"), {
     form: "form:has(input[name=url])",
-    fields: { url: "https://127.0.0.1/hook" },
+    fields: { url: "https://10.0.0.1/hook" },
     until: FAULT,
   }),
   postedPage("customer-unknown", busy("/customers"), {

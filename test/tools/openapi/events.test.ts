@@ -99,6 +99,19 @@ describe("the webhooks of openapi.json", () => {
     for (const { type, data } of items) isAsDocumented(type, data);
   });
 
+  it("the pings of a drill have the fields of the ping in openapi.json, and the lowest seq that it allows", async () => {
+    const world = await World.create();
+    const { id } = await addWebhook(world);
+    const worker = new DeliveringWorker();
+    await call(world, "POST", `/admin/sites/${world.siteId}/webhooks/${id}/drill`);
+    expect(worker.posted).toHaveLength(6);
+    for (const { body } of worker.posted) {
+      const { type, data } = JSON.parse(body) as { type: string; data: { seq: number } };
+      isAsDocumented(type, data);
+      expect([type, data.seq]).toEqual([PING, dataOf(PING).properties?.seq?.minimum]);
+    }
+  });
+
   it("the webhooks of openapi.json describe a new session in the words of the admin API", () => {
     expect(fieldsOf(dataOf("session.created"))).toEqual(["seq", "appid", ...fieldsOf(schemas.Session ?? {})]);
   });
