@@ -58,7 +58,7 @@ const PROBLEMS = {
   429: {
     title: "Too many requests",
     description:
-      "Nothing was done. Too many failed tokens or look-ups from this address: more than 300 a minute, unless the operator set another limit. Or too much by this token for programs: more than 300 changes or 300 reads in 10 s, unless the operator set other limits; or more than 4 changes or 16 reads at a time. `detail` says which.",
+      "Nothing was done. Too many failed tokens or look-ups from this address: more than 300 a minute, unless the operator set another limit. Or too much by this token for programs: more than 300 changes or 300 reads in 10 s, unless the operator set other limits; or more than 4 changes or 16 reads at a time. Or the drill of a webhook that was drilled less than 60 s ago. `detail` says which.",
     detail: "Too many requests.",
     more: ["Retry-After"],
   },
