@@ -30,11 +30,11 @@ export type OperatorContext = RequestContext & {
   set: (name: "site", site: Site) => void;
 };
 
-/** The answer to a drill waits for a receiver, which may take its whole time for each post: nothing of this time is the Worker's own. */
+/** How long a call may take: as long as a signed call. A drill also waits for its receiver, which may take its whole time for each post. */
 const limitOf = (path: string): number =>
   WHOLE_LIMIT_MS + (/\/webhooks\/[^/]+\/drill$/.test(path) ? DRILL_LIMIT_MS : 0);
 
-/** Answers 503 when a call takes longer than a signed call may take, and a drill longer than its posts may take besides. The call may still make its changes after that. */
+/** Answers 503 when a call takes longer than {@link limitOf} allows. The call may still make its changes after that. */
 export function answerInTime(c: RequestContext, next: Next): Promise<void> {
   const limit = limitOf(c.req.path);
   return withinTime(c.var.isolate.runtime, limit, next, () => {
