@@ -75,6 +75,16 @@ export const FAULTY_RECEIVERS: Record<string, { parts: Partial<Parts>; fails: Dr
     fails: ["altered"],
     says: [/It accepted a body/],
   },
+  "verifies the body without the blanks around it": {
+    parts: { verified: (body) => body.trim() },
+    fails: ["altered"],
+    says: [/It accepted a body that was changed after it was signed/],
+  },
+  "compares only the first half of a signature": {
+    parts: { verifies: (signatures, expected) => signatures.some((each) => each.startsWith(expected.slice(0, 25))) },
+    fails: ["forged"],
+    says: [/It accepted a forged event/],
+  },
   "reads the first signature alone": {
     parts: { verifies: ([first], expected) => first === expected },
     fails: ["previous_secret"],

@@ -28,6 +28,8 @@ interface DrillCase {
   age?: number;
   /** The keys that sign, from those of the webhook and one that its receiver cannot know; by default the webhook's. */
   keys?: (own: CryptoKey[], strange: CryptoKey) => CryptoKey[];
+  /** Changes the signatures. */
+  forge?: (signatures: string) => string;
   /** Changes the body after it was signed. */
   alter?: (body: string) => string;
 }
@@ -47,9 +49,10 @@ export const DRILL_CASES = {
   },
   forged: {
     posted: "A forged event",
-    fault: "It accepted a forged event: it does not verify the signature.",
+    fault: "It accepted a forged event: it does not verify the signature, or not all of it.",
     expected: "4xx",
-    keys: (_, strange) => [strange],
+    // One of the last characters of each is wrong, so a receiver that compares only a part of it is found too.
+    forge: (signatures) => signatures.replace(/.(?=.=)/g, (last) => (last === "A" ? "B" : "A")),
   },
   stale: {
     posted: "An event that is 10 minutes old",
@@ -60,10 +63,10 @@ export const DRILL_CASES = {
   altered: {
     posted: "A body that was changed after it was signed",
     fault:
-      "It accepted a body that was changed after it was signed: it verifies not the raw body, but one that it has written anew, or none.",
+      "It accepted a body that was changed after it was signed: it verifies not the raw body, but one that it has trimmed or written anew, or none.",
     expected: "4xx",
-    // The JSON stays the same, so a body that is written anew has the bytes that were signed.
-    alter: (body) => body.replace("{", "{ "),
+    // The JSON stays the same, so a body that is written anew, or trimmed, has the bytes that were signed.
+    alter: (body) => `${body} `,
   },
   // A receiver that has the secret of before gets this during an overlap.
   previous_secret: {
@@ -139,6 +142,8 @@ async function postCases(runtime: Runtime, url: string, webhookId: string, keys:
     const timestamp = unixSeconds(runtime) - (each.age ?? 0);
     const signers = each.keys?.(keys, strange) ?? keys;
     const headers = await signatureHeaders(signers, { id, timestamp, body });
+    const signatures = headers["webhook-signature"];
+    headers["webhook-signature"] = each.forge?.(signatures) ?? signatures;
     const { status } = await post(runtime, url, headers, each.alter?.(body) ?? body);
     statuses.push(status);
   }

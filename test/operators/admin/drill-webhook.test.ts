@@ -90,7 +90,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/drill", () => {
     await drill();
     const body = `{"type":"ping","timestamp":"2027-01-15T08:00:00.000Z","data":{"seq":0,"webhook_id":"${webhook.id}"}}`;
     expect(posts.map((each) => [each.url, each.body])).toEqual(
-      DRILL_CASE_NAMES.map((name) => [webhook.url, name === "altered" ? body.replace("{", "{ ") : body]),
+      DRILL_CASE_NAMES.map((name) => [webhook.url, name === "altered" ? `${body} ` : body]),
     );
     const header = (name: string) => posts.map(({ headers }) => headers.get(name) ?? "");
     expect(header("webhook-timestamp")).toEqual(
@@ -121,7 +121,7 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/drill", () => {
       const { posts } = receiverOf(world, { secret });
       expect((await drill()).body).toMatchObject({ ok: true });
       const counts = posts.map(({ headers }) => headers.get("webhook-signature")?.split(" ").length);
-      expect(counts).toEqual([2, 2, 1, 2, 2, 3]);
+      expect(counts).toEqual([2, 2, 2, 2, 2, 3]);
       world.clock.now += 60;
       receiverOf(world, { secret }, FAULTY_RECEIVERS["reads the first signature alone"]?.parts);
       const fails = which === "current" ? ["previous_secret"] : ["good", "twice", "previous_secret"];

@@ -45,7 +45,7 @@ export const documentation = (): CallDocumentation => ({
       fields: {
         case: {
           description:
-            "`good`: as events are. `twice`: the same event again, signed anew, as a retry is. `forged`: signed with another secret. `stale`: with a timestamp 600 s old. `altered`: the body got a blank after it was signed. `previous_secret`: the first of its signatures is by another secret, as during an overlap.",
+            "`good`: as events are. `twice`: the same event again, signed anew, as a retry is. `forged`: its signature is wrong near its end. `stale`: with a timestamp 600 s old. `altered`: the body got a blank at its end after it was signed. `previous_secret`: the first of its signatures is by another secret, as during an overlap.",
           examples: ["forged"],
         },
         status: { description: "The HTTP status that the receiver answered; null without an answer.", examples: [200] },

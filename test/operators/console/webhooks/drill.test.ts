@@ -124,6 +124,6 @@ describe("a drill on the page of a webhook", () => {
     const drilled = await visitor.press(page, BUTTON);
     const chinese = await visitor.press(drilled, "中文");
     expect(chinese.notices).toEqual(["接收方没有通过演练。"]);
-    expect(sentences(chinese)).toContain("接收方接受了伪造的事件：没有验证签名。");
+    expect(sentences(chinese)).toContain("接收方接受了伪造的事件：没有验证签名，或没有验证整个签名。");
   });
 });
