@@ -38,6 +38,8 @@ export interface ServiceContext {
   now: number;
   /** The deadline of the operator's call, by the runtime's `elapsed`: no try of a change begins after it. */
   answerBy: number;
+  /** Whether the call's work in D1 is done, and it posts to a receiver: then its deadline is over. */
+  isPosting?: true;
   /** Keeps the Worker running for work that continues after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
 }

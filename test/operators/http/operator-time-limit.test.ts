@@ -61,6 +61,18 @@ describe("a D1 that never answers", () => {
     await faults.end();
   });
 
+  it("a drill of a webhook ends after 8 s as any call when D1 never answers", async () => {
+    const world = await World.create();
+    const { id } = await newWebhook(world);
+    const { isolate, faults } = silent(world, false);
+    const began = Date.now();
+    const call = isolate.admin("POST", `/admin/sites/${world.siteId}/webhooks/${id}/drill`);
+    const { status, body } = await read(await withoutWaiting(call, faults));
+    await faults.end();
+    expect([status, JSON.stringify(body)]).toEqual([503, expect.stringContaining("No answer within 8 s.")]);
+    expect(Date.now() - began).toBeLessThanOrEqual(8_000);
+  });
+
   it("a console page is 503 when D1 never answers, for reading and for changing", async () => {
     const world = await World.create();
     const { isolate, faults } = silent(world, false);
