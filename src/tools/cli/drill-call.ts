@@ -207,7 +207,8 @@ export function faultsOf(drill: Drill, { tries, exitCode }: Run): string[] {
   );
   const isUsedAgain = tries.some(({ ranstr }, i) => tries.findIndex((each) => each.ranstr === ranstr) < i);
   const pauses = tries.slice(1).map(({ at }, i) => at - (tries[i]?.answeredAt ?? 0));
-  const hasRefusal = last.code === -1 && last.status !== 503;
+  // The status of a busy answer is 200 where failures answer 200, and a 503 may be another refusal.
+  const hasRefusal = last.code === -1 && !last.detail.startsWith("x-drill: busy ");
   // By luck, a program that tries three times meets a busy service each time.
   const mayGiveUp = drill === "busy" && tries.length >= 3;
   return [

@@ -19,7 +19,7 @@ const tryAt = (second: number, fields: Partial<Try> = {}): Try => ({
   ...fields,
 });
 const LOST = { status: 502, code: undefined };
-const BUSY = { status: 503, code: -1 };
+const BUSY = { status: 503, code: -1, detail: "x-drill: busy was asked for, so nothing was done" };
 
 describe("the judgement of a program under a drill", () => {
   it.each<[string, ...Parameters<typeof faultsOf>]>([
@@ -67,6 +67,12 @@ describe("the judgement of a program under a drill", () => {
       /refused, so this drill shows nothing: fzr_uid/,
       "slow",
       { exitCode: 1, tries: [tryAt(0, { status: 400, code: -1, detail: "fzr_uid: is required" })] },
+    ],
+    [
+      "a refusal 503 that no drill asked for",
+      /refused, so this drill shows nothing: the site is closed/,
+      "busy",
+      { exitCode: 1, tries: [0, 1, 2].map((at) => tryAt(at, { ...BUSY, detail: "the site is closed" })) },
     ],
     ["a program that does not end", /did not end in 120 s/, "slow", { exitCode: null, tries: [tryAt(0)] }],
   ])("%s is a fault", (_, fault, drill, run) => expect(faultsOf(drill, run).join("\n")).toMatch(fault));
