@@ -315,6 +315,31 @@ describe("the installed package", () => {
     }
   });
 
+  it("the README's option that drills a lost answer compiles, and the second try of a call gets its first answer", async () => {
+    const readme = readFileSync(join(ROOT, "src/client/README.md"), "utf8");
+    const [option = ""] = readme.match(/^fetch: .*"x-drill".*$/m) ?? [];
+    const source = [
+      'import { AgentSessionClient, type NewSession } from "@agent-session/client";',
+      "export const open = (target: { baseUrl: string; appid: string; secret: string }, session: NewSession) =>",
+      `  new AgentSessionClient({ ...target, ${option} }).createSession(session);`,
+    ];
+    const elsewhere = join(folder, "elsewhere");
+    writeFileSync(join(elsewhere, "drill.ts"), source.join("\n"));
+    compile("NodeNext", ["--target", "ES2022", "drill.ts"]);
+    const { open } = await import(join(elsewhere, "drill.js"));
+    const { siteId, ...app } = await target();
+    const customer = { id: "customer_001", name: "王伟", ip: "203.0.113.7" };
+    const result = await open(app, {
+      customer,
+      content: "我的订单在哪里？",
+      agentIds: [10411],
+      responsibleAgentId: 10411,
+    });
+    expect(result).toMatchObject({ chatId: expect.any(Number), replayed: true });
+    const list = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/sessions`);
+    expect(list.items).toHaveLength(1);
+  });
+
   it("publint and attw approve the client package as a package of modules", () => {
     tool("publint/src/cli.js", [tarball, "--strict"]);
     tool("@arethetypeswrong/cli/dist/index.js", [tarball, "--profile", "esm-only"]);

@@ -48,7 +48,7 @@ export function recordsOf(page: Page, { link }: Texts): SearchRecord[] {
   const parts = body.split(/(?=<h[23]\b[^>]*\bid=")/);
   const sections = parts.map((part, index) => {
     const [heading = "", id = "", title = ""] = /^<h[23]\b[^>]*\bid="([^"]+)"[^>]*>(.*?)<\/h[23]>/s.exec(part) ?? [];
-    const text = plainText(part.slice(heading.length).replaceAll(BLOCK_END, " $&"));
+    const text = plainText(part.slice(heading.length).replace(CODE, shortCode).replaceAll(BLOCK_END, " $&"));
     return {
       url: link(id === "" || index === 0 ? page.path : `${page.path}#${id}`),
       page: page.title,
@@ -73,6 +73,11 @@ function wordsFor(path: string, id: string, section: number): { words?: string }
   const words = OTHER_WORDS[section === 0 || id === "" ? path : `${path}#${id}`];
   return words === undefined ? {} : { words };
 }
+
+const CODE = /<pre\b.*?<\/pre>/gs;
+
+/** Commands can be found. Programs and printed answers cannot: they would push the prose of their section out of the index. */
+const shortCode = (code: string) => (code.split("\n").length > 3 ? "" : code);
 
 /** The end of a sentence, also where no blank follows it. */
 const BLOCK_END = /<\/(?:p|td|th|li|pre|h\d|dd|dt|small)>/g;

@@ -57,6 +57,8 @@ it.each([
   ["zh", "签名", "/docs/zh/integrating/#sign"],
   ["zh", "重试", "/docs/zh/integrating/#retry"],
   ["zh", "时钟", "/docs/zh/integrating/#clock"],
+  ["en", "drill a lost answer", "/docs/integrating/#drill-a-bad-day"],
+  ["zh", "演练接收方", "/docs/zh/receiving/#drill-the-receiver"],
 ] as const)("the search in %s leads from %j to %s", (language, words, url) => {
   expect(
     INDEX[language]
