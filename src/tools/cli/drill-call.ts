@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { DRILLS, type Drill } from "../../core/signed/drill.ts";
 import type { Io } from "./io.ts";
@@ -36,7 +37,10 @@ const OPTIONS = {
 /** How long a program may run. Three tries that each wait 12 s, and the time between them, are within it. */
 const PROGRAM_LIMIT_MS = 120_000;
 
-/** One call in four passes the drill `busy` at once, and shows nothing: then the program runs again. */
+/** A program that gives up before has too few tries for the drill `busy`. */
+const BUSY_TRIES = 3;
+
+/** When the drill `busy` lets a call pass before that, the program runs again, this often at most. */
 const MOST_RUNS = 12;
 
 /** A call of the program, as it passed through. Times in milliseconds. */
@@ -56,7 +60,7 @@ interface Try {
 
 interface Run {
   tries: Try[];
-  /** Null when the program was killed. */
+  /** As shells count: 128 and the number of the signal that ended the program. Null when it ran too long. */
   exitCode: number | null;
 }
 
@@ -96,22 +100,24 @@ export async function drillCall(args: string[], io: Io): Promise<number> {
   return isGood ? 0 : 1;
 }
 
-async function runUntilDrilled(...[drill, url, command, env, io]: Parameters<typeof runOnce>): Promise<Run> {
+async function runUntilDrilled(...[drill, ...rest]: Parameters<typeof runOnce>): Promise<Run> {
   for (let runs = 1; ; runs++) {
-    const run = await runOnce(drill, url, command, env, io);
-    const [first, second] = run.tries;
-    const isUntouched = drill === "busy" && second === undefined && first?.code === 1;
-    if (!isUntouched || runs === MOST_RUNS) return run;
+    const run = await runOnce(drill, ...rest);
+    if (!isPassedByLuck(drill, run.tries) || runs === MOST_RUNS) return run;
   }
 }
 
-/** Runs the program once. Each of its calls goes on to the server with the drill. */
-async function runOnce(
+const isPassedByLuck = (drill: Drill, tries: Try[]): boolean =>
+  drill === "busy" && tries.length < BUSY_TRIES && tries.at(-1)?.code === 1;
+
+/** Runs the program once, for `limitMs` milliseconds at most. Each of its calls goes on to the server with the drill. */
+export async function runOnce(
   drill: Drill,
   url: string,
   [program = "", ...args]: string[],
   env: Io["env"],
-  io: Io,
+  io: { err(text: string): unknown },
+  limitMs = PROGRAM_LIMIT_MS,
 ): Promise<Run> {
   const passing: Promise<Try>[] = [];
   const relay = createServer((request, response) => void passing.push(passOn(request, response, url, drill)));
@@ -125,13 +131,22 @@ async function runOnce(
         // npm runs its scripts in the folder of package.json.
         ...(env.INIT_CWD && { cwd: env.INIT_CWD }),
         stdio: ["ignore", "pipe", "pipe"],
-        timeout: PROGRAM_LIMIT_MS,
-        killSignal: "SIGKILL",
       });
-      for (const stream of [child.stdout, child.stderr])
+      const streams = [child.stdout, child.stderr];
+      for (const stream of streams)
         stream.on("data", (text) => io.err(`| ${String(text).trimEnd().replaceAll("\n", "\n| ")}`));
+      let isOverdue = false;
+      const timer = setTimeout(() => {
+        isOverdue = true;
+        child.kill("SIGKILL");
+        // A process that the program started may hold them open.
+        for (const stream of streams) stream.destroy();
+      }, limitMs);
       child.on("error", (error) => reject(new Error(`${program} does not start: ${error.message}`)));
-      child.on("close", resolve);
+      child.on("close", (code, signal) => {
+        clearTimeout(timer);
+        resolve(isOverdue ? null : (code ?? 128 + constants.signals[signal ?? "SIGKILL"]));
+      });
     });
     // A program may have hung up while the server still worked on its call.
     return { exitCode, tries: await Promise.all(passing) };
@@ -145,48 +160,47 @@ async function runOnce(
 const OF_CONNECTION = /^(host|connection|keep-alive|content-length|content-encoding|transfer-encoding|expect)$/;
 
 async function passOn(request: IncomingMessage, response: ServerResponse, url: string, drill: Drill): Promise<Try> {
-  const at = Date.now();
-  const body = Buffer.concat(await request.toArray());
-  const sent = { at, ranstr: fieldsOf(body.toString()).ranstr };
-  const headers = new Headers({ "x-drill": drill });
-  for (const [name, value] of Object.entries(request.headers))
-    if (!OF_CONNECTION.test(name)) headers.set(name, String(value));
+  const passed: Try = {
+    at: Date.now(),
+    answeredAt: 0,
+    ranstr: undefined,
+    status: null,
+    code: undefined,
+    isReplayed: false,
+    isHungUp: false,
+    detail: "",
+  };
   try {
+    const body = Buffer.concat(await request.toArray());
+    passed.ranstr = fieldsOf(body.toString()).ranstr;
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(request.headers))
+      if (!OF_CONNECTION.test(name)) headers.set(name, String(value));
+    headers.set("x-drill", drill);
     const { method = "POST" } = request;
     const answer = await fetch(`${url}${request.url}`, {
       method,
       headers,
-      body: method === "GET" ? null : body,
+      body: /^(GET|HEAD)$/.test(method) ? null : body,
       redirect: "manual",
     });
     const text = await answer.text();
-    const isHungUp = response.destroyed;
+    passed.isHungUp = response.destroyed;
     const kept = [...answer.headers].filter(([name]) => !OF_CONNECTION.test(name));
     response.writeHead(answer.status, kept.flat()).end(text);
     const { code } = fieldsOf(text);
-    return {
-      ...sent,
-      answeredAt: Date.now(),
-      status: answer.status,
-      code: typeof code === "number" ? code : undefined,
-      isReplayed: answer.headers.has("idempotency-replayed"),
-      isHungUp,
-      detail: answer.headers.get("x-error-detail") ?? text.slice(0, 200),
-    };
+    passed.status = answer.status;
+    passed.code = typeof code === "number" ? code : undefined;
+    passed.isReplayed = answer.headers.has("idempotency-replayed");
+    passed.detail = answer.headers.get("x-error-detail") ?? text.slice(0, 200);
   } catch (error) {
+    passed.isHungUp = response.destroyed;
     response.destroy();
     const { message, cause } = error as Error & { cause?: Error };
-    const detail = cause?.message || message;
-    return {
-      ...sent,
-      answeredAt: Date.now(),
-      status: null,
-      code: undefined,
-      isReplayed: false,
-      isHungUp: false,
-      detail,
-    };
+    passed.detail = cause?.message || message;
   }
+  passed.answeredAt = Date.now();
+  return passed;
 }
 
 function fieldsOf(text: string): Record<string, unknown> {
@@ -206,19 +220,23 @@ export function faultsOf(drill: Drill, { tries, exitCode }: Run): string[] {
     ({ status, code, isReplayed }) => (code === 1 && !isReplayed) || (drill === "lost-answer" && status === 502),
   );
   const isUsedAgain = tries.some(({ ranstr }, i) => tries.findIndex((each) => each.ranstr === ranstr) < i);
-  const pauses = tries.slice(1).map(({ at }, i) => at - (tries[i]?.answeredAt ?? 0));
   // The status of a busy answer is 200 where failures answer 200, and a 503 may be another refusal.
-  const hasRefusal = last.code === -1 && !last.detail.startsWith("x-drill: busy ");
-  // By luck, a program that tries three times meets a busy service each time.
-  const mayGiveUp = drill === "busy" && tries.length >= 3;
+  const isBusy = ({ detail }: Try) => detail.startsWith("x-drill: busy ");
+  const isHasty = tries.some((each, i) => {
+    const before = tries[i - 1];
+    return before !== undefined && isBusy(before) && each.at - before.answeredAt < 900;
+  });
+  const hasRefusal = last.code === -1 && !isBusy(last);
+  // By luck, a program meets a busy service each time.
+  const mayGiveUp = drill === "busy" && tries.length >= BUSY_TRIES;
   return [
     done.length > 1 &&
       `It opened ${done.length} sessions instead of one: send every try of a call with one Idempotency-Key.`,
     isUsedAgain && "It sent a ranstr twice: take a new ranstr and timestamp for each try, and sign anew.",
-    drill === "busy" && Math.min(...pauses) < 900 && "It did not wait for Retry-After, 1 s, before it tried again.",
+    isHasty && "It did not wait for Retry-After, 1 s, before it tried again.",
     hasRefusal && `It was refused, so this drill shows nothing: ${last.detail}`,
-    last.status === null && `The server did not answer: ${last.detail}`,
-    drill === "busy" && isAnswered && tries.length === 1 && "Each of its calls passed by luck: run it again.",
+    last.status === null && !last.isHungUp && `The server did not answer: ${last.detail}`,
+    isPassedByLuck(drill, tries) && "Too few of its calls were refused, by luck: run it again.",
     !isAnswered && !hasRefusal && !mayGiveUp && tries.length === 1 && "It did not try again.",
     !isAnswered && !hasRefusal && !mayGiveUp && tries.length > 1 && `It gave up after ${tries.length} tries.`,
     !isAnswered && done.length > 0 && "It never learned the chat_id of the session that it opened.",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { main } from "../../../src/tools/cli/call.ts";
-import { faultsOf } from "../../../src/tools/cli/drill-call.ts";
+import { faultsOf, runOnce } from "../../../src/tools/cli/drill-call.ts";
 import { Listener } from "../../support/listener.ts";
 import { runMain } from "../../support/run-main.ts";
 
@@ -28,7 +28,16 @@ describe("the judgement of a program under a drill", () => {
       "lost-answer",
       { exitCode: 0, tries: [tryAt(0, LOST), tryAt(2, { isReplayed: true })] },
     ],
-    ["a call after a busy answer and its pause", "busy", { exitCode: 0, tries: [tryAt(0, BUSY), tryAt(1)] }],
+    [
+      "a call after two busy answers and their pauses",
+      "busy",
+      { exitCode: 0, tries: [tryAt(0, BUSY), tryAt(1, BUSY), tryAt(2)] },
+    ],
+    [
+      "a second try at once after a broken connection",
+      "busy",
+      { exitCode: 0, tries: [tryAt(0, { status: null, code: undefined }), tryAt(0.1, BUSY), tryAt(2)] },
+    ],
     ["a failure after three busy answers", "busy", { exitCode: 1, tries: [0, 1, 2].map((at) => tryAt(at, BUSY)) }],
     ["an answer that was waited for", "slow", { exitCode: 0, tries: [tryAt(0, { answeredAt: 12_000 })] }],
     [
@@ -63,6 +72,12 @@ describe("the judgement of a program under a drill", () => {
     ["two sessions for one call", /opened 2 sessions/, "slow", { exitCode: 0, tries: [tryAt(0), tryAt(11)] }],
     ["an unknown session", /never learned the chat_id/, "lost-answer", { exitCode: 1, tries: [tryAt(0, LOST)] }],
     [
+      "a call that was answered after one busy answer",
+      /Too few of its calls were refused, by luck: run it again/,
+      "busy",
+      { exitCode: 0, tries: [tryAt(0, BUSY), tryAt(1)] },
+    ],
+    [
       "a refusal",
       /refused, so this drill shows nothing: fzr_uid/,
       "slow",
@@ -77,6 +92,16 @@ describe("the judgement of a program under a drill", () => {
     ["a program that does not end", /did not end in 120 s/, "slow", { exitCode: null, tries: [tryAt(0)] }],
   ])("%s is a fault", (_, fault, drill, run) => expect(faultsOf(drill, run).join("\n")).toMatch(fault));
 });
+
+/** Runs something with the address of a server that answers each call with a session. @returns its result, and what the server got */
+async function withListener<T>(run: (url: string) => Promise<T>) {
+  const server = await Listener.start();
+  try {
+    return [await run(server.url), server.received] as const;
+  } finally {
+    await server.close();
+  }
+}
 
 describe("npm run call -- drill", () => {
   it.each([
@@ -93,23 +118,60 @@ describe("npm run call -- drill", () => {
   });
 
   it("npm run call -- drill adds the header to the program's own bytes and headers, and changes nothing else", async () => {
-    const server = await Listener.start();
-    try {
-      const program = `fetch(process.env.BASE_URL + "/openapi/chat/create_gd", { method: "POST", body: '{"ranstr": 1} ', headers: { "x-chat-signature": "ab", "idempotency-key": "k" } }).then((answer) => answer.json()).then(({ data }) => console.log(data.chat_id))`;
-      const { PATH } = process.env;
-      const args = ["drill", "--url", server.url, "--", "node", "-e", program];
-      const { stdout, stderr } = await runMain(main, args, { env: { PATH } });
-      expect(server.received.slice(0, 2)).toMatchObject(
-        ["lost-answer", "busy"].map((drill) => ({
-          path: "/openapi/chat/create_gd",
-          body: Buffer.from('{"ranstr": 1} '),
-          headers: { "x-drill": drill, "x-chat-signature": "ab", "idempotency-key": "k" },
-        })),
-      );
-      expect(stderr).toMatch(/^(\| 7\n)+$/);
-      expect(stdout).toMatch(/Each of its calls passed by luck: run it again\./);
-    } finally {
-      await server.close();
-    }
+    const program = `fetch(process.env.BASE_URL + "/openapi/chat/create_gd", { method: "POST", body: '{"ranstr": 1} ', headers: { "x-chat-signature": "ab", "idempotency-key": "k" } }).then((answer) => answer.json()).then(({ data }) => console.log(data.chat_id))`;
+    const { PATH } = process.env;
+    const [{ stdout, stderr }, received] = await withListener((url) =>
+      runMain(main, ["drill", "--url", url, "--", "node", "-e", program], { env: { PATH } }),
+    );
+    expect(received.slice(0, 2)).toMatchObject(
+      ["lost-answer", "busy"].map((drill) => ({
+        path: "/openapi/chat/create_gd",
+        body: Buffer.from('{"ranstr": 1} '),
+        headers: { "x-drill": drill, "x-chat-signature": "ab", "idempotency-key": "k" },
+      })),
+    );
+    expect(stderr).toMatch(/^(\| 7\n)+$/);
+    expect(stdout).toMatch(/Too few of its calls were refused, by luck: run it again\./);
+  });
+
+  const runBy = (script: string) =>
+    withListener((url) => runOnce("slow", url, ["sh", "-c", script], process.env, { err() {} }));
+  const runNode = (program: string) => runBy(`exec node -e '${program}'`);
+
+  it("a program's own header x-drill does not replace the one of the drill", async () => {
+    const [{ tries }, [request]] = await runNode(
+      `fetch(process.env.BASE_URL, { method: "POST", body: "{}", headers: { "x-drill": "busy" } })`,
+    );
+    expect([tries, request?.headers["x-drill"]]).toEqual([[expect.objectContaining({ code: 1 })], "slow"]);
+  });
+
+  it("a HEAD of the program goes on without a body", async () => {
+    const [{ tries }, [request]] = await runNode(`fetch(process.env.BASE_URL, { method: "HEAD" })`);
+    expect([tries, request?.method]).toEqual([[expect.objectContaining({ status: 200 })], "HEAD"]);
+  });
+
+  it("a program that hangs up in the middle of a body made a call, and may make another", async () => {
+    const [{ tries, exitCode }, received] = await runNode(`
+      const half = require("http").request(process.env.BASE_URL, { method: "POST", headers: { "content-length": 9 } });
+      half.on("error", () => fetch(process.env.BASE_URL, { method: "POST", body: "{}" }));
+      half.write("{", () => setTimeout(() => half.destroy(new Error("enough")), 100));
+    `);
+    expect(tries).toMatchObject([{ status: null, isHungUp: true }, { code: 1 }]);
+    expect([received.length, exitCode]).toEqual([1, 0]);
+  });
+
+  it("a program that runs too long is stopped, also when another process holds its output open", async () => {
+    const printed: string[] = [];
+    const io = { err: (text: string) => printed.push(text) };
+    const [{ exitCode }] = await withListener((url) =>
+      runOnce("slow", url, ["sh", "-c", "sleep 60 & echo $!; wait"], process.env, io, 500),
+    );
+    process.kill(Number(printed.join("").slice(2)));
+    expect(exitCode).toBeNull();
+  });
+
+  it("a program that a signal ended has the exit code that shells give it", async () => {
+    const [{ exitCode }] = await runBy("kill -SEGV $$");
+    expect(exitCode).toBe(139);
   });
 });
