@@ -89,7 +89,7 @@ describe.concurrent("npm run call -- drill", () => {
     for (const { exitCode, verdicts, stdout } of Object.values(results)) {
       expect(verdicts).toEqual({ "lost-answer": "BAD", busy: "BAD", slow: "BAD" });
       expect(stdout.match(/It did not try again\./g)).toHaveLength(3);
-      expect(stdout.match(/It never learned the chat_id of the session that it opened\./g)).toHaveLength(2);
+      expect(stdout.match(/It never learned the answer to a call that was done\./g)).toHaveLength(2);
       expect(exitCode).toBe(1);
     }
   });

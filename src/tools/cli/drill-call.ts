@@ -3,15 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { constants } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { DRILLS, type Drill } from "../../core/signed/drill.ts";
 import type { Io } from "./io.ts";
 import { readOptions, UsageError } from "./known-options.ts";
 
 const USAGE = `npm run call -- drill [options] [-- PROGRAM [ARGUMENT …]]
 
-Runs a program that makes one call, once for each drill: ${DRILLS.join(", ")}. Says of each whether the program behaves. The program gets an
-address of this machine in BASE_URL. What it sends there goes on to the server with the header x-drill. PROGRAM must read BASE_URL.
-Without PROGRAM it is src/client/examples/create-session.mjs, which behaves.
+Runs a program under each drill: ${DRILLS.join(", ")}. Says of each whether the program behaves. The program gets an address of
+this machine in BASE_URL. What it sends there goes on to the server with the header x-drill. PROGRAM must read BASE_URL, and make its calls
+one after the other. Without PROGRAM it is src/client/examples/create-session.mjs, which behaves.
 
 The calls are real: each drill that goes well opens a session.
 
@@ -81,8 +82,9 @@ export async function drillCall(args: string[], io: Io): Promise<number> {
   }
   if (positionals[0]?.startsWith("{") || positionals[0]?.startsWith("@"))
     throw new UsageError("drill takes no body: it runs a program, which makes its own call.");
-  const url = (values.url ?? io.env.BASE_URL ?? "http://localhost:8787").replace(/\/+$/, "");
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw new UsageError(`--url "${url}" is not an address.`);
+  const url = (values.url ?? (io.env.BASE_URL || "http://localhost:8787")).replace(/\/+$/, "");
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+    throw new UsageError(`--url "${url}" is not an address: it begins with http:// or https://.`);
   const command =
     positionals.length > 0 ? positionals : ["node", join(io.root, "src/client/examples/create-session.mjs")];
   const { appid: APPID, secret: SECRET, agent: AGENT_ID } = values;
@@ -103,12 +105,26 @@ export async function drillCall(args: string[], io: Io): Promise<number> {
 async function runUntilDrilled(...[drill, ...rest]: Parameters<typeof runOnce>): Promise<Run> {
   for (let runs = 1; ; runs++) {
     const run = await runOnce(drill, ...rest);
-    if (!isPassedByLuck(drill, run.tries) || runs === MOST_RUNS) return run;
+    if (!callsOf(run).every((tries) => isPassedByLuck(drill, tries)) || run.exitCode === null || runs === MOST_RUNS)
+      return run;
   }
 }
 
+const isAnswered = ({ code, isHungUp }: Try) => code === 1 && !isHungUp;
+
+/** The tries of each call that a program made: a call ends with its answer. */
+function callsOf({ tries }: Run): [Try, ...Try[]][] {
+  const calls: [Try, ...Try[]][] = [];
+  for (const [i, each] of tries.entries()) {
+    const before = tries[i - 1];
+    if (before === undefined || isAnswered(before)) calls.push([each]);
+    else calls.at(-1)?.push(each);
+  }
+  return calls;
+}
+
 const isPassedByLuck = (drill: Drill, tries: Try[]): boolean =>
-  drill === "busy" && tries.length < BUSY_TRIES && tries.at(-1)?.code === 1;
+  drill === "busy" && tries.length < BUSY_TRIES && tries.some(isAnswered);
 
 /** Runs the program once, for `limitMs` milliseconds at most. Each of its calls goes on to the server with the drill. */
 export async function runOnce(
@@ -133,8 +149,7 @@ export async function runOnce(
         stdio: ["ignore", "pipe", "pipe"],
       });
       const streams = [child.stdout, child.stderr];
-      for (const stream of streams)
-        stream.on("data", (text) => io.err(`| ${String(text).trimEnd().replaceAll("\n", "\n| ")}`));
+      for (const stream of streams) createInterface({ input: stream }).on("line", (line) => io.err(`| ${line}`));
       let isOverdue = false;
       const timer = setTimeout(() => {
         isOverdue = true;
@@ -212,36 +227,53 @@ function fieldsOf(text: string): Record<string, unknown> {
 }
 
 /** What a program does wrong under a drill, in sentences. */
-export function faultsOf(drill: Drill, { tries, exitCode }: Run): string[] {
+export function faultsOf(drill: Drill, run: Run): string[] {
+  const { tries, exitCode } = run;
+  const calls = callsOf(run);
   const last = tries.at(-1);
-  if (last === undefined) return ["It made no call to BASE_URL."];
-  const isAnswered = last.code === 1 && !last.isHungUp;
+  const isGood = last !== undefined && isAnswered(last);
+  const isUsedAgain = tries.some(({ ranstr }, i) => tries.findIndex((each) => each.ranstr === ranstr) < i);
+  const faults = [
+    last === undefined && "It made no call to BASE_URL.",
+    ...calls.flatMap((call) => faultsOfCall(drill, call)),
+    isUsedAgain && "It sent a ranstr twice: take a new ranstr and timestamp for each try, and sign anew.",
+    last !== undefined &&
+      calls.every((call) => isPassedByLuck(drill, call)) &&
+      "Too few of its calls were refused, by luck: run it again.",
+    exitCode === null && `It did not end in ${PROGRAM_LIMIT_MS / 1000} s.`,
+    isGood && exitCode !== 0 && exitCode !== null && `It got its answer, and ended with the exit code ${exitCode}.`,
+    last !== undefined &&
+      !isGood &&
+      exitCode === 0 &&
+      "It ended with the exit code 0, as if its call had been answered.",
+  ].filter((fault) => fault !== false);
+  return [...new Set(faults)];
+}
+
+function faultsOfCall(drill: Drill, tries: [Try, ...Try[]]) {
+  const [first] = tries;
+  const last = tries.at(-1) ?? first;
   const done = tries.filter(
     ({ status, code, isReplayed }) => (code === 1 && !isReplayed) || (drill === "lost-answer" && status === 502),
   );
-  const isUsedAgain = tries.some(({ ranstr }, i) => tries.findIndex((each) => each.ranstr === ranstr) < i);
   // The status of a busy answer is 200 where failures answer 200, and a 503 may be another refusal.
   const isBusy = ({ detail }: Try) => detail.startsWith("x-drill: busy ");
+  const isRefused = (each: Try) => each.code === -1 && !isBusy(each);
   const isHasty = tries.some((each, i) => {
     const before = tries[i - 1];
     return before !== undefined && isBusy(before) && each.at - before.answeredAt < 900;
   });
-  const hasRefusal = last.code === -1 && !isBusy(last);
   // By luck, a program meets a busy service each time.
   const mayGiveUp = drill === "busy" && tries.length >= BUSY_TRIES;
+  const gaveUp = !isAnswered(last) && !isRefused(last) && !mayGiveUp;
   return [
     done.length > 1 &&
       `It opened ${done.length} sessions instead of one: send every try of a call with one Idempotency-Key.`,
-    isUsedAgain && "It sent a ranstr twice: take a new ranstr and timestamp for each try, and sign anew.",
     isHasty && "It did not wait for Retry-After, 1 s, before it tried again.",
-    hasRefusal && `It was refused, so this drill shows nothing: ${last.detail}`,
+    isRefused(last) &&
+      `${isRefused(first) ? "It was refused, so this drill shows nothing" : "A later try was refused"}: ${last.detail}`,
     last.status === null && !last.isHungUp && `The server did not answer: ${last.detail}`,
-    isPassedByLuck(drill, tries) && "Too few of its calls were refused, by luck: run it again.",
-    !isAnswered && !hasRefusal && !mayGiveUp && tries.length === 1 && "It did not try again.",
-    !isAnswered && !hasRefusal && !mayGiveUp && tries.length > 1 && `It gave up after ${tries.length} tries.`,
-    !isAnswered && done.length > 0 && "It never learned the chat_id of the session that it opened.",
-    exitCode === null && `It did not end in ${PROGRAM_LIMIT_MS / 1000} s.`,
-    isAnswered && exitCode !== 0 && exitCode !== null && `It got its answer, and ended with the exit code ${exitCode}.`,
-    !isAnswered && exitCode === 0 && "It ended with the exit code 0, as if its call had been answered.",
-  ].filter((fault) => fault !== false);
+    gaveUp && (tries.length === 1 ? "It did not try again." : `It gave up after ${tries.length} tries.`),
+    !isAnswered(last) && done.length > 0 && "It never learned the answer to a call that was done.",
+  ];
 }

@@ -39,6 +39,11 @@ describe("the judgement of a program under a drill", () => {
       { exitCode: 0, tries: [tryAt(0, { status: null, code: undefined }), tryAt(0.1, BUSY), tryAt(2)] },
     ],
     ["a failure after three busy answers", "busy", { exitCode: 1, tries: [0, 1, 2].map((at) => tryAt(at, BUSY)) }],
+    [
+      "a repetition of each of two calls",
+      "lost-answer",
+      { exitCode: 0, tries: [LOST, { isReplayed: true }, LOST, { isReplayed: true }].map((each, i) => tryAt(i, each)) },
+    ],
     ["an answer that was waited for", "slow", { exitCode: 0, tries: [tryAt(0, { answeredAt: 12_000 })] }],
     [
       "a repetition after a time limit",
@@ -69,8 +74,18 @@ describe("the judgement of a program under a drill", () => {
       { exitCode: 0, tries: [0, 1, 2].map((at) => tryAt(at, BUSY)) },
     ],
     ["a success that ends with another exit code", /exit code 7/, "slow", { exitCode: 7, tries: [tryAt(0)] }],
-    ["two sessions for one call", /opened 2 sessions/, "slow", { exitCode: 0, tries: [tryAt(0), tryAt(11)] }],
-    ["an unknown session", /never learned the chat_id/, "lost-answer", { exitCode: 1, tries: [tryAt(0, LOST)] }],
+    [
+      "two sessions for one call",
+      /opened 2 sessions/,
+      "slow",
+      { exitCode: 0, tries: [tryAt(0, { isHungUp: true }), tryAt(11)] },
+    ],
+    [
+      "a call that was done, and whose answer is unknown",
+      /never learned the answer/,
+      "lost-answer",
+      { exitCode: 1, tries: [tryAt(0, LOST)] },
+    ],
     [
       "a call that was answered after one busy answer",
       /Too few of its calls were refused, by luck: run it again/,
@@ -89,7 +104,19 @@ describe("the judgement of a program under a drill", () => {
       "busy",
       { exitCode: 1, tries: [0, 1, 2].map((at) => tryAt(at, { ...BUSY, detail: "the site is closed" })) },
     ],
+    [
+      "a second try that is refused",
+      /A later try was refused: Idempotency-Key: another meaning/,
+      "lost-answer",
+      { exitCode: 1, tries: [tryAt(0, LOST), tryAt(1, { code: -1, detail: "Idempotency-Key: another meaning" })] },
+    ],
     ["a program that does not end", /did not end in 120 s/, "slow", { exitCode: null, tries: [tryAt(0)] }],
+    [
+      "a program that neither calls nor ends",
+      /no call.*\n.*did not end in 120 s/,
+      "slow",
+      { exitCode: null, tries: [] },
+    ],
   ])("%s is a fault", (_, fault, drill, run) => expect(faultsOf(drill, run).join("\n")).toMatch(fault));
 });
 
@@ -106,7 +133,10 @@ async function withListener<T>(run: (url: string) => Promise<T>) {
 describe("npm run call -- drill", () => {
   it.each([
     [["{}"], "drill takes no body: it runs a program, which makes its own call."],
-    [["--url", "sessions.example.com"], '--url "sessions.example.com" is not an address.'],
+    [
+      ["--url", "sessions.example.com"],
+      '--url "sessions.example.com" is not an address: it begins with http:// or https://.',
+    ],
   ])("npm run call -- drill %j is a wrong call", async (args, message) => {
     const { exitCode, stderr } = await runMain(main, ["drill", ...args]);
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
@@ -134,8 +164,8 @@ describe("npm run call -- drill", () => {
     expect(stdout).toMatch(/Too few of its calls were refused, by luck: run it again\./);
   });
 
-  const runBy = (script: string) =>
-    withListener((url) => runOnce("slow", url, ["sh", "-c", script], process.env, { err() {} }));
+  const runBy = (script: string, err: (line: string) => unknown = () => {}) =>
+    withListener((url) => runOnce("slow", url, ["sh", "-c", script], process.env, { err }));
   const runNode = (program: string) => runBy(`exec node -e '${program}'`);
 
   it("a program's own header x-drill does not replace the one of the drill", async () => {
@@ -168,6 +198,12 @@ describe("npm run call -- drill", () => {
     );
     process.kill(Number(printed.join("").slice(2)));
     expect(exitCode).toBeNull();
+  });
+
+  it("what a program prints is shown by whole lines", async () => {
+    const lines: string[] = [];
+    await runBy("printf 'one li'; sleep 0.1; printf 'ne\\n\\nand another'", (line) => lines.push(line));
+    expect(lines).toEqual(["| one line", "| ", "| and another"]);
   });
 
   it("a program that a signal ended has the exit code that shells give it", async () => {
