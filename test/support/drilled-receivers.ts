@@ -88,7 +88,19 @@ export const FAULTY_RECEIVERS: Record<string, { parts: Partial<Parts>; fails: Dr
   "reads the first signature alone": {
     parts: { verifies: ([first], expected) => first === expected },
     fails: ["previous_secret"],
-    says: [/It refused an event whose second signature is right: it reads the first alone/],
+    says: [/It refused an event whose second signature is right: it reads only one of them/],
+  },
+  "reads the last signature alone": {
+    parts: { verifies: (signatures, expected) => signatures.at(-1) === expected },
+    fails: ["previous_secret"],
+    says: [/It refused an event whose second signature is right: it reads only one of them/],
+  },
+  "compares signatures in any case": {
+    parts: {
+      verifies: (signatures, expected) => signatures.some((each) => each.toUpperCase() === expected.toUpperCase()),
+    },
+    fails: ["forged"],
+    says: [/It accepted a forged event/],
   },
   "takes the header for one signature": {
     parts: { verifies: (signatures, expected) => signatures.join(" ") === expected },

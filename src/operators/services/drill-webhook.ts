@@ -51,8 +51,11 @@ export const DRILL_CASES = {
     posted: "A forged event",
     fault: "It accepted a forged event: it does not verify the signature, or not all of it.",
     expected: "4xx",
-    // One of the last characters of each is wrong, so a receiver that compares only a part of it is found too.
-    forge: (signatures) => signatures.replace(/.(?=.=)/g, (last) => (last === "A" ? "B" : "A")),
+    // The case of its last letter, so a receiver that compares only a part of it, or any case, is found too.
+    forge: (signatures) =>
+      signatures.replace(/[a-z](?=[^a-z]*=)/gi, (letter) =>
+        letter < "a" ? letter.toLowerCase() : letter.toUpperCase(),
+      ),
   },
   stale: {
     posted: "An event that is 10 minutes old",
@@ -68,12 +71,13 @@ export const DRILL_CASES = {
     // The JSON stays the same, so a body that is written anew, or trimmed, has the bytes that were signed.
     alter: (body) => `${body} `,
   },
-  // A receiver that has the secret of before gets this during an overlap.
+  // During an overlap the secret of before signs second. A third signature finds a receiver that reads the last alone.
   previous_secret: {
     posted: "An event whose second signature is right",
-    fault: "It refused an event whose second signature is right: it reads the first alone.",
+    fault:
+      "It refused an event whose second signature is right: it reads only one of them, or bans whoever sent bad events.",
     expected: "2xx",
-    keys: (own, strange) => [strange, ...own],
+    keys: (own, strange) => [strange, ...own, strange],
   },
 } as const satisfies Record<string, DrillCase>;
 

@@ -45,7 +45,7 @@ export const documentation = (): CallDocumentation => ({
       fields: {
         case: {
           description:
-            "`good`: as events are. `twice`: the same event again, signed anew, as a retry is. `forged`: its signature is wrong near its end. `stale`: with a timestamp 600 s old. `altered`: the body got a blank at its end after it was signed. `previous_secret`: the first of its signatures is by another secret, as during an overlap.",
+            "`good`: as events are. `twice`: the same event again, signed anew, as a retry is. `forged`: its signature is wrong near its end. `stale`: with a timestamp 600 s old. `altered`: the body got a blank at its end after it was signed. `previous_secret`: only its second signature is right, as it is for a receiver with the secret of before during an overlap.",
           examples: ["forged"],
         },
         status: { description: "The HTTP status that the receiver answered; null without an answer.", examples: [200] },
