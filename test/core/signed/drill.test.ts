@@ -141,6 +141,16 @@ describe("the drill busy", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
+  it("the drill busy refuses a repetition too", async () => {
+    const world = await World.create();
+    const key = { "idempotency-key": "order-1" };
+    expect((await sent(world, world.createBody(), key)).status).toBe(200);
+    const again = world.createBody({ ranstr: await ranstrFor(world.appid, "refused") });
+    expect((await sent(world, again, { ...key, "x-drill": "busy" })).status).toBe(503);
+    expect((await sent(world, again, key)).headers.get("idempotency-replayed")).toBe("true");
+    expect((await world.stored()).sessions).toHaveLength(1);
+  });
+
   it("a captured request with the drill busy does not use the app's quota, and has a limit of its own", async () => {
     const app = new CountedLimit(3);
     const world = await World.create({ APP_LIMIT: app });
