@@ -40,10 +40,13 @@ function readme(): string {
 /** The page on integrating in each language. */
 const INTEGRATING = ["docs/integrating.md", "docs/zh/integrating.md"];
 
-/** The commands of a page on integrating, without installations of packages and without the program that is shown as a file. */
+/**
+ * The commands of a page on integrating, without installations of packages, without the program that is shown as a file, and without the
+ * command that drills the reader's own program.
+ */
 const commandsOf = (path: string) =>
   blocksOf(path, "sh")
-    .filter((block) => !/^npm i(?:nstall)? |^set -eu$/m.test(block))
+    .filter((block) => !/^npm i(?:nstall)? |^set -eu$|call -- drill/m.test(block))
     .join("\n");
 
 /** Fills in the reader's own values, as the site does it. */
@@ -86,7 +89,9 @@ describe("the first call", () => {
       "3",
       "4",
       "5",
-      "5",
+      "6",
+      "7",
+      "7",
     ]);
     expect(answers.stdout).toContain("\ncurl -sS -i ");
     expect(answers.stdout).toMatch(/^idempotency-replayed +true$/m);
@@ -96,7 +101,7 @@ describe("the first call", () => {
       writeFileSync(join(folder, "create-session.py"), program);
       const env = { BASE_URL: worker.url, APPID: "my-shop", SECRET: "keep-this-on-your-server", AGENT_ID: "10411" };
       const command = `python3 create-session.py order-${i}`;
-      const answer = `${6 + i}\n`;
+      const answer = `${8 + i}\n`;
       expect(await shell(`${command}; ${command}`, worker.url, folder, env)).toEqual({
         exitCode: 0,
         stdout: answer + answer,
