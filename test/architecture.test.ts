@@ -243,6 +243,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "tools/openapi",
     "client",
     "core/operations",
+    "core/describe-violations.ts",
     "core/homes.ts",
     "core/signed/drill.ts",
     "operators/access/person-role.ts",

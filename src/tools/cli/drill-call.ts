@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { DRILLS, type Drill } from "../../core/signed/drill.ts";
+import { detailOf } from "../../core/describe-violations.ts";
+import { DRILL_BUSY, DRILLS, type Drill } from "../../core/signed/drill.ts";
 import type { Io } from "./io.ts";
 import { readOptions, UsageError } from "./known-options.ts";
 
@@ -37,6 +38,9 @@ const OPTIONS = {
 
 /** How long a program may run. Three tries that each wait 12 s, and the time between them, are within it. */
 const PROGRAM_LIMIT_MS = 120_000;
+
+/** What a call that the drill `busy` refuses gets as `x-error-detail`. */
+const BUSY_DETAIL = detailOf(DRILL_BUSY);
 
 /** A program that gives up before has too few tries for the drill `busy`. */
 const BUSY_TRIES = 3;
@@ -232,11 +236,12 @@ export function faultsOf(drill: Drill, run: Run): string[] {
   const calls = callsOf(run);
   const last = tries.at(-1);
   const isGood = last !== undefined && isAnswered(last);
-  const isUsedAgain = tries.some(({ ranstr }, i) => tries.findIndex((each) => each.ranstr === ranstr) < i);
+  const ranstrs = tries.map(({ ranstr }) => ranstr).filter((ranstr) => ranstr !== undefined);
   const faults = [
     last === undefined && "It made no call to BASE_URL.",
     ...calls.flatMap((call) => faultsOfCall(drill, call)),
-    isUsedAgain && "It sent a ranstr twice: take a new ranstr and timestamp for each try, and sign anew.",
+    new Set(ranstrs).size < ranstrs.length &&
+      "It sent a ranstr twice: take a new ranstr and timestamp for each try, and sign anew.",
     last !== undefined &&
       calls.every((call) => isPassedByLuck(drill, call)) &&
       "Too few of its calls were refused, by luck: run it again.",
@@ -257,11 +262,11 @@ function faultsOfCall(drill: Drill, tries: [Try, ...Try[]]) {
     ({ status, code, isReplayed }) => (code === 1 && !isReplayed) || (drill === "lost-answer" && status === 502),
   );
   // The status of a busy answer is 200 where failures answer 200, and a 503 may be another refusal.
-  const isBusy = ({ detail }: Try) => detail.startsWith("x-drill: busy ");
-  const isRefused = (each: Try) => each.code === -1 && !isBusy(each);
+  const wasBusy = ({ detail }: Try) => detail === BUSY_DETAIL;
+  const isRefused = (each: Try) => each.code === -1 && !wasBusy(each);
   const isHasty = tries.some((each, i) => {
     const before = tries[i - 1];
-    return before !== undefined && isBusy(before) && each.at - before.answeredAt < 900;
+    return before !== undefined && wasBusy(before) && each.at - before.answeredAt < 900;
   });
   // By luck, a program meets a busy service each time.
   const mayGiveUp = drill === "busy" && tries.length >= BUSY_TRIES;

@@ -44,6 +44,11 @@ describe("the judgement of a program under a drill", () => {
       "lost-answer",
       { exitCode: 0, tries: [LOST, { isReplayed: true }, LOST, { isReplayed: true }].map((each, i) => tryAt(i, each)) },
     ],
+    [
+      "two requests without a ranstr, as a look at another page is,",
+      "slow",
+      { exitCode: 0, tries: [tryAt(0, { ranstr: undefined }), tryAt(1, { ranstr: undefined })] },
+    ],
     ["an answer that was waited for", "slow", { exitCode: 0, tries: [tryAt(0, { answeredAt: 12_000 })] }],
     [
       "a repetition after a time limit",
