@@ -68,17 +68,6 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/drill", () => {
     expect(acted).toHaveLength(2);
   });
 
-  it.each(Object.entries(FAULTY_RECEIVERS))(
-    "a receiver that %s fails exactly the cases that show it",
-    async (_, { parts, fails }) => {
-      const { world, webhook, drill } = await start();
-      const { posts } = receiverOf(world, webhook, parts);
-      const { status, body } = await drill();
-      expect([status, (body as Drill).ok, failedCases(body)]).toEqual([200, false, fails]);
-      expect(posts).toHaveLength(6);
-    },
-  );
-
   it("each case of a drill tells a receiver apart that passes other cases", () => {
     const partial = Object.values(FAULTY_RECEIVERS).filter(({ fails }) => fails.length <= DRILL_CASE_NAMES.length / 2);
     expect([...new Set(partial.flatMap(({ fails }) => fails))].sort()).toEqual([...DRILL_CASE_NAMES].sort());
@@ -125,7 +114,8 @@ describe("POST /admin/sites/:site_id/webhooks/:webhook_id/drill", () => {
       world.clock.now += 60;
       receiverOf(world, { secret }, FAULTY_RECEIVERS["reads the first signature alone"]?.parts);
       const fails = which === "current" ? ["previous_secret"] : ["good", "twice", "previous_secret"];
-      expect(failedCases((await drill()).body)).toEqual(fails);
+      const { body } = await drill();
+      expect([(body as Drill).ok, failedCases(body)]).toEqual([false, fails]);
     },
   );
 

@@ -18,8 +18,8 @@ function faultsOf({ t }: View, { results }: ReturnType<typeof judgeDrill>): stri
   const faults = results.map(({ case: name, status, expected, ok }) => {
     if (ok) return "";
     if (status === null) return t("It gave no answer, or none within 15 s.");
-    const isLost = expected === "4xx" && (status < 200 || status > 299);
-    if (isLost) return t("It answered {0} to what it must refuse: only a 4xx says that it was refused.", status);
+    const isUnclear = expected === "4xx" && (status < 200 || status > 299);
+    if (isUnclear) return t("It answered {0} to what it must refuse: only a 4xx says that it was refused.", status);
     return name === "good" || expected === "4xx" || takesGood ? t(DRILL_CASES[name].fault) : "";
   });
   return [...new Set(faults.filter(Boolean))];

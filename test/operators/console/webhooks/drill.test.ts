@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { DRILL_CASE_NAMES } from "../../../../src/operators/services/drill-webhook.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
 import { start } from "../../../support/console-visitor.ts";
@@ -53,12 +54,13 @@ describe("a drill on the page of a webhook", () => {
   });
 
   it.each(Object.entries(FAULTY_RECEIVERS))(
-    "the fault of a receiver that %s is named in a sentence, beside what it answered",
+    "a receiver that %s fails exactly the cases that show it, and its fault is named in a sentence",
     async (_, { parts, fails, says }) => {
-      const { visitor, page } = await begin(parts);
+      const { visitor, page, posts } = await begin(parts);
       const drilled = await visitor.press(page, BUTTON);
       expect(drilled.notices).toEqual(["Your receiver did not pass the drill."]);
-      expect(drilled.rows.filter((row) => row.at(-1) === "Wrong")).toHaveLength(fails.length);
+      expect(DRILL_CASE_NAMES.filter((_name, i) => drilled.rows[i]?.at(-1) === "Wrong")).toEqual(fails);
+      expect(posts).toHaveLength(6);
       expect(sentences(drilled)).toEqual([...says.map((each) => expect.stringMatching(each)), OWN_LOG]);
     },
   );
