@@ -8,9 +8,13 @@ import type { Counter, Gauges } from "../src/operators/store/usage/home-metrics.
 import type { MetricFamily } from "../src/operators/usage/openmetrics.ts";
 import { rowsOf } from "./support/markdown.ts";
 
-const [operating = ""] = Object.values<string>(
-  import.meta.glob("../docs/operating.md", { query: "?raw", import: "default", eager: true }),
-);
+const operating = Object.values<string>(
+  import.meta.glob(["../docs/operating/watching.md", "../docs/paged.md"], {
+    query: "?raw",
+    import: "default",
+    eager: true,
+  }),
+).join("\n");
 const files: Record<string, string> = import.meta.glob("../docs/prometheus/*.yml", {
   query: "?raw",
   import: "default",
@@ -64,8 +68,8 @@ function labelsOf({ type, samples }: MetricFamily): string[] {
 
 const shownName = ({ type, name }: MetricFamily) => (type === "counter" ? `${name}_total` : name);
 
-describe("the page on operating", () => {
-  it("operating.md lists each metric with its type and its labels", async () => {
+describe("the pages on watching", () => {
+  it("watching.md lists each metric with its type and its labels", async () => {
     const sums = await familiesOf();
     const bySite = await familiesOf("site");
     const expected = sums.map((family, i) => {
@@ -78,13 +82,13 @@ describe("the page on operating", () => {
     expect(tableAfter("metric").map((cells) => cells.slice(0, 3))).toEqual(expected);
   });
 
-  it("operating.md lists each alert in the order of alerts.yml", () => {
+  it("paged.md lists each alert in the order of alerts.yml", () => {
     const alerts = [...fileOf("alerts.yml").matchAll(/- alert: (\w+)$/gm)].map(([, name]) => `\`${name}\``);
     expect(alerts.length).toBeGreaterThan(8);
     expect(tableAfter("alert").map(([name]) => name)).toEqual(alerts);
   });
 
-  it("operating.md shows the scrape configuration of prometheus.yml and how long usage is kept", () => {
+  it("watching.md shows the scrape configuration of prometheus.yml and how long usage is kept", () => {
     const [, scraping = ""] = fileOf("prometheus.yml").split(/^(?=scrape_configs:)/m);
     expect(operating).toContain(`\`\`\`yaml\n${scraping}\`\`\``);
     expect(operating).toContain(`Hours are kept for ${HOURS_KEPT_DAYS} days, days for ${DAYS_KEPT}`);

@@ -162,8 +162,8 @@ describe("the client's types of events", () => {
 });
 
 describe("the other pages on events", () => {
-  it("each reason of a failed delivery in operating.md exists in the code", () => {
-    const [, table = ""] = pageOf("operating.md").split("| `last_error` |");
+  it("each reason of a failed delivery in operating/webhooks.md exists in the code", () => {
+    const [, table = ""] = pageOf("operating/webhooks.md").split("| `last_error` |");
     const reasons = rowsOf(table.split("\n\n")[0] ?? "").flatMap(([names = ""]) => names.match(/`[^`]+`/g) ?? []);
     expect(reasons.length).toBeGreaterThan(5);
     const isGiven = (reason: string) => {
@@ -176,15 +176,15 @@ describe("the other pages on events", () => {
     expect(reasons.filter((reason) => !isGiven(reason))).toEqual([]);
   });
 
-  it("operating.md forbids WEBHOOK_LOOPBACK in a deployment, and wrangler.toml does not set it", () => {
-    expect(pageOf("operating.md")).toContain("`WEBHOOK_LOOPBACK`. A deployment must not have it.");
+  it("operating/webhooks.md forbids WEBHOOK_LOOPBACK in a deployment, and wrangler.toml does not set it", () => {
+    expect(pageOf("operating/webhooks.md")).toContain("`WEBHOOK_LOOPBACK`. A deployment must not have it.");
     expect(WRANGLER).toContain("EVENT_RETENTION_DAYS");
     expect(WRANGLER).not.toContain("WEBHOOK_LOOPBACK");
   });
 
-  it("architecture.md says how long a lease lasts, and operating.md how many webhooks a site may have", () => {
+  it("architecture.md says how long a lease lasts, and operating/webhooks.md how many webhooks a site may have", () => {
     const architecture = pageOf("architecture.md").replaceAll(/\s+/g, " ");
     expect(architecture).toContain(`It gives one attempt to one invocation for ${LEASE_SECONDS} s`);
-    expect(pageOf("operating.md")).toContain(`A site has up to ${MOST_WEBHOOKS}.`);
+    expect(pageOf("operating/webhooks.md")).toContain(`A site has up to ${MOST_WEBHOOKS}.`);
   });
 });

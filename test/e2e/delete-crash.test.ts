@@ -14,7 +14,7 @@ const SESSIONS = 6_000;
 const ASKED_FOR_MS = [3, 12, 40];
 /** workerd is also killed when at most these shares of the site's rows are left. */
 const SHARES_LEFT = [0.95, 0.8, 0.6, 0.4, 0.2, 0.05, 0];
-/** The tables whose rows stay for ever, or for 31 days in case of a restore. See docs/operating.md, "Deleting a site". */
+/** The tables whose rows stay for ever, or for 31 days in case of a restore. See docs/operating/data-and-restore.md, "Deleting a site". */
 const KEPT_TABLES = ["app_routes", "audit_log", "site_deletions"];
 
 let worker: CrashableWorker;

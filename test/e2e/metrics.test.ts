@@ -295,9 +295,9 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     expect((await api("metrics", {}, `${token}x`)).status).toBe(401);
   });
 
-  it("the commands of docs/operating.md for metrics work as shown, also the trial of the alerts", () => {
-    const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
-    const part = page.split("\n## Usage\n")[1]?.split("\n## Limits\n")[0] ?? "";
+  it("the commands of docs/operating/watching.md for metrics work as shown, also the trial of the alerts", () => {
+    const page = (name: string) => readFileSync(join(ROOT, `docs/${name}.md`), "utf8");
+    const part = (page("operating/watching").split("\n## Usage\n")[1] ?? "") + page("paged");
     const blocks = [...part.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block]) => block);
     expect(blocks).toHaveLength(3);
     for (const file of ["alerts", "alerts-of-days"]) {

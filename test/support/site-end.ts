@@ -92,7 +92,7 @@ export async function endSite(world: World): Promise<AdminAnswer> {
   return deleteSite(world);
 }
 
-/** The tables whose rows stay for ever, for 31 days or for a day: docs/operating.md, "Deleting a site". */
+/** The tables whose rows stay for ever, for 31 days or for a day: docs/operating/data-and-restore.md, "Deleting a site". */
 const KEPT_TABLES = /\.(audit_log|site_deletions|app_routes|admin_tokens|people)$/;
 
 /** The tables of all databases with rows of a site, without the tables whose rows stay. */

@@ -72,7 +72,7 @@ async function countPersonsCall({ req, var: { view, ctx } }: PageContext): Promi
   await countCall(ctx, { kind, id }, isRead(req.raw));
 }
 
-/** The operator's console. Its pages call the same services as the admin API. See docs/operating.md, "Console". */
+/** The operator's console. Its pages call the same services as the admin API. See docs/operating/sites-and-secrets.md, "Console". */
 export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned): ConsoleRoutes {
   const routes = newHono<ConsoleEnv>();
   routes.onError(showError);

@@ -57,7 +57,7 @@ export const ERRORS: Readonly<Record<string, Words>> = {
   ],
   hash_key_unopened: [
     "No master key here opens the key of the customers' hashes",
-    "Nothing was changed. If a new MASTER_KEY was just deployed, try again in a minute; else see docs/operating.md, under “Rotating the master key”.",
+    "Nothing was changed. If a new MASTER_KEY was just deployed, try again in a minute; else see docs/operating/sites-and-secrets.md, under “Rotating the master key”.",
   ],
   master_key_wrong: [
     "MASTER_KEY does not open what is sealed",

@@ -15,7 +15,7 @@ const HEADER = "cf-access-jwt-assertion";
 /** Paths of Access itself on the host that it guards. */
 const CERTS_PATH = "/cdn-cgi/access/certs";
 const LOGOUT_PATH = "/cdn-cgi/access/logout";
-/** The paths that Access guards, as docs/operating.md tells operators to set it up. */
+/** The paths that Access guards, as docs/operating/people.md tells operators to set it up. */
 const GUARDED = /^\/console(?:\/|$)/;
 /** Headers that are about one connection. The front has two connections, so it does not hand them on. */
 const CONNECTION_HEADERS = ["connection", "keep-alive"];

@@ -151,5 +151,5 @@ function nothingToMake(worker: string, file: string): string {
     ? `, and ${file} is as it was. Keep that file somewhere safe, and remove it here`
     : "";
   return `Nothing was changed: Worker ${worker} has ${SECRET_NAMES.join(" and ")} already${fileText}.
-To change one on purpose: docs/operating.md, "Rotating the master key"; for the token, npx wrangler secret put ADMIN_TOKEN`;
+To change one on purpose: docs/operating/sites-and-secrets.md, "Rotating the master key"; for the token, npx wrangler secret put ADMIN_TOKEN`;
 }

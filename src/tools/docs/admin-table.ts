@@ -35,10 +35,10 @@ export function adminTable({ components }: OpenApi): string {
   });
   const head = [
     "call",
-    "[role](#who-may)",
+    "[role](operating/people.md#who-may)",
     "a token of one site",
     "answer",
-    "leaves in the [audit log](#the-audit-log)",
+    "leaves in the [audit log](operating/people.md#the-audit-log)",
   ];
   return markdownTable(head, rows);
 }

@@ -50,6 +50,12 @@ const MENU_GROUPS: { label: string; entries: MenuEntry[]; onlyEnglish?: boolean 
     entries: [
       { path: "deploying", label: "Deploying" },
       { path: "operating", label: "Operating" },
+      { path: "paged", label: "You are paged" },
+      { path: "operating/watching", label: "Watching" },
+      { path: "operating/people", label: "People and access" },
+      { path: "operating/sites-and-secrets", label: "Sites and secrets" },
+      { path: "operating/webhooks", label: "Webhooks" },
+      { path: "operating/data-and-restore", label: "Customers' data and restore" },
       { path: "scale", label: "Scale and cost" },
       { path: "threat-model", label: "Threat model" },
     ],

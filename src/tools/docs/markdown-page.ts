@@ -16,6 +16,12 @@ const TRANSLATED = ["integrating", "receiving", "retrying"];
 const ENGLISH = [
   "deploying",
   "operating",
+  "paged",
+  "operating/watching",
+  "operating/people",
+  "operating/sites-and-secrets",
+  "operating/webhooks",
+  "operating/data-and-restore",
   "scale",
   "threat-model",
   "contract",

@@ -18,7 +18,7 @@ import { newWebhook } from "../../support/new-webhook.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { ADMIN_TOKEN, NOW, World } from "../../support/world.ts";
 
-/** Erasing a customer: see docs/operating.md, "One customer's data". */
+/** Erasing a customer: see docs/operating/data-and-restore.md, "One customer's data". */
 
 const DAY = 86_400;
 

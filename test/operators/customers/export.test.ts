@@ -6,7 +6,7 @@ import { eventsOn } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** Exporting a customer's data: see docs/operating.md, "One customer's data". */
+/** Exporting a customer's data: see docs/operating/data-and-restore.md, "One customer's data". */
 
 interface Exported {
   customer: Record<string, unknown>;

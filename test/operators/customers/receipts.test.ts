@@ -20,7 +20,7 @@ import { forgetKept } from "../../support/site-end.ts";
 import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** The receipts of erasures: see docs/operating.md, "Receipts". */
+/** The receipts of erasures: see docs/operating/data-and-restore.md, "Receipts". */
 
 const DAY = 86_400;
 

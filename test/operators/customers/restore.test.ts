@@ -20,7 +20,7 @@ import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** A restore must not bring an erased customer back: see docs/operating.md, "Restoring a home". receipts.test.ts tests the receipts. */
+/** A restore must not bring an erased customer back: see docs/operating/data-and-restore.md, "Restoring a home". receipts.test.ts tests the receipts. */
 
 beforeEach(forgetKept);
 

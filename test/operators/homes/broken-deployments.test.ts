@@ -12,7 +12,7 @@ import { scrape } from "../../support/usage.ts";
 import { NOW, type ReplacedBindings, World } from "../../support/world.ts";
 
 /**
- * Each broken deployment of docs/operating.md, and what /healthz, the cron, a scrape and the front page say of it.
+ * Each broken deployment of docs/paged.md, and what /healthz, the cron, a scrape and the front page say of it.
  * docs/prometheus/alerts.test.yml has the alerts.
  */
 

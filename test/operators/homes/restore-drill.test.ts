@@ -9,7 +9,7 @@ import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { hmac, NOW, World } from "../../support/world.ts";
 
-/** The steps of docs/operating.md: close the home, restore it, reconcile it, look at the apps, open it. */
+/** The steps of docs/operating/data-and-restore.md: close the home, restore it, reconcile it, look at the apps, open it. */
 
 const UNAVAILABLE = { code: -1, msg: "服务暂时不可用", data: "" };
 const NONCE_SECONDS = 1_860;

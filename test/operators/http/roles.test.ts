@@ -32,7 +32,7 @@ function refusalOf(
   return role === "anyone" || isAtLeast(caller.role, role) ? undefined : 403;
 }
 
-/** The calls that owners only, or tokens of all sites only, may make: docs/operating.md, "Who may". */
+/** The calls that owners only, or tokens of all sites only, may make: docs/operating/people.md, "Who may". */
 const OWNERS_CALLS =
   "addPerson createToken deleteSite deleteToken endPerson eraseCustomer exportCustomer exportSite listPeople listTokens resealSecrets settleRestoredHome";
 const DEPLOYMENTS_CALLS =

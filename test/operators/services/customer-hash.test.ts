@@ -11,7 +11,7 @@ import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
 import { NOW } from "../../support/world.ts";
 
-/** A deployment has one key for the hashes of its customers: docs/operating.md, "Was this one erased?" */
+/** A deployment has one key for the hashes of its customers: docs/operating/data-and-restore.md, "Was this one erased?" */
 
 const OLD = env.MASTER_KEY;
 const NEW = Uint8Array.fromBase64(OLD).toReversed().toBase64();

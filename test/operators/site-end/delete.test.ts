@@ -20,7 +20,7 @@ import {
 } from "../../support/site-end.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** Deleting a site: see docs/operating.md, "Deleting a site". */
+/** Deleting a site: see docs/operating/data-and-restore.md, "Deleting a site". */
 
 /** A site with rows in every table that holds data of sites. */
 async function usedSite(home: string): Promise<{ world: World; text: string }> {

@@ -6,7 +6,7 @@ import { newToken, useToken } from "../../support/new-token.ts";
 import { sitePath } from "../../support/site-end.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** Exporting a site: see docs/operating.md, "Exporting a site". */
+/** Exporting a site: see docs/operating/data-and-restore.md, "Exporting a site". */
 
 type Line = Record<string, unknown> & { kind: string };
 

@@ -29,7 +29,7 @@ import {
 import { bookmarkDatabase } from "../../support/time-travel.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** A restore must not bring a deleted site back: see docs/operating.md, "Restoring a home". */
+/** A restore must not bring a deleted site back: see docs/operating/data-and-restore.md, "Restoring a home". */
 
 beforeEach(forgetKept);
 

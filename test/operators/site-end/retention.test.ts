@@ -8,7 +8,7 @@ import { DAY, patchSite, pruneAll, pruneAt, pruneOld, readSite } from "../../sup
 import { eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** How long a site stores its sessions: see docs/operating.md, "How long sessions are kept". */
+/** How long a site stores its sessions: see docs/operating/data-and-restore.md, "How long sessions are kept". */
 
 /** Makes a session that is this old, with its message, participants and events. */
 async function aged(world: World, days: number, change = {}): Promise<number> {

@@ -25,7 +25,7 @@ const OF_WEBHOOKS = new RegExp(
   `whsec_|https?://|hook-token|${CALLS_EVENT_TYPES.join("|").replaceAll(".", "\\.")}|HTTP \\d{3}|no answer in 15 s|cannot use|oops`,
 );
 
-/** Words from receivers' answers: docs/operating.md, "Seeing what fails". */
+/** Words from receivers' answers: docs/operating/webhooks.md, "Seeing what fails". */
 const OF_RECEIVERS = /HTTP \d{3}|cannot use |\boops\b/;
 
 /** Checks that answers, logs and the journal contain nothing confidential. */

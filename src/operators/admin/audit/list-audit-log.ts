@@ -123,7 +123,7 @@ export const documentation = (): CallDocumentation => {
     response: page("AuditPage", { homes_down: homesDown() }),
     parts: [entry()],
     refusals: [404],
-    row: "200, a list of changes, newest first: who changed what, when, from where and in which home; `?site_id=`, `?who=`, `?action=`, `?subject=`, `?since=` and `?until=` [narrow it down](#the-audit-log). Then a page reads 10,000 rows at most: it may have few items or none, and yet a `next_cursor`. Steps in the directory are listed with the home `main`: `site.begun`, `app.routed`, `app.released`. `homes_down` beside it names homes that did not answer",
+    row: "200, a list of changes, newest first: who changed what, when, from where and in which home; `?site_id=`, `?who=`, `?action=`, `?subject=`, `?since=` and `?until=` [narrow it down](operating/people.md#the-audit-log). Then a page reads 10,000 rows at most: it may have few items or none, and yet a `next_cursor`. Steps in the directory are listed with the home `main`: `site.begun`, `app.routed`, `app.released`. `homes_down` beside it names homes that did not answer",
     answered: "A page of the audit log, newest first.",
   };
 };

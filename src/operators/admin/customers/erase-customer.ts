@@ -132,7 +132,7 @@ export const documentation = (): CallDocumentation => {
         },
       },
     },
-    row: "200 `{erasure_id, erased, remaining, customer_is_back, webhooks, time_travel_until, idempotency_keys_until}`, without KV with `receipts`: [erases](#one-customers-data) the customer in steps; send it again until `remaining` is 0. 404 for one who is unknown and was never erased; 503, with nothing half deleted, while the home or `main` is closed, or a database or KV does not answer",
+    row: "200 `{erasure_id, erased, remaining, customer_is_back, webhooks, time_travel_until, idempotency_keys_until}`, without KV with `receipts`: [erases](operating/data-and-restore.md#one-customers-data) the customer in steps; send it again until `remaining` is 0. 404 for one who is unknown and was never erased; 503, with nothing half deleted, while the home or `main` is closed, or a database or KV does not answer",
     answered: "What this call has erased, and what is left.",
   };
 };

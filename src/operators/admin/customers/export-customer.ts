@@ -75,6 +75,6 @@ export const documentation = (): CallDocumentation => ({
       next_cursor: { description: "`cursor` of the next page; null on the last one.", examples: ["900269"] },
     },
   },
-  row: "200 `{customer, sessions, events, next_cursor}`: everything stored of [one customer](#one-customers-data), 50 sessions a page, the oldest first. 404 for an unknown one; 503 while `main` is closed, because its row in the audit log needs a key there",
+  row: "200 `{customer, sessions, events, next_cursor}`: everything stored of [one customer](operating/data-and-restore.md#one-customers-data), 50 sessions a page, the oldest first. 404 for an unknown one; 503 while `main` is closed, because its row in the audit log needs a key there",
   answered: "A page of what is stored.",
 });

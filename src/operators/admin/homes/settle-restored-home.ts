@@ -119,7 +119,7 @@ export const documentation = (): CallDocumentation => {
     },
     parts: [{ name: "RestoredToken", schema: tokenSchema, fields: { id, name, role, site_id, created_at } }],
     refusals: [404, 409],
-    row: "200 `{settling_id, sites, lifted_by, erased_again, erasures_left, sites_deleted_again, reopen_after, homes_down, tokens, people}`: reconciles a closed home that was [restored](#restoring-a-home). `erasures_left`: erasures of customers that another call carries out again. 409 when the home is open, unless `force` is true, and for a `settling_id` of long ago. `tokens` and `people` of `main`: [which of them were ended](#restoring-main)?",
+    row: "200 `{settling_id, sites, lifted_by, erased_again, erasures_left, sites_deleted_again, reopen_after, homes_down, tokens, people}`: reconciles a closed home that was [restored](operating/data-and-restore.md#restoring-a-home). `erasures_left`: erasures of customers that another call carries out again. 409 when the home is open, unless `force` is true, and for a `settling_id` of long ago. `tokens` and `people` of `main`: [which of them were ended](operating/data-and-restore.md#restoring-main)?",
     answered: "The home is fit for use from `reopen_after` on.",
   };
 };

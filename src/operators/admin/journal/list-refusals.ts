@@ -41,6 +41,6 @@ export const documentation = (): CallDocumentation => ({
   },
   response: page("RefusalPage"),
   parts: [{ name: "Refusal", schema: refusalSchema, fields: refusal() }],
-  row: "200, a list, newest first, of `{request_id, at, appid, operation, status, reason, detail, secret, client, skipped, drill}`: the [refused calls](#refused-calls); `?appid=`, `?reason=`, `?operation=`, `?since=` and `?until=` (Unix seconds, both included) narrow it down. Then a page looks at 10,000 rows at most: it may have few items or none, and yet a `next_cursor`. 400 for a reason that does not exist, and for times that are kept no more",
+  row: "200, a list, newest first, of `{request_id, at, appid, operation, status, reason, detail, secret, client, skipped, drill}`: the [refused calls](operating/watching.md#refused-calls); `?appid=`, `?reason=`, `?operation=`, `?since=` and `?until=` (Unix seconds, both included) narrow it down. Then a page looks at 10,000 rows at most: it may have few items or none, and yet a `next_cursor`. 400 for a reason that does not exist, and for times that are kept no more",
   answered: "A page of refused calls, newest first.",
 });

@@ -43,7 +43,7 @@ export const refusal = (): SchemaWords => ({
   operation: operation(),
   status: { description: "The HTTP status of the answer.", minimum: 200, maximum: 599, examples: [400] },
   reason: {
-    description: "Why it was refused, in one word; docs/operating.md has the list.",
+    description: "Why it was refused, in one word; docs/operating/watching.md has the list.",
     enum: REFUSAL_REASONS,
     examples: ["fields_invalid"],
   },

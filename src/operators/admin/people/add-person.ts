@@ -60,7 +60,7 @@ export const documentation = (): CallDocumentation => {
       },
     },
     refusals: [409],
-    row: "201 `{id, email, name, role, site_id, created_at, expires_at, last_used_at, token?}`: lets [somebody](#people) into the console, by an `email` or with a `token` for a `name`, which is shown only here. 400 for both and for neither, for a way that `CONSOLE_SIGN_IN` does not have, and for a `site_id` with the role `owner`; 409 for an address that has a row already, also an expired one",
+    row: "201 `{id, email, name, role, site_id, created_at, expires_at, last_used_at, token?}`: lets [somebody](operating/people.md#people) into the console, by an `email` or with a `token` for a `name`, which is shown only here. 400 for both and for neither, for a way that `CONSOLE_SIGN_IN` does not have, and for a `site_id` with the role `owner`; 409 for an address that has a row already, also an expired one",
     answered: "They may come in. A token is shown here only.",
   };
 };

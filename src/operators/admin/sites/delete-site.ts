@@ -62,6 +62,6 @@ export const documentation = (): CallDocumentation => ({
       },
     },
   ],
-  row: "202 `{deletion_id}`, without KV with `deletions`: [deletes](#deleting-a-site) a closed site. 400 for another name than the site's, 409 while it is open; 503, with nothing deleted, while its home or `main` is closed, or a database or KV does not answer",
+  row: "202 `{deletion_id}`, without KV with `deletions`: [deletes](operating/data-and-restore.md#deleting-a-site) a closed site. 400 for another name than the site's, 409 while it is open; 503, with nothing deleted, while its home or `main` is closed, or a database or KV does not answer",
   answered: "The deletion has begun.",
 });

@@ -107,7 +107,7 @@ export const documentation = (): CallDocumentation => {
         },
       },
     ],
-    row: "200, NDJSON: [agents, apps, customers and sessions](#exporting-a-site), `?limit=` 1 to 500 (default 200) agents, apps and sessions, `?after=` the `next` of the last line before. 400 for an `after` of another site",
+    row: "200, NDJSON: [agents, apps, customers and sessions](operating/data-and-restore.md#exporting-a-site), `?limit=` 1 to 500 (default 200) agents, apps and sessions, `?after=` the `next` of the last line before. 400 for an `after` of another site",
     answered: "A part of the export.",
   };
 };

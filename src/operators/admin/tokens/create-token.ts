@@ -61,7 +61,7 @@ export const documentation = (): CallDocumentation => {
         },
       },
     },
-    row: "201 `{id, name, role, site_id, token, expires_at}`: a [token](#tokens-for-programs) for a program, shown only here. 400 for a `site_id` with the role `metrics` or `owner`, and for a [name that looks like another's](#tokens-for-programs)",
+    row: "201 `{id, name, role, site_id, token, expires_at}`: a [token](operating/people.md#tokens-for-programs) for a program, shown only here. 400 for a `site_id` with the role `metrics` or `owner`, and for a [name that looks like another's](operating/people.md#tokens-for-programs)",
     answered: "The token was made. It is shown here only.",
   };
 };

@@ -39,6 +39,6 @@ export const documentation = (): CallDocumentation => ({
     },
   },
   media: "application/openmetrics-text",
-  row: "200, OpenMetrics 1.0 for a scraper: [what to watch](#what-to-watch). `?by=site` adds the labels `site` and `app`",
+  row: "200, OpenMetrics 1.0 for a scraper: [what to watch](operating/watching.md#what-to-watch). `?by=site` adds the labels `site` and `app`",
   answered: "The metrics.",
 });

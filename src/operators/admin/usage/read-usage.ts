@@ -94,6 +94,6 @@ export const documentation = (): CallDocumentation => ({
       },
     },
   ],
-  row: "200 `{items: [{at, appid, operation, outcome, count}], apps: [{appid, last_used_at, previous_secret_used_at}], complete_until}`: the [usage](#usage), half an hour behind. `?by=` `hour` or `day`, `?since=`, `?until=` (Unix seconds), `?appid=`. 400 for times that are kept no more, and when there would be more than 10,000 items",
+  row: "200 `{items: [{at, appid, operation, outcome, count}], apps: [{appid, last_used_at, previous_secret_used_at}], complete_until}`: the [usage](operating/watching.md#usage), half an hour behind. `?by=` `hour` or `day`, `?since=`, `?until=` (Unix seconds), `?appid=`. 400 for times that are kept no more, and when there would be more than 10,000 items",
   answered: "The usage.",
 });

@@ -19,7 +19,7 @@ import { Card, NoticeBox } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf, resultPage } from "./restored-result.tsx";
 
-/** Reconciles a home after D1's Time Travel restored it: the form, the question and the result. See docs/operating.md. */
+/** Reconciles a home after D1's Time Travel restored it: the form, the question and the result. See docs/operating/data-and-restore.md. */
 export async function restoredPage(c: PageContext): Promise<Response> {
   const home = homeOf(c);
   const reconciled = await reconciledOf(c, home);
@@ -154,7 +154,7 @@ async function confirmPage(
   return showPage(c, { title: t("Was the home {0} restored?", home), section: "homes", filled, body });
 }
 
-/** The steps that restore a home. They begin with the same words as those of docs/operating.md, which a test compares. */
+/** The steps that restore a home. They begin with the same words as those of docs/operating/data-and-restore.md, which a test compares. */
 function restoreSteps(view: View, home: string) {
   const { t } = view;
   const binding = bindingOfHome(home);
@@ -192,7 +192,7 @@ function restoreSteps(view: View, home: string) {
         ))}
       </ol>
       <p class="hint">
-        <a href={docsPath(view, "operating#restoring-a-home")}>{t("The steps in full")}</a>
+        <a href={docsPath(view, "operating/data-and-restore#restoring-a-home")}>{t("The steps in full")}</a>
       </p>
     </Card>
   );

@@ -28,7 +28,7 @@ export async function metricsPage(c: PageContext): Promise<Response> {
     <>
       <p class="lead">
         {t("Prometheus, or another OpenMetrics scraper, reads how the deployment does and warns of trouble.")}{" "}
-        <a href={docsPath(view, "operating#what-to-watch")}>{t("What each metric says")}</a>
+        <a href={docsPath(view, "operating/watching#what-to-watch")}>{t("What each metric says")}</a>
       </p>
       <Card
         title={t("1. A token that reads the metrics and nothing else")}
@@ -52,7 +52,7 @@ export async function metricsPage(c: PageContext): Promise<Response> {
           </details>
         )}
         <p>
-          {fileLink("alerts.yml")} · <a href={docsPath(view, "operating#alerts")}>{t("What to do when one comes")}</a>
+          {fileLink("alerts.yml")} · <a href={docsPath(view, "paged#alerts")}>{t("What to do when one comes")}</a>
         </p>
       </Card>
     </>

@@ -152,7 +152,7 @@ export const ownerActs = ({ t }: Pick<View, "t">): [text: string, ...actions: Au
   [t("end other people's console sessions"), "operator.session_ended"],
 ];
 
-/** What a role may do. docs/operating.md has the same words, which a test compares. */
+/** What a role may do. docs/operating/people.md has the same words, which a test compares. */
 export function roleMeans({ t }: Pick<View, "t">, role: Role): string {
   const texts: Record<Role, string> = {
     metrics: t("read the metrics of the deployment, and nothing else: for a scraper such as Prometheus"),

@@ -27,7 +27,7 @@ import { EmptyState, Time } from "../parts/parts.tsx";
 import { visibleName } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 
-const GUIDE = "operating#from-one-token-to-names-in-five-minutes";
+const GUIDE = "operating/people#from-one-token-to-names-in-five-minutes";
 
 /** The names of the field that says who it is, by the way in. The API has two fields, of which one is given. */
 const WAYS = ["email", "name"] as const;

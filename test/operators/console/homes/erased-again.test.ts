@@ -8,7 +8,7 @@ import { bookmarkDatabase } from "../../../support/time-travel.ts";
 import { World } from "../../../support/world.ts";
 import { askedToErase } from "../customers/customers-world.ts";
 
-/** Reconciling a home that was restored to a time before a customer was erased: docs/operating.md, "Restoring a home". */
+/** Reconciling a home that was restored to a time before a customer was erased: docs/operating/data-and-restore.md, "Restoring a home". */
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -8,7 +8,7 @@ import { newToken } from "../../../support/new-token.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 const [OPERATING = ""] = Object.values(
-  import.meta.glob("../../../../docs/operating.md", { query: "?raw", import: "default", eager: true }),
+  import.meta.glob("../../../../docs/operating/data-and-restore.md", { query: "?raw", import: "default", eager: true }),
 );
 
 const brokenHome = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });

@@ -15,7 +15,7 @@ const NEGATIVE_CACHE_MS = 5_000;
 /** How often an isolate asks D1 whether a refused caller is still valid, in milliseconds. */
 const CONFIRM_EVERY_MS = 1_000;
 const CONFIRMS_PER_SECOND = 10;
-/** `retry-after` of a call that got no turn at D1: docs/operating.md, "Limits". */
+/** `retry-after` of a call that got no turn at D1: docs/operating/sites-and-secrets.md, "Limits". */
 const TURN_RETRY_SECONDS = 1;
 /** Refusals that an isolate decides before the batch, so D1 has not confirmed the app for them. */
 const REFUSED_BEFORE_THE_BATCH = ["stale", "site_closed"] as const;
@@ -135,7 +135,7 @@ export class Excuses {
     return this.#tamperedAppids.has(reading.appid) && [...possible.values()].some(({ kind }) => kind === "home_closed");
   }
 
-  /** docs/operating.md, "Limits": a 429 follows from calls of the app, its site or its address. */
+  /** docs/operating/sites-and-secrets.md, "Limits": a 429 follows from calls of the app, its site or its address. */
   #isLimited(watched: WatchedCall): boolean {
     const { call, reading, possible } = watched;
     const { costs, appLimits, clientLimit } = this.#rules;

@@ -2,7 +2,7 @@ import type { Call } from "../../world/call.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
 
 /**
- * Which calls may cause a 429: docs/operating.md, "Limits". Calls of anybody else must not cause one. Tests of the
+ * Which calls may cause a 429: docs/operating/sites-and-secrets.md, "Limits". Calls of anybody else must not cause one. Tests of the
  * limits check when a call must be refused.
  */
 

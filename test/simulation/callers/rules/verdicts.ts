@@ -93,7 +93,7 @@ export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Sign
 }
 
 /**
- * docs/operating.md, "Closing a site or a home": after several answers that a site is closed, an isolate believes so
+ * docs/operating/sites-and-secrets.md, "Closing a site or a home": after several answers that a site is closed, an isolate believes so
  * for a second.
  */
 function isBelievedClosed(model: Model, home: HomeModel, { siteId }: App, { arrivedAt }: Call): boolean {

@@ -27,7 +27,7 @@ export interface Attempt {
   isWritten: boolean;
 }
 
-/** A ping is tried once and does not change its webhook's health: docs/operating.md, "Webhooks". */
+/** A ping is tried once and does not change its webhook's health: docs/operating/webhooks.md, "Webhooks". */
 export const isPing = ({ event }: Attempt): boolean => event?.type === "ping";
 
 /** The status of the receiver's answer; null until the Worker has received it. */

@@ -7,7 +7,7 @@ import { clockOf, SKEW_SECONDS } from "./attempt.ts";
 import { isOutbox } from "./outbox-model.ts";
 import { FAILING_EVENT, WebhookEvents } from "./webhook-events.ts";
 
-/** What the sweep tells other webhooks about failing ones: docs/operating.md, "Webhooks". */
+/** What the sweep tells other webhooks about failing ones: docs/operating/webhooks.md, "Webhooks". */
 
 /** How long a webhook fails before other webhooks get an event about it. */
 const NOTIFY_AFTER_SECONDS = 300;

@@ -5,7 +5,7 @@ import type { Row, RowChange } from "../../platform/database.ts";
 import { deliveryRow, nextSeq } from "./expected-event.ts";
 import { wantsType } from "./outbox-model.ts";
 
-/** The events that the Worker itself writes about a site's webhooks: docs/operating.md, "Webhooks". */
+/** The events that the Worker itself writes about a site's webhooks: docs/operating/webhooks.md, "Webhooks". */
 
 export const DISABLED_EVENT = "webhook.disabled";
 export const FAILING_EVENT = "webhook.failing";

@@ -7,7 +7,7 @@ import { type Attempt, clockOf, isAt, isPing, isSuccess, SKEW_SECONDS, statusOf 
 import { keyOf, type OutboxModel } from "./outbox-model.ts";
 import { MOST_ATTEMPTS } from "./schedule.ts";
 
-/** What the Worker itself records about a webhook: docs/operating.md, "Webhooks". */
+/** What the Worker itself records about a webhook: docs/operating/webhooks.md, "Webhooks". */
 
 const FAILING_SECONDS = 5 * 86_400;
 const SLOW_MS = 10_000;

@@ -17,7 +17,7 @@ interface TextPlaces {
   except: ReadonlySet<string>;
 }
 
-/** The tables that keep rows of an ended site for ever: docs/operating.md, "Deleting a site". */
+/** The tables that keep rows of an ended site for ever: docs/operating/data-and-restore.md, "Deleting a site". */
 const KEPT_TABLES = ["audit_log", "site_deletions"];
 
 /** A text as it stands within JSON. */

@@ -4,7 +4,7 @@ import type { Row } from "../../platform/database.ts";
 import { eventBy, findLeftover, goneOf, sessionsAt, sessionsOf, type WrittenRows, wrongChange } from "./erased-rows.ts";
 
 /**
- * Erasing a customer: docs/operating.md, "One customer's data". An erasing transaction deletes sessions of a begun
+ * Erasing a customer: docs/operating/data-and-restore.md, "One customer's data". An erasing transaction deletes sessions of a begun
  * erasure with all that belongs to them, and nothing else.
  */
 

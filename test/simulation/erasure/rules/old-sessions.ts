@@ -6,7 +6,7 @@ import type { Call } from "../../world/call.ts";
 import { goneOf, partsLeft, sessionsAt } from "./erased-rows.ts";
 import { keptUntil } from "./pruning.ts";
 
-/** How the sessions of a site are deleted when they are too old, or when the site ends: docs/operating.md, "How long sessions are kept". */
+/** How the sessions of a site are deleted when they are too old, or when the site ends: docs/operating/data-and-restore.md, "How long sessions are kept". */
 
 /** In the simulation a day of retention lasts this many seconds: bundle.ts. */
 const RETENTION_DAY = 5;

@@ -17,11 +17,11 @@ const DAY_SECONDS = 86_400;
 /** A pending delivery keeps later deliveries of its webhook from being pruned, up to this difference in seq. */
 const WINDOW = 1_000;
 
-/** Until when an event or a delivery is kept: docs/operating.md, "Pruning". */
+/** Until when an event or a delivery is kept: docs/operating/data-and-restore.md, "Pruning". */
 export const keptUntil = ({ created_at }: Row, { eventRetentionDays }: Settings): number =>
   Number(created_at) + Math.max(2, eventRetentionDays) * DAY_SECONDS;
 
-/** Checks what the cron job removes: docs/operating.md, "Pruning". */
+/** Checks what the cron job removes: docs/operating/data-and-restore.md, "Pruning". */
 export class Pruning {
   readonly #model: Model;
   readonly #violate: Violate;

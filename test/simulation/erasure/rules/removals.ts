@@ -8,7 +8,7 @@ import { isEnding, isLeftOfErased, isOld, wrongLeftOfErased, wrongSessions } fro
 import { isStopped, whyUnkept } from "./site-ends.ts";
 
 /**
- * The cron job deletes sessions that are too old, and sites that end: docs/operating.md, "Retention" and
+ * The cron job deletes sessions that are too old, and sites that end: docs/operating/data-and-restore.md, "Retention" and
  * "Deleting a site".
  */
 

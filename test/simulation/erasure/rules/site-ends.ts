@@ -4,7 +4,7 @@ import type { OperationOf, WrittenInHome } from "../../operators/rules/intents.t
 import type { Row, RowChange } from "../../platform/database.ts";
 
 /**
- * The end of a site by `DELETE /sites/{id}`, and its end again in a restored home: docs/operating.md, "Deleting a
+ * The end of a site by `DELETE /sites/{id}`, and its end again in a restored home: docs/operating/data-and-restore.md, "Deleting a
  * site". removals.ts has the rules for what the cron job deletes then.
  */
 

@@ -88,7 +88,7 @@ async function keepAndRelease({ world, chance, operator }: Team, home: string): 
   if (world.company.sitesAtWork.includes(site)) await operator.call("DELETE", `/apps/${appid}`);
 }
 
-/** docs/operating.md, "Rotating the master key". After the re-sealing, no earlier restore point is used. */
+/** docs/operating/sites-and-secrets.md, "Rotating the master key". After the re-sealing, no earlier restore point is used. */
 async function changeMasterKey({ world, chance, operator }: Team): Promise<void> {
   const { masterKey: masterKeyPrevious } = world.cloud.settings;
   const masterKey = newMasterKey(chance);

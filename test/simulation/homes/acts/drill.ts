@@ -25,7 +25,7 @@ const MOST_DELETIONS = 500;
 type Divergent = Record<"appid" | "why", string>;
 
 /**
- * docs/operating.md, "Restoring a home": stores a restore point, makes changes, and restores the home to the point.
+ * docs/operating/data-and-restore.md, "Restoring a home": stores a restore point, makes changes, and restores the home to the point.
  * Often a second restore follows, to the same point or to a later one.
  */
 export async function restoreDrill(operator: Operator, chance: Chance, home: Home): Promise<void> {

@@ -8,7 +8,7 @@ import { isOfEnd, wrongEndAgain } from "../../erasure/rules/site-ends.ts";
 import type { OperationOf, WrittenInHome } from "../../operators/rules/intents.ts";
 
 /**
- * How a restored home is reconciled (on the wire: settled), `POST /homes/{home}/restored`: docs/operating.md,
+ * How a restored home is reconciled (on the wire: settled), `POST /homes/{home}/restored`: docs/operating/data-and-restore.md,
  * "Restoring a home".
  */
 

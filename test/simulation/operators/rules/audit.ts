@@ -1,7 +1,7 @@
 import type { Operation, WrittenInHome } from "./intents.ts";
 
 /**
- * docs/operating.md, "The audit log": each change of an operator writes one row in the same transaction. Tests of the
+ * docs/operating/people.md, "The audit log": each change of an operator writes one row in the same transaction. Tests of the
  * calls check the content of the row.
  */
 

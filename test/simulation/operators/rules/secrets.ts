@@ -5,7 +5,7 @@ import type { Row } from "../../platform/database.ts";
 import type { Operation, OperationOf, WrittenInHome } from "./intents.ts";
 
 /**
- * Rules for the secrets of apps and webhooks: docs/operating.md, "Rotating a secret once", and "Rotating the master
+ * Rules for the secrets of apps and webhooks: docs/operating/sites-and-secrets.md, "Rotating a secret once", and "Rotating the master
  * key".
  */
 

@@ -11,7 +11,7 @@ export const DISABLED = "the webhook is disabled";
 const SPREAD_SECONDS = 15;
 
 /**
- * A ping, and sending events again: docs/operating.md, "Sending again". Tests of the calls check which events are
+ * A ping, and sending events again: docs/operating/webhooks.md, "Sending again". Tests of the calls check which events are
  * chosen. These rules check that each is sent once, and that an attempt in flight goes on.
  */
 export function wrongSend(model: Model, operation: OperationOf<"send">, change: WrittenInHome): string | undefined {

@@ -2,7 +2,7 @@ import type { Model } from "../../checker/model.ts";
 import { isInFlight } from "../../deliveries/rules/leases.ts";
 import type { Operation, WrittenInHome } from "./intents.ts";
 
-/** What a call about a webhook must do to all its deliveries in one transaction: docs/operating.md, "Webhooks". */
+/** What a call about a webhook must do to all its deliveries in one transaction: docs/operating/webhooks.md, "Webhooks". */
 
 /** The most deliveries that one statement ends, deletes or makes due. The real number is 5,000. */
 export const MOST_AT_ONCE = 6;
