@@ -246,6 +246,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "core/describe-violations.ts",
     "core/homes.ts",
     "core/signed/drill.ts",
+    "core/signed/kv-nonces.ts",
     "operators/access/person-role.ts",
     "operators/diagnosis",
     "node:",

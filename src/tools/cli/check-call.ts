@@ -1,5 +1,7 @@
 import { OPERATIONS } from "../../core/operations/index.ts";
+import { NONCE_SECONDS } from "../../core/signed/kv-nonces.ts";
 import { type Answer, type CallersCheck, checkAsCaller } from "../../operators/diagnosis/check-as-caller.ts";
+import { checkBodies, describeBodies } from "../../operators/diagnosis/check-bodies.ts";
 import type { CheckStep } from "../../operators/diagnosis/check-form.ts";
 import { english, sentenceOf } from "../../operators/diagnosis/words.ts";
 import { SCRIPT_TEXTS } from "../docs/check-texts.ts";
@@ -27,9 +29,17 @@ BODY is @FILE for the exact bytes, - for standard input, or the text itself.
 
   npm run call -- check --operation create_gd --body @body.json --signature 3fe1d9… --secret keep-this-on-your-server
 
-Exit code: 0 the server would accept it, as far as a caller can know; 1 it would not; 2 called wrongly.`;
+npm run call -- check --bodies FILE [--operation OPERATION]
+
+Says what the service would refuse of recorded bodies, and prints no value that they have. FILE has one body a line, in UTF-8,
+each as it was sent; - is standard input. Without --operation, a body is checked as the call that has most of its fields. The
+fields, the form of timestamp and ranstr, and a ranstr that is used again are looked at. Signatures, the age of a timestamp,
+apps, agents and sessions are not.
+
+Exit code: 0 the service would accept it (all of them), as far as a caller can know; 1 it would not; 2 called wrongly.`;
 
 const OPTIONS = {
+  bodies: { type: "string" },
   body: { type: "string" },
   signature: { type: "string" },
   secret: { type: "string" },
@@ -67,6 +77,16 @@ export async function checkCall(args: string[], io: Io): Promise<number> {
   if (values.operation !== undefined && operation === undefined) {
     throw new UsageError(`"${values.operation}" is no operation. It is ${NAMES.join(" or ")}.`);
   }
+  const now = Math.floor(Date.now() / 1000);
+  if (values.bodies !== undefined) {
+    const other = Object.keys(values).find((name) => name !== "bodies" && name !== "operation");
+    if (other !== undefined) throw new UsageError(`--bodies goes with --operation alone, without --${other}.`);
+    const file = readBody(values.bodies === "-" ? "-" : `@${values.bodies}`, io.stdin);
+    const checked = checkBodies(file, operation === undefined ? OPERATIONS : [operation], now, NONCE_SECONDS);
+    if (checked.bodies === 0) throw new UsageError("The file has no body. It must have one body a line.");
+    for (const line of describeBodies(checked)) io.out(line);
+    return checked.passed === checked.bodies ? 0 : 1;
+  }
   if (values.body === undefined) throw new UsageError("The body is missing: --body @FILE, - or the text itself.");
   if (values.signature === undefined)
     throw new UsageError("The signature is missing: --signature, empty if none was sent.");
@@ -85,7 +105,7 @@ export async function checkCall(args: string[], io: Io): Promise<number> {
     contentType: values["content-type"],
     contentEncoding: values["content-encoding"],
     idempotencyKey: values["idempotency-key"],
-    now: Math.floor(Date.now() / 1000),
+    now,
     tolerance,
   });
   // A body may hold the secret in a wrong place, and a finding may quote it. So the secret is hidden.
