@@ -70,12 +70,13 @@ const BANNED = [
   "钩子地址", // 随机串, 客户编号, 跳号, Webhook
 ];
 
-it("the four Chinese pages exist", () => {
+it("the five Chinese pages exist", () => {
   expect(pages.map(([path]) => path).sort()).toEqual([
     "README.zh-CN.md",
     "docs/zh/integrating.md",
     "docs/zh/receiving.md",
     "docs/zh/retrying.md",
+    "docs/zh/switching.md",
   ]);
   expect(texts[0]?.[1].split("\n").length).toBeGreaterThan(190);
 });

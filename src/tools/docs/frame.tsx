@@ -31,6 +31,7 @@ const MENU_GROUPS: { label: string; entries: MenuEntry[]; onlyEnglish?: boolean 
       { path: "", label: "Overview" },
       { path: "integrating", label: "Integrating" },
       { path: "retrying", label: "Retrying safely" },
+      { path: "switching", label: "Coming from another server" },
       { path: "errors", label: "Errors" },
       { path: "check", label: "Check a request" },
     ],
@@ -142,7 +143,7 @@ function entryOf(path: string): string {
 }
 
 function sectionOf(path: string): string {
-  if (path === "retrying") return "integrating";
+  if (path === "retrying" || path === "switching") return "integrating";
   return path.startsWith("reference/") ? "reference" : path;
 }
 

@@ -12,7 +12,7 @@ export interface MarkdownSource {
 }
 
 /** Pages for callers and receivers. They are in both languages. */
-const TRANSLATED = ["integrating", "receiving", "retrying"];
+const TRANSLATED = ["integrating", "switching", "receiving", "retrying"];
 const ENGLISH = [
   "deploying",
   "operating",

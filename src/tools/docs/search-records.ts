@@ -17,7 +17,7 @@ export interface SearchRecord {
 }
 
 /** How many characters of a section can be found. Pages for operators are long and callers seldom search them, so theirs are few. */
-const MOST_CHARACTERS = { callers: 1_100, others: 100, repeated: 100 };
+const MOST_CHARACTERS = { callers: 1_100, others: 50, repeated: 100 };
 
 /** Sections whose lines are places themselves, or are also on the page of errors. */
 const REPEATED = /^(?:details.*|refusals|causes-and-cures|what-x-error-detail-says)$/;
@@ -31,6 +31,7 @@ const OTHER_WORDS: Record<string, string> = {
   "integrating#retry": "idempotent idempotency timeout backoff 幂等 超时 退避",
   "integrating#clock": "ntp time 时间 校时",
   "integrating#limits": "rate limit throttle 限流 限频",
+  switching: "migrate migration move change 迁移 切换 替换 中国 大陆",
   retrying: "idempotent idempotency timeout backoff 幂等 超时 退避 去重",
   receiving: "webhook callback notification 回调 通知 推送",
   "receiving#verify": "signature webhook secret 验签 签名",

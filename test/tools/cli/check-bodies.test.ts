@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -149,6 +149,16 @@ describe("check --bodies", () => {
     expect(exitCode).toBe(1);
     expect(stdout + stderr).not.toContain(value);
   });
+
+  it.each(["docs/switching.md", "docs/zh/switching.md"])(
+    "%s shows what npm run call -- check --bodies says of the bodies that it shows",
+    async (path) => {
+      const page = readFileSync(join(import.meta.dirname, "../../..", path), "utf8");
+      const input = /<<'END'\n(.*?)END\n/s.exec(page)?.[1] ?? "";
+      const { stdout } = await runMain(main, ["check", "--bodies", "-"], { input });
+      expect(/```text\n(.*?)```/s.exec(page)?.[1]).toBe(stdout);
+    },
+  );
 
   it("npm run call -- check --bodies reads 100,000 bodies", async () => {
     const { stdout } = await checkLines(Array.from({ length: 100_000 }, () => creating()));
