@@ -96,6 +96,11 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
     name: "Method not allowed",
     causes: [
       { cause: "The path is right and the method is not.", cure: "Use the method that the `Allow` header names." },
+      {
+        cause:
+          "A redirect, as from `http` to `https`, turned the POST into a GET. Many libraries do this after a 301 or a 302.",
+        cure: "Call the address that it leads to, most often the same with `https://`, and follow no redirect.",
+      },
     ],
   },
   too_many_requests: {
