@@ -31,7 +31,7 @@ ranstr (random) are filled in unless it has them.
   npm run call -- create_gd --appid my-shop --secret keep-this-on-your-server \\
     '{"sbs":"customer_001","ip":"127.0.0.1","sbs_mc":"Wang Wei","content":"Hello","kefu_id":[10411],"fzr_uid":10411}'
 
-  npm run call -- check --help    to find out why a request was refused, from what was sent
+  npm run call -- check --help    to find out why a request was refused, from what was sent; or what would be of recorded bodies
   npm run call -- drill --help    to rehearse lost answers with your program
 
 Exit code: 0 done, 1 refused or no answer, 2 called wrongly.`;

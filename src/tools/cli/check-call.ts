@@ -81,7 +81,7 @@ export async function checkCall(args: string[], io: Io): Promise<number> {
   if (values.bodies !== undefined) {
     const other = Object.keys(values).find((name) => name !== "bodies" && name !== "operation");
     if (other !== undefined) throw new UsageError(`--bodies goes with --operation alone, without --${other}.`);
-    const file = readBody(values.bodies === "-" ? "-" : `@${values.bodies}`, io.stdin);
+    const file = readBody(/^@|^-$/.test(values.bodies) ? values.bodies : `@${values.bodies}`, io.stdin);
     const checked = checkBodies(file, operation === undefined ? OPERATIONS : [operation], now, NONCE_SECONDS);
     if (checked.bodies === 0) throw new UsageError("The file has no body. It must have one body a line.");
     for (const line of describeBodies(checked)) io.out(line);

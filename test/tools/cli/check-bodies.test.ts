@@ -130,6 +130,11 @@ describe("check --bodies", () => {
     expect(refusalsOf(stdout)[0]).toBe("2 1 body: must be UTF-8, not UTF-16");
   });
 
+  it("npm run call -- check --bodies takes @FILE for FILE, because --body does", async () => {
+    writeFileSync(file, creating());
+    expect((await runMain(main, ["check", "--bodies", `@${file}`])).exitCode).toBe(0);
+  });
+
   it("npm run call -- check --bodies reads standard input, and one body alone", async () => {
     const { exitCode, stdout } = await runMain(main, ["check", "--bodies", "-"], { input: creating() });
     expect([exitCode, stdout]).toEqual([0, "1 of 1 body passes.\n"]);
