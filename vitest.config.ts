@@ -31,7 +31,7 @@ const pure = [
   "test/operators/services/agent-list.test.ts",
   "test/simulation/**/*.test.ts",
   "test/tools/docs/**/*.test.ts",
-  "test/tools/openapi/json-schema.test.ts",
+  "test/tools/openapi/{callers-document,json-schema}.test.ts",
 ];
 const processes = [
   "test/{e2e,tools/cli}/**/*.test.ts",

@@ -31,7 +31,7 @@ describe("building", () => {
     readdirSync(join(assets, "docs"), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
-      .concat(join(assets, "openapi.json"), join(assets, "client.tgz"))
+      .concat(["openapi.json", "openapi.callers.json", "client.tgz"].map((file) => join(assets, file)))
       .sort()
       .map((path) => [path, readFileSync(path, "latin1")]);
 
@@ -41,10 +41,12 @@ describe("building", () => {
     expect(contents()).toEqual(first);
   });
 
-  test("the served openapi.json is the one that the code makes", async () => {
+  test("the served openapi.json and openapi.callers.json are those that the code makes", async () => {
     const { openApiDocument } = await import("../../src/tools/openapi/document.ts");
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
     expect(await (await get("/openapi.json")).json()).toEqual(JSON.parse(JSON.stringify(openApiDocument(version))));
+    const { callersDocument } = await import("../../src/tools/openapi/callers-document.ts");
+    expect(await (await get("/openapi.callers.json")).json()).toEqual(callersDocument(version));
   });
 });
 
@@ -83,8 +85,8 @@ describe("serving", () => {
     expect(settable.filter((sentence) => !sentence.includes("unless the operator set"))).toEqual([]);
   });
 
-  test("openapi.json is JSON that any origin may read", async () => {
-    const { status, headers } = await get("/openapi.json");
+  test.each(["/openapi.json", "/openapi.callers.json"])("%s is JSON that any origin may read", async (path) => {
+    const { status, headers } = await get(path);
     expect([status, headers.get("content-type"), headers.get("access-control-allow-origin")]).toEqual([
       200,
       "application/json",

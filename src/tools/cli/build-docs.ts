@@ -5,8 +5,8 @@ import { compileFunction } from "node:vm";
 import { build } from "esbuild";
 
 /**
- * Writes the files of `GET /openapi.json`, `GET /client.tgz`, `GET /docs/` and `GET /console/assets/` into src/assets. They are made
- * from the schemas that check requests, from src/client, docs/, src/tools/docs, and the console's styles and script. The same sources
+ * Writes the files of `GET /openapi.json`, `/openapi.callers.json`, `/client.tgz`, `/docs/` and `/console/assets/` into src/assets. They are
+ * made from the schemas that check requests, from src/client, docs/, src/tools/docs, and the console's styles and script. The same sources
  * give the same bytes. A file that is up to date is not written.
  */
 
