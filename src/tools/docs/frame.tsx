@@ -23,7 +23,10 @@ const SECTIONS: MenuEntry[] = [
   { path: "check", label: "Check a request" },
 ];
 
-/** The groups of pages in the side bar. The pages of the last two groups are only in English. */
+/**
+ * The groups of pages in the side bar. The pages of the last two groups are only in English. Pages for who changes the service are not
+ * here: links of other pages, the search and the READMEs lead to them.
+ */
 const MENU_GROUPS: { label: string; entries: MenuEntry[]; onlyEnglish?: boolean }[] = [
   {
     label: "Call",
@@ -68,9 +71,6 @@ const MENU_GROUPS: { label: string; entries: MenuEntry[]; onlyEnglish?: boolean 
       { path: "client", label: "Client for TypeScript" },
       { path: "contract", label: "The contract" },
       { path: "architecture", label: "Architecture" },
-      { path: "decisions", label: "Decisions" },
-      { path: "numbers", label: "Numbers" },
-      { path: "simulation", label: "Simulation" },
     ],
   },
 ];
@@ -138,9 +138,10 @@ function Document({ page, texts, assets }: { page: Page; texts: Texts; assets: A
 
 /** The side bar's entry for a page. Most calls have no entry of their own. */
 function entryOf(path: string): string {
-  const isKnown = MENU_GROUPS.some(({ entries }) => entries.some((entry) => entry.path === path));
-  return !isKnown && path.startsWith("reference/") ? "reference" : path;
+  return !isInMenu(path) && path.startsWith("reference/") ? "reference" : path;
 }
+
+const isInMenu = (path: string) => MENU_GROUPS.some(({ entries }) => entries.some((entry) => entry.path === path));
 
 function sectionOf(path: string): string {
   if (path === "retrying" || path === "switching") return "integrating";
@@ -201,11 +202,20 @@ function Header({ page, texts, section }: { page: Page; texts: Texts; section: s
   );
 }
 
-/** The list of pages. Below the current page it lists the page's headings. On a phone it stands below the text. */
+/**
+ * The list of pages. Below the current page it lists the page's headings, or at the top when the page is not in the list. On a phone it
+ * stands below the text.
+ */
 function SideBar({ texts, here, headings }: { texts: Texts; here: string; headings: Heading[] }) {
   const { t, link, language } = texts;
   return (
     <nav class="side" id="menu" aria-label={t("Pages and contents")}>
+      {!isInMenu(here) && headings.length > 1 && (
+        <section>
+          <h2>{t("On this page")}</h2>
+          <Contents headings={headings} />
+        </section>
+      )}
       {MENU_GROUPS.map(({ label, entries, onlyEnglish }) => (
         <section>
           <h2>

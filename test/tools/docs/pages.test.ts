@@ -48,6 +48,20 @@ describe("the pages of /docs", () => {
     for (const { file } of PROGRAMS) expect(readPage(`src/client/examples/${file}`)).not.toBe("");
   });
 
+  it("the side bar has every page except those for who changes the service, and the pages of single calls", () => {
+    const [, menu = ""] = page("/docs/").split('<nav class="side"');
+    const listed = [...menu.matchAll(/href="\/docs\/([^"]*?)\/?"/g)].map(([, path]) => path);
+    const others = ENGLISH.pages.map(({ path }) => path).filter((path) => !listed.includes(path));
+    expect(others.filter((path) => !path.startsWith("reference/")).sort()).toEqual([
+      "decisions",
+      "not-found",
+      "numbers",
+      "search",
+      "simulation",
+    ]);
+    expect(page("/docs/decisions/")).toMatch(/<h2>On this page<\/h2><ul><li[^>]*><a href="#/);
+  });
+
   it("no link of a page leads to a missing page or heading", () => {
     const links = Object.entries(PAGES).flatMap(([from, html]) =>
       [...html.matchAll(/<a [^>]*\bhref="([^"]+)"/g)].map(([, to = ""]) => ({ from, to })),
