@@ -237,6 +237,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "hono",
     "marked",
     "minisearch",
+    "turndown",
   ],
   "tools/cli": [
     "tools/docs",

@@ -94,6 +94,14 @@ describe("serving", () => {
     ]);
   });
 
+  test.each(["/docs/index.md", "/docs/zh/integrating.md", "/docs/reference/create_gd.md"])(
+    "%s is Markdown in UTF-8",
+    async (path) => {
+      const { status, headers, text } = await page(path);
+      expect([status, headers.get("content-type"), text[0]]).toEqual([200, "text/markdown; charset=utf-8", "#"]);
+    },
+  );
+
   test("npm can install client.tgz, and asks for it again by its ETag", async () => {
     const { status, headers } = await get("/client.tgz");
     expect([status, headers.get("content-type"), headers.get("cache-control")]).toEqual([

@@ -4,7 +4,7 @@ import { SCRIPT_TEXTS } from "../docs/check-texts.ts";
 import { detailWords } from "../docs/error-details.ts";
 import { headingsBy } from "../docs/markdown-page.ts";
 import { PROGRAMS } from "../docs/programs.ts";
-import { framedPages, sitePages } from "../docs/site.tsx";
+import { framedPages, markdownFiles, sitePages } from "../docs/site.tsx";
 import { LANGUAGES, type Language } from "../docs/texts.ts";
 import { chineseTexts, consoleTexts } from "./chinese-texts.ts";
 import { asFiles, hashedFile } from "./hashed-file.ts";
@@ -40,7 +40,7 @@ export async function docsFiles(openApi: string): Promise<Record<string, string>
       return file.address;
     };
     const { pages, texts } = sitePages(language, input, { search: search.address, check, index });
-    Object.assign(files, framedPages(pages, texts, { css: css.address, js: js.address }));
+    Object.assign(files, framedPages(pages, texts, { css: css.address, js: js.address }), markdownFiles(pages, texts));
     files[`${LANGUAGES[language].folder}/check/check.js`] = await checkScript(language, consoleTexts());
   }
   for (const { file } of PROGRAMS) files[`docs/examples/${file}`] = readText(`src/client/examples/${file}`);

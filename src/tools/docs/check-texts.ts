@@ -8,7 +8,8 @@ export const PAGE_TEXTS = {
     lead: "Paste a request as it was sent. This page says what the server answers to it, and why.",
     promise:
       "Nothing leaves this page. The check runs in your browser, and the page's policy lets it open no connection and send no form: see connect-src 'none' in its headers.",
-    noscript: "The check needs JavaScript. Without it, use npm run call -- check in the service's repository.",
+    noscript:
+      "The check needs a browser with JavaScript. Without one, use npm run call -- check in the service's repository.",
     operation: "Which call is it?",
     body: "Body, as it was sent",
     bodyHint:
@@ -35,7 +36,7 @@ export const PAGE_TEXTS = {
     lead: "把请求按发送时的原样粘贴到这里，本页会告诉您服务器会怎样响应，以及为什么。",
     promise:
       "任何内容都不会离开本页。检查在您的浏览器中进行，页面的安全策略禁止一切连接和表单提交：可在响应头中看到 connect-src 'none'。",
-    noscript: "检查需要 JavaScript。如果没有，请在本服务的代码库中使用 npm run call -- check。",
+    noscript: "检查需要支持 JavaScript 的浏览器。如果没有，请在本服务的代码库中使用 npm run call -- check。",
     operation: "调用的是哪个接口？",
     body: "请求体（按发送时的原样）",
     bodyHint: "文本框会改变换行符，所以各种换行符都会试一遍。要检查确切的字节，请选择文件。",

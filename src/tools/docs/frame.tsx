@@ -1,5 +1,6 @@
 import { raw } from "hono/html";
 import type { Heading, Page } from "./page.ts";
+import { markdownAddress } from "./page-markdown.ts";
 import { LANGUAGES, linkTo, type Texts } from "./texts.ts";
 
 /** Addresses of the files that every page loads. Their names hold a digest of their content. */
@@ -97,6 +98,7 @@ function Document({ page, texts, assets }: { page: Page; texts: Texts; assets: A
         {(["en", "zh"] as const).map((each) => (
           <link rel="alternate" hreflang={LANGUAGES[each].tag} href={linkTo(each, page.path)} />
         ))}
+        <link rel="alternate" type="text/markdown" href={markdownAddress(texts.language, page)} />
         <script type="module" src={assets.js} />
         {page.script && <script type="module" src={page.script} />}
       </head>
@@ -129,7 +131,8 @@ function Document({ page, texts, assets }: { page: Page; texts: Texts; assets: A
           <SideBar texts={texts} here={here} headings={page.headings} />
         </div>
         <footer>
-          <a href="/openapi.json">openapi.json</a> <a href="/console">{t("Console")}</a>
+          <a href={markdownAddress(texts.language, page)}>Markdown</a> <a href="/openapi.json">openapi.json</a>{" "}
+          <a href="/console">{t("Console")}</a>
         </footer>
       </body>
     </html>

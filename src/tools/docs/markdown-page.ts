@@ -68,10 +68,11 @@ export function headingsBy(read: Files["read"]): Files["headings"] {
 export function markdownPage(source: MarkdownSource, texts: Texts, files: Files, parts: Record<string, string>): Page {
   const { language } = texts;
   const file = language === "zh" ? (source.chinese ?? source.file) : source.file;
-  const markdown = files.read(file);
+  const markdown = withoutFrameParts(files.read(file));
   const ids = idsOf(source, file, files);
+  const link = (href: string) => addressOf(href, file, language, files);
   const html = renderMarkdown(withParts(markdown, parts), {
-    link: (href) => addressOf(href, file, language, files),
+    link,
     idOf: (heading, anchor) => ids.byHeading[heading]?.id ?? anchor,
   });
   const body = html.replaceAll(/<p>@@(\w+)@@<\/p>/g, (_, name: string) => parts[name] ?? "");
@@ -81,6 +82,9 @@ export function markdownPage(source: MarkdownSource, texts: Texts, files: Files,
     title,
     description: firstSentences(body),
     body,
+    markdown: withLinks(markdown.replaceAll(MARKER, ""), (href) =>
+      link(href).replace(/^#/, `${linkTo(language, source.page)}#`),
+    ),
     headings: headingsOf(body).map((heading) => ({ ...heading, title: heading.title.replace(/ #$/, "") })),
     ...(language === "zh" && source.chinese === undefined && { onlyEnglish: true }),
   };
@@ -101,16 +105,30 @@ function idsOf({ file: englishFile }: MarkdownSource, file: string, { headings }
   };
 }
 
-/** The Markdown without the links to the other language and the list of contents, which the frame has. `parts` become placeholders. */
+/** The Markdown without the links to the other language and the list of contents, which the frame has. */
+const withoutFrameParts = (markdown: string): string =>
+  markdown
+    .replace(/^(?:English \| \[|\[English\]\().*\n\n?/m, "")
+    .replace(/(?:^(?:\d+\.|-) \[[^\]]+\]\(#[^)]+\).*\n(?: +.*\n)*){4,}\n?/m, "");
+
+/** What stands before and after the parts that `npm run tables` writes. */
+const MARKER = /<!-- (?:made: [\w. -]+?|\/made) -->(?:\n\n)?/g;
+
+/** The Markdown with placeholders for `parts`. */
 function withParts(markdown: string, parts: Record<string, string>): string {
   return markdown
-    .replace(/^(?:English \| \[|\[English\]\().*\n/m, "")
-    .replace(/(?:^(?:\d+\.|-) \[[^\]]+\]\(#[^)]+\).*\n){4,}/m, "")
     .replaceAll(/<!-- made: ([\w. -]+?) -->\n(.*?)<!-- \/made -->/gs, (_, name: string, written: string) =>
       name in parts ? `\n@@${name}@@\n` : `<div class="made">\n\n${written}\n</div>\n`,
     )
-    .replaceAll(/<!-- (?:made: [\w. -]+?|\/made) -->/g, "");
+    .replaceAll(MARKER, "");
 }
+
+/** Markdown with other addresses in its links. Code stays as it is. A picture, which is in the repository only, becomes a link. */
+const withLinks = (markdown: string, link: (href: string) => string): string =>
+  markdown.replaceAll(
+    /(^ *```.*?^ *```|`[^`]+`)|!?(?=\[)|\]\(([^)\s]+)\)/gms,
+    (_, code?: string, href?: string) => code ?? (href === undefined ? "" : `](${link(href)})`),
+  );
 
 /** The address on the site to which a file's link leads. */
 function addressOf(href: string, file: string, language: Language, files: Files): string {

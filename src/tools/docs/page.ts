@@ -7,6 +7,8 @@ export interface Page {
   description: string;
   /** The HTML between header and footer. */
   body: string;
+  /** The page as it was written in Markdown. Other pages are turned into Markdown. */
+  markdown?: string;
   /** The headings of the body, for the list beside the body. */
   headings: Heading[];
   /** Whether the body is in English on a Chinese page too, because it has no translation. */

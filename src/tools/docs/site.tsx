@@ -5,6 +5,7 @@ import { frontPage } from "./front-page.tsx";
 import { type Files, markdownPage, SOURCES } from "./markdown-page.ts";
 import { notFoundPage } from "./not-found-page.tsx";
 import type { Page } from "./page.ts";
+import { markdownAddress, pageMarkdown } from "./page-markdown.ts";
 import { ProgramTabs } from "./program-tabs.tsx";
 import { CALLERS, PROGRAMS, RECEIVERS } from "./programs.ts";
 import { callPage } from "./reference/call-page.tsx";
@@ -70,3 +71,7 @@ export function framedPages(pages: Page[], texts: Texts, assets: Assets): Record
   if (missing.length > 0) throw new Error(`src/tools/docs/zh.json has no Chinese for\n${missing.join("\n")}`);
   return Object.fromEntries(files);
 }
+
+/** The same pages as Markdown, by their paths from src/assets. */
+export const markdownFiles = (pages: Page[], { language }: Texts): Record<string, string> =>
+  Object.fromEntries(pages.map((page) => [markdownAddress(language, page).slice(1), pageMarkdown(language, page)]));

@@ -71,6 +71,7 @@ describe("the pages of /docs", () => {
       const { pathname, hash, host } = new URL(to, `https://docs${from}`);
       if (host !== "docs") return true;
       if (/^\/(?:console(?:\/.*)?|openapi\.json)$/.test(pathname)) return true;
+      if (pathname.endsWith(".md")) return pathname.slice(1) in { ...SITE.en.markdown, ...SITE.zh.markdown };
       if (pathname.startsWith("/docs/examples/")) return PROGRAMS.some(({ file }) => pathname.endsWith(`/${file}`));
       const html = PAGES[pathname];
       return html !== undefined && (hash === "" || html.includes(` id="${decodeURIComponent(hash.slice(1))}"`));

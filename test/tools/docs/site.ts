@@ -1,7 +1,7 @@
 import consoleChinese from "../../../src/assets/console/zh.json";
 import { ADMIN_CHINESE } from "../../../src/tools/docs/admin-table.ts";
 import { headingsBy } from "../../../src/tools/docs/markdown-page.ts";
-import { framedPages, sitePages } from "../../../src/tools/docs/site.tsx";
+import { framedPages, markdownFiles, sitePages } from "../../../src/tools/docs/site.tsx";
 import type { Language } from "../../../src/tools/docs/texts.ts";
 import docsChinese from "../../../src/tools/docs/zh.json";
 import { openApiDocument } from "../../../src/tools/openapi/document.ts";
@@ -45,6 +45,7 @@ export function site(language: Language, chinese = CHINESE) {
   const parts = sitePages(language, input, { search: "/docs/assets/search.js", check, index: () => "/index.json" });
   return {
     ...parts,
+    markdown: markdownFiles(parts.pages, parts.texts),
     files: framedPages(parts.pages, parts.texts, { css: "/docs/assets/docs.css", js: "/docs/assets/docs.js" }),
   };
 }
