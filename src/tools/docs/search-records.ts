@@ -35,6 +35,7 @@ const OTHER_WORDS: Record<string, string> = {
   retrying: "idempotent idempotency timeout backoff 幂等 超时 退避 去重",
   receiving: "webhook callback notification 回调 通知 推送",
   "receiving#verify": "signature webhook secret 验签 签名",
+  "receiving#in-a-framework": "express fastify nestjs spring boot laravel raw body 框架 原始请求体",
   "receiving#in-five-languages": "java python php go golang node javascript sdk example sample 示例 代码",
 };
 
