@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import type { UnknownEvent, WebhookEvent } from "../src/client/event.ts";
 import { verifyEvent } from "../src/client/verify-event.ts";
@@ -103,6 +106,68 @@ describe.each([
     const up = name.startsWith("zh/") ? "../" : "";
     for (const path of EXAMPLES) expect(page).toContain(`](${up}${path})`);
   });
+});
+
+describe("the messages of standardwebhooks", () => {
+  const requireHere = createRequire(import.meta.url);
+  const library = requireHere.resolve("standardwebhooks");
+  const sources = [library, createRequire(library).resolve("@stablelib/base64")].map((path) =>
+    readFileSync(path, "utf8"),
+  );
+
+  const secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+  const at = (seconds: number) => String(Math.floor(Date.now() / 1000) + seconds);
+  const headers = { "webhook-id": "evt_1", "webhook-timestamp": at(0), "webhook-signature": "v1,AAAA" };
+  const verify = (body: unknown, own: object = headers) =>
+    new Webhook(secret).verify(body as string, own as Record<string, string>);
+
+  /** What each cause on the page does. */
+  const CAUSES: Record<string, (() => unknown)[]> = {
+    "No matching signature found": [
+      () => verify("{}"),
+      // What the page advises where the library finds no headers, or no Buffer.
+      () => verify(Buffer.from(new Uint8Array(2)), Object.fromEntries(new Headers(headers))),
+    ],
+    "Expected payload to be of type string or Buffer.": [
+      () => verify({ type: "ping" }),
+      () => verify(new Uint8Array(2)),
+      () => verify(new ArrayBuffer(2)),
+    ],
+    "Cannot read properties of undefined (reading 'constructor')": [() => verify(undefined)],
+    "Missing required headers": [() => verify("{}", {}), () => verify("{}", new Headers(headers))],
+    "Message timestamp too old": [() => verify("{}", { ...headers, "webhook-timestamp": at(-310) })],
+    "Message timestamp too new": [() => verify("{}", { ...headers, "webhook-timestamp": at(310) })],
+    "Invalid Signature Headers": [() => verify("{}", { ...headers, "webhook-timestamp": "soon" })],
+    "Expected secret to be of type string": [() => new Webhook(undefined as unknown as string)],
+    "Secret can't be empty.": [() => new Webhook(""), () => new Webhook("whsec_")],
+    "Base64Coder: incorrect characters for decoding": [
+      () => new Webhook(`"${secret}"`),
+      () => new Webhook(`${secret}\n`),
+      () => new Webhook(`${secret} `),
+    ],
+    "Base64Coder: incorrect padding": [() => new Webhook("whsec_AAA"), () => new Webhook(`${secret}==`)],
+  };
+
+  it.each(["receiving.md", "zh/receiving.md"])(
+    "docs/%s lists each message that standardwebhooks throws, and each cause on it throws its message",
+    (name) => {
+      const [, part = ""] = pageOf(name).split(/^### .*`standardwebhooks`.*$/m);
+      const [table = ""] = part.split(/^## /m);
+      const listed = rowsOf(table)
+        .map(([message = ""]) => message.replaceAll("`", ""))
+        .filter((message) => /[a-z]/.test(message) && message !== "message");
+      const thrown = sources.flatMap((source) =>
+        [...source.matchAll(/throw new \w*Error\("([^"]+)"\)/g)].map(([, message = ""]) => message),
+      );
+      expect(thrown.length).toBeGreaterThan(8);
+      // The library has no check for a missing body.
+      expect([...listed].sort()).toEqual(
+        [...thrown, "Cannot read properties of undefined (reading 'constructor')"].sort(),
+      );
+      for (const message of listed) for (const cause of CAUSES[message] ?? []) expect(cause).toThrow(message);
+      expect(Object.keys(CAUSES).sort()).toEqual([...listed].sort());
+    },
+  );
 });
 
 describe("the client's types of events", () => {
