@@ -340,6 +340,50 @@ describe("the installed package", () => {
     expect(list.items).toHaveLength(1);
   });
 
+  it("each type that the client's README names is exported by the package, or is a global of the platform", () => {
+    const readme = readFileSync(join(ROOT, "src/client/README.md"), "utf8").replaceAll(/^```.*?^```$/gms, "");
+    const named = [...readme.matchAll(/`(?:new )?([A-Z]\w*[a-z]\w*)\b[^`-]*`/g)].map(([, name = ""]) => name);
+    const own = [...new Set(named)].filter((name) => !(name in globalThis));
+    expect(own).toEqual(expect.arrayContaining(["NewSession", "AddedAgents", "SessionErased", "AgentSessionError"]));
+    const source = `export type { ${own.join(", ")} } from "@agent-session/client";\n`;
+    writeFileSync(join(folder, "elsewhere/named.ts"), source);
+    compile("NodeNext", ["--noEmit", "--target", "ES2022", "named.ts"]);
+  });
+
+  it("each program of the client's README, and of the page on receiving that uses the client, compiles", () => {
+    const pages = ["src/client/README.md", "docs/receiving.md"].map((page) => readFileSync(join(ROOT, page), "utf8"));
+    const programs = pages.flatMap((page) =>
+      [...page.matchAll(/^```ts\n(.*?)^```$/gms)]
+        .map(([, code = ""]) => code)
+        .filter((code) => !/"(express|fastify)"/.test(code)),
+    );
+    expect(programs).toHaveLength(6);
+    const given = [
+      'import { AgentSessionClient, type NewSession } from "@agent-session/client";',
+      "declare const client: AgentSessionClient, session: NewSession, chatId: number;",
+    ];
+    const files = programs.map((code, index) => {
+      const name = `readme-${index}.ts`;
+      const isOption = code.startsWith("fetch: ");
+      const whole = isOption
+        ? `export const options: Pick<ConstructorParameters<typeof AgentSessionClient>[0], "fetch"> = { ${code} };`
+        : code;
+      const receives =
+        "declare const request: Request; declare function enqueue(id: string, chatId: number): Promise<void>;";
+      const before = /^import /m.test(code) ? [code.includes("enqueue(") ? receives : ""] : given;
+      writeFileSync(join(folder, "elsewhere", name), [...before, whole].join("\n"));
+      return name;
+    });
+    compile("NodeNext", ["--noEmit", "--target", "ES2022", ...files], PLATFORMS["Node's"].options);
+  });
+
+  it("the README in the client package links only to whole addresses and to its own headings", () => {
+    const readme = readFileSync(join(folder, "elsewhere/node_modules/@agent-session/client/README.md"), "utf8");
+    const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, link = ""]) => link);
+    expect(links.filter((link) => link.startsWith("https://")).length).toBeGreaterThan(2);
+    expect(links.filter((link) => !/^(#|https:\/\/github\.com\/)/.test(link))).toEqual([]);
+  });
+
   it("publint and attw approve the client package as a package of modules", () => {
     tool("publint/src/cli.js", [tarball, "--strict"]);
     tool("@arethetypeswrong/cli/dist/index.js", [tarball, "--profile", "esm-only"]);

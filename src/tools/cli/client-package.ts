@@ -35,11 +35,17 @@ export function clientPackage(): { name: string; version: string; tarball: Buffe
   const files = {
     "package.json": `${JSON.stringify(manifest, null, 2)}\n`,
     LICENSE: readText("LICENSE"),
-    "README.md": readText("src/client/README.md"),
+    "README.md": withWholeLinks(readText("src/client/README.md"), repository.url),
     ...compileClient(),
   };
   return { name, version, tarball: tarball(files) };
 }
+
+/** The README's links to files of the repository, with the repository's address: the package does not have those files. */
+const withWholeLinks = (readme: string, repository: string): string => {
+  const address = repository.replace(/^git\+|\.git$/g, "");
+  return readme.replaceAll("](../../", `](${address}/blob/main/`);
+};
 
 function compileClient(): Record<string, string> {
   const folder = mkdtempSync(join(tmpdir(), "client-"));
