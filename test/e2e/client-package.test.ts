@@ -350,6 +350,22 @@ describe("the installed package", () => {
     compile("NodeNext", ["--noEmit", "--target", "ES2022", "named.ts"]);
   });
 
+  it("the client's README explains each code of its errors, and no other", () => {
+    const [, errors = "", events = ""] = readFileSync(join(ROOT, "src/client/README.md"), "utf8").split(
+      /^\| `code` \|.*$/m,
+    );
+    const codesOf = (text: string) =>
+      [...text.matchAll(/^\| (`\w+`(?:, `\w+`)*) \|/gm)].flatMap(([, codes = ""]) => codes.match(/\w+/g) ?? []);
+    const objectOf = (codes: string[]) => JSON.stringify(Object.fromEntries(codes.map((code) => [code, 1])));
+    const source = [
+      'import type { AgentSessionErrorCode, EventVerificationErrorCode } from "@agent-session/client";',
+      `export const errors: Record<AgentSessionErrorCode, 1> = ${objectOf(codesOf(errors))};`,
+      `export const events: Record<EventVerificationErrorCode, 1> = ${objectOf(codesOf(events))};`,
+    ];
+    writeFileSync(join(folder, "elsewhere/codes.ts"), source.join("\n"));
+    compile("NodeNext", ["--noEmit", "--target", "ES2022", "codes.ts"]);
+  });
+
   it("each program of the client's README, and of the page on receiving that uses the client, compiles", () => {
     const pages = ["src/client/README.md", "docs/receiving.md"].map((page) => readFileSync(join(ROOT, page), "utf8"));
     const programs = pages.flatMap((page) =>
