@@ -22,6 +22,9 @@ const MOST_CHARACTERS = { callers: 850, others: 70, repeated: 100 };
 /** Sections whose lines are places themselves, or are also on the page of errors. */
 const REPEATED = /^(?:details.*|refusals|causes-and-cures|what-x-error-detail-says)$/;
 
+/** A section whose whole text is searched, because each row of its table is a message that readers paste. */
+const WHOLE = "what-standardwebhooks-says";
+
 /** Words that readers search for although the place does not use them. A key is the place's address after `/docs/`. */
 const OTHER_WORDS: Record<string, string> = {
   "errors#token_invalid": "invalid signature 签名无效 签名不对 签名错误 密钥换行",
@@ -55,7 +58,7 @@ export function recordsOf(page: Page, { link }: Texts): SearchRecord[] {
       url: link(id === "" || index === 0 ? page.path : `${page.path}#${id}`),
       page: page.title,
       title: plainText(title).replace(/ #$/, ""),
-      text: text.slice(0, REPEATED.test(id) ? MOST_CHARACTERS.repeated : most),
+      text: id === WHOLE ? text : text.slice(0, REPEATED.test(id) ? MOST_CHARACTERS.repeated : most),
       weight,
       ...(onlyEnglish && { lang: "en" as const }),
       ...wordsFor(page.path, id, index),

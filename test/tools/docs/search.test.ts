@@ -21,6 +21,20 @@ describe.each(["en", "zh"] as const)("the search in %s", (language) => {
     }
   });
 
+  it("the search finds the cause of each message of standardwebhooks", () => {
+    const { records } = site(language);
+    const section = records.find(({ url }) => url.endsWith("/receiving/#what-standardwebhooks-says"));
+    for (const message of [
+      "No matching signature found",
+      "Message timestamp too new",
+      "Base64Coder: incorrect padding",
+    ]) {
+      expect(section?.text).toContain(message);
+      const found = INDEX[language].search(message).slice(0, 3);
+      expect(found.map(({ url }) => url)).toContain(section?.url);
+    }
+  });
+
   it("the search finds the meaning of each x-error-detail, also with other ids and numbers", () => {
     const details = VIOLATION_EXAMPLES.flatMap(({ violations }) =>
       violations.map((violation) => describeViolations([violation])),
