@@ -38,10 +38,15 @@ namespace {
     $app->instance('config', new Repository(['services' => ['agent_session' => ['webhook_secret' => $secret]]]));
     $app->instance('router', new Router(new Dispatcher($app), $app));
 
-    /** The function of Laravel's foundation, which needs a whole application. */
+    /** Two functions of Laravel's foundation, which needs a whole application. */
     function config(string $name)
     {
         return Container::getInstance()->make('config')->get($name);
+    }
+
+    function report(Throwable $error): void
+    {
+        error_log($error->getMessage());
     }
 
     require getenv('EVENTS') . '/EventController.php';
