@@ -61,6 +61,7 @@ const MENU_GROUPS: { label: string; entries: MenuEntry[]; onlyEnglish?: boolean 
       { path: "operating/sites-and-secrets", label: "Sites and secrets" },
       { path: "operating/webhooks", label: "Webhooks" },
       { path: "operating/data-and-restore", label: "Customers' data and restore" },
+      { path: "data-location", label: "Where data lies" },
       { path: "scale", label: "Scale and cost" },
       { path: "threat-model", label: "Threat model" },
     ],

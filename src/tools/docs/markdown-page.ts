@@ -22,6 +22,7 @@ const ENGLISH = [
   "operating/sites-and-secrets",
   "operating/webhooks",
   "operating/data-and-restore",
+  "data-location",
   "scale",
   "threat-model",
   "contract",

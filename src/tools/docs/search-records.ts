@@ -88,4 +88,4 @@ const shortCode = (code: string) => (code.split("\n").length > 3 ? "" : code);
 const BLOCK_END = /<\/(?:p|td|th|li|pre|h\d|dd|dt|small)>/g;
 
 const OTHERS =
-  /^(?:architecture|decisions|deploying|numbers|operating(?:\/.*)?|paged|scale|simulation|threat-model|reference\/(?!create_gd|add_kf).*)$/;
+  /^(?:architecture|data-location|decisions|deploying|numbers|operating(?:\/.*)?|paged|scale|simulation|threat-model|reference\/(?!create_gd|add_kf).*)$/;
