@@ -1,10 +1,12 @@
 import { markdownTable } from "./markdown-table.ts";
 import { goalText, type Measured, NUMBERS, type NumberName, numberText, shownResult } from "./numbers.ts";
 import {
+  DOLLARS_PER_DATABASE,
   DOLLARS_PER_GB,
   DOLLARS_PER_MILLION_LINES,
   dollarsAMonth,
   dollarsPerMillion,
+  INCLUDED_DATABASES,
   INCLUDED_GB,
   KINDS,
   OPERATIONS_A_MESSAGE,
@@ -78,8 +80,13 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
 
   const months = RATES.map((rate) => dollarsAMonth(used, rate));
   const sumOfDollars = (month: ReturnType<typeof dollarsAMonth>) => groupDigits(sum(Object.values(month)));
-  const storage = (gigabytes: number) =>
-    `${groupDigits(gigabytes)} GB, ${groupDigits(Math.ceil(gigabytes / GIGABYTES))}, $${groupDigits(Math.max(0, gigabytes - INCLUDED_GB) * DOLLARS_PER_GB)} a month`;
+  const storage = (gigabytes: number) => {
+    const homes = Math.ceil(gigabytes / GIGABYTES);
+    const cost =
+      Math.max(0, gigabytes - INCLUDED_GB) * DOLLARS_PER_GB +
+      Math.max(0, homes - INCLUDED_DATABASES) * DOLLARS_PER_DATABASE;
+    return `${groupDigits(gigabytes)} GB, ${groupDigits(homes)}, $${groupDigits(cost)} a month`;
+  };
 
   return {
     ...Object.fromEntries(NAMES.map((name) => [name, numberText(name, value(name))])),
@@ -92,6 +99,7 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
     "million-events": dollars(eventDollars),
     "queue-price": dollars(QUEUE_OPERATIONS_PER_MILLION),
     "log-price": dollars(DOLLARS_PER_MILLION_LINES),
+    "databases-included": groupDigits(INCLUDED_DATABASES),
     "free-creates": groupDigits(100_000 / used.rowsWritten),
     numbers: markdownTable(
       ["part", "measurement", "goal", "result"],
@@ -127,6 +135,7 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
           `${groupDigits(included / 1e6)} million`,
         ]),
         ["a GB of D1, a month", DOLLARS_PER_GB.toFixed(2), `${INCLUDED_GB} GB`],
+        ["a D1 database, a month", DOLLARS_PER_DATABASE.toFixed(2), groupDigits(INCLUDED_DATABASES)],
       ],
     ),
     storage: markdownTable(
