@@ -6,7 +6,7 @@ interface Schema {
 
 const PAGES = import.meta.glob("../docs/**/*.md", { query: "?raw", import: "default", eager: true });
 const [WRANGLER = ""] = Object.values(
-  import.meta.glob<string>("../node_modules/wrangler/config-schema.json", {
+  import.meta.glob("../node_modules/wrangler/config-schema.json", {
     query: "?raw",
     import: "default",
     eager: true,
