@@ -101,3 +101,28 @@ it("each call about webhooks in docs/operating/webhooks.md works as shown", asyn
     expect(output).toMatch(part);
   }
 });
+
+it("each call about customers and sites in docs/operating/data-and-restore.md works as shown", async () => {
+  const path = "docs/operating/data-and-restore.md";
+  const calls = [
+    "## One customer's data",
+    "## How long sessions are kept",
+    "## Exporting a site",
+    "## Deleting a site",
+  ];
+  const [customers = [], ...others] = calls.map((from) => blocksOf(path, from, "## Pruning"));
+  const blocks = [...customers.slice(0, 1), ...others.map(([first = ""]) => first)];
+  const [create = ""] = blocksOf("README.md").flatMap((block) => block.match(/^npm run .* create_gd [^}]*\}'$/m) ?? []);
+  const { exitCode, stderr, output } = await shell([create, `cd '${folder}'`, ...blocks, "cat site.ndjson"]);
+  expect([exitCode, stderr]).toEqual([0, ""]);
+  expect(readFileSync(join(folder, "customer_001.json"), "utf8")).toContain('"customer":{"sbs":"customer_001"');
+  for (const part of [
+    /^\{"erasure_id":"[\w-]+","erased":\{"sessions":1,.*"remaining":0,"customer_is_back":false,"webhooks":\[\]/m,
+    /"retention_days":365,"oldest_session_at":null,"sessions_to_go":0,"deletion":null\}/,
+    /^\{"deletion_id":"[\w-]+"\}/m,
+    /"status":"deleting".*"remaining":\{/,
+    /^\{"kind":"site",.*\n\{"kind":"agent",.*\n\{"kind":"app",/m,
+  ]) {
+    expect(output).toMatch(part);
+  }
+});
