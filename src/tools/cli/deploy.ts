@@ -29,7 +29,7 @@ const USAGE = `npm run deploy -- [options]
 
   --home NAME            adds a home: makes its database, and binds it in wrangler.toml. With the name of a place below it is made there
   --location HINT        where a database that does not exist yet is made: weur, eeur, apac, oc, wnam or enam
-  --jurisdiction NAME    or where its data must stay for ever: eu, us or fedramp
+  --jurisdiction NAME    or where the database, and nothing else, must stay for ever: eu, us or fedramp
   --drop-home NAME       takes a home away that the configuration does not have any more; may be repeated. Without it, a deployment
                          that lacks a home which serves is refused
   --older                deploys although a database has migrations of a later release

@@ -275,6 +275,7 @@ describe("new databases", () => {
     };
     await create([home("main"), home("eu-west")], { home: "eu-west", jurisdiction: "eu" });
     await create([home("oc")], { location: "weur" });
+    await create([{ binding: "DB", database_name: "db-directory" }], { jurisdiction: "fedramp" });
     const unplaced = create([home("main"), home("tokyo")], {});
     await expect(unplaced).rejects.toThrow("npm run deploy -- --home tokyo --location HINT");
     const databases = [...fake.databases.values()].filter(({ name }) => name.startsWith("db-"));
@@ -282,6 +283,7 @@ describe("new databases", () => {
       ["db-main", undefined, undefined],
       ["db-eu-west", undefined, "eu"],
       ["db-oc", "oc", undefined],
+      ["db-directory", undefined, "fedramp"],
     ]);
   });
 });
