@@ -41,12 +41,12 @@ function readme(): string {
 const INTEGRATING = ["docs/integrating.md", "docs/zh/integrating.md"];
 
 /**
- * The commands of a page on integrating, without installations of packages, without the program that is shown as a file, and without the
+ * The commands of a page on integrating, without installations and runs of packages, without the program that is shown as a file, and without the
  * command that drills the reader's own program.
  */
 const commandsOf = (path: string) =>
   blocksOf(path, "sh")
-    .filter((block) => !/^npm i(?:nstall)? |^set -eu$|call -- drill/m.test(block))
+    .filter((block) => !/^npm i(?:nstall)? |^npx |^go |^set -eu$|call -- drill/m.test(block))
     .join("\n");
 
 /** Fills in the reader's own values, as the site does it. */

@@ -3,8 +3,8 @@ import { openApiDocument } from "./document.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
 const DESCRIPTION = `
-The signed calls alone, for programs that generate clients: each body and each answer has a name, and the format is OpenAPI 3.0, which more
-generators read than 3.1. [openapi.json](/openapi.json) has everything.
+The signed calls alone, for programs that generate clients. Each body and each answer has a name, the format is OpenAPI 3.0, which more
+generators read than 3.1, and a field that may have several types has the first of them. [openapi.json](/openapi.json) has everything.
 
 A generated client does not sign. [Integrating](/docs/integrating/#a-generated-client) shows where yours can.
 `.trim();
@@ -17,7 +17,7 @@ const FAILURE = strictObject({
 });
 
 interface Described {
-  content: { "application/json": { schema: JsonSchema } };
+  content: { "application/json": { schema: JsonSchema; examples?: object } };
 }
 
 interface SignedOperation {
@@ -30,7 +30,7 @@ type Components = Record<"schemas" | "responses" | "headers" | "securitySchemes"
 
 const SCHEMAS = "#/components/schemas/";
 
-/** openapi.callers.json: the signed calls of openapi.json in OpenAPI 3.0, with a name for each schema of an answer. */
+/** openapi.callers.json: the signed calls of openapi.json in OpenAPI 3.0, with a name for each schema of an answer and one type a field. */
 export function callersDocument(version: string) {
   const whole = JSON.parse(JSON.stringify(openApiDocument(version)));
   const { schemas, responses, headers, securitySchemes } = whole.components as Components;
@@ -43,7 +43,10 @@ export function callersDocument(version: string) {
     content["application/json"].schema = { $ref: SCHEMAS + name };
   };
   for (const { post } of calls) {
-    const name = String(post.requestBody.content["application/json"].schema.$ref).slice(SCHEMAS.length);
+    const body = post.requestBody.content["application/json"];
+    const name = String(body.schema.$ref).slice(SCHEMAS.length);
+    // The other examples show the other types of fields.
+    body.examples = Object.fromEntries(Object.entries(body.examples ?? {}).slice(0, 1));
     named[name] = schemas[name];
     const { 200: success } = post.responses;
     if (success !== undefined) nameSchema(success, `${name}Success`);
@@ -84,20 +87,19 @@ const asOpenApi30 = <Document>(document: Document): Document =>
   JSON.parse(JSON.stringify(document), (_, value) => (isSchema(value) ? schema30(value) : value));
 
 const isSchema = (value: unknown): value is JsonSchema =>
-  value instanceof Object && ("type" in value || "anyOf" in value || "propertyNames" in value) && !("in" in value);
+  value instanceof Object && ("type" in value || "anyOf" in value) && !("in" in value);
 
-function schema30({ const: only, examples, exclusiveMinimum, exclusiveMaximum, ...schema }: JsonSchema): JsonSchema {
-  const { anyOf, propertyNames, ...rest } = schema;
-  const [first] = anyOf ?? [];
-  // A choice between two formats of text would become a type with a case for each.
-  const isOneType = first !== undefined && anyOf?.every(({ type, format }) => type === first.type && format);
+function schema30({ const: only, examples, anyOf = [], propertyNames, ...rest }: JsonSchema): JsonSchema {
+  // Generators for typed languages make no usable type of a choice. Every caller can send the first form. Go reads no pattern as long as
+  // that of `kefu_ids`.
+  const [{ format, pattern, ...firstForm } = {}] = anyOf;
+  const schema: JsonSchema = { ...firstForm, ...rest };
   return {
-    ...(isOneType ? { type: first.type } : anyOf && { anyOf }),
-    ...rest,
+    ...schema,
     ...(only !== undefined && { enum: [only] }),
+    // Without it, generators take integers of 32 bits.
+    ...(schema.type === "integer" && only === undefined && schema.enum === undefined && { format: "int64" }),
     ...(Array.isArray(examples) && { example: examples[0] }),
-    ...(exclusiveMinimum !== undefined && { minimum: exclusiveMinimum, exclusiveMinimum: true }),
-    ...(exclusiveMaximum !== undefined && { maximum: exclusiveMaximum, exclusiveMaximum: true }),
     ...(propertyNames !== undefined && { "x-propertyNames": propertyNames }),
   };
 }

@@ -16,20 +16,19 @@ const at = (document: Json, $ref: string): unknown =>
     .split("/")
     .reduce<unknown>((part, key) => (part as Json | undefined)?.[key.replaceAll("~1", "/")], document);
 
-/** A part with all that it refers to in place of the references, and with the same words in OpenAPI 3.0 and 3.1. */
+/** A part with all that it refers to in place of the references, in words that OpenAPI 3.0 and 3.1 share. */
 const wholePart = (part: unknown, document: Json): unknown =>
   JSON.parse(JSON.stringify(part), (_, value) => {
     if (!(value instanceof Object) || Array.isArray(value)) return value;
     if (typeof value.$ref === "string") return wholePart(at(document, value.$ref), document);
-    const { const: only, examples, propertyNames, "x-propertyNames": names = propertyNames, ...rest } = value;
-    const { exclusiveMinimum, minimum, exclusiveMaximum, maximum, ...schema } = rest;
-    if (schema.anyOf?.every(({ type }: Json) => type === "string"))
-      Object.assign(schema, { type: "string", anyOf: undefined });
+    const { const: only, examples, propertyNames, "x-propertyNames": names = propertyNames, anyOf, ...schema } = value;
+    const [{ format, pattern, ...firstForm } = {} as Json] = anyOf ?? [];
     return {
+      ...firstForm,
       ...schema,
-      enum: only === undefined ? schema.enum : [only],
-      example: Array.isArray(examples) ? examples[0] : (schema.example ?? examples),
-      bounds: [minimum ?? exclusiveMinimum, maximum ?? exclusiveMaximum, !!exclusiveMinimum, !!exclusiveMaximum],
+      format: schema.format === "int64" ? undefined : schema.format,
+      enum: only === undefined ? (schema.enum ?? firstForm.enum) : [only],
+      example: schema.example ?? Object.values(examples ?? {})[0],
       names,
     };
   });
@@ -83,6 +82,14 @@ describe("openapi.callers.json", () => {
       for (const status of Object.keys(mine).filter((each) => each !== "200" && /^\d/.test(each)))
         expect(withoutMessage(mine[status] ?? {})).toEqual(withoutMessage(theirs[status] ?? {}));
     }
+  });
+
+  it("each field of openapi.callers.json has one type, and an integer has 64 bits", () => {
+    expect(TEXT).not.toMatch(/"(?:anyOf|oneOf|allOf)"/);
+    const kinds = [...TEXT.matchAll(/"type": "integer",[^}]*/g)].map(([schema]) =>
+      /"format": "int64"|"enum"/.test(schema),
+    );
+    expect(new Set(kinds)).toEqual(new Set([true]));
   });
 
   it("openapi.callers.json has no keyword that OpenAPI 3.0 lacks", () => {
