@@ -1,5 +1,5 @@
 /**
-  * Cloudflare's list prices on Workers Paid, in dollars per million beyond what a month includes. They are from 27 November 2026:
+  * Cloudflare's list prices on Workers Paid, in dollars per million beyond what a month includes. They are from 22 November 2026:
 
  * https://developers.cloudflare.com/workers/platform/pricing/, /d1/platform/pricing/, /kv/platform/pricing/ and /queues/platform/pricing/.
  */
@@ -26,7 +26,7 @@ const DOLLARS_A_MONTH = 5;
 /** The price of a GB of D1 per month, beyond the included ones. */
 export const DOLLARS_PER_GB = 0.75;
 export const INCLUDED_GB = 5;
-/** The price of a D1 database per month, beyond the included ones of an account. */
+/** The price of a D1 database per month, beyond the included ones of an account, from 27 November 2026. */
 export const DOLLARS_PER_DATABASE = 0.1;
 export const INCLUDED_DATABASES = 100_000;
 

@@ -122,6 +122,15 @@ describe("npm run tables", () => {
   });
 });
 
+describe("the page on scale", () => {
+  it("the storage of docs/scale.md costs more per home when an account has more than 100,000 databases", () => {
+    const [few, many] = [432, 4_320].map((bytes) => numberTexts(measuring({ "database.bytes": bytes })).storage);
+    expect(few).toContain(" 13,624, $102,173 a month");
+    // 1,362,350 GB at $0.75, and 36,236 homes at $0.10.
+    expect(many).toContain(" 136,236, $1,025,386 a month");
+  });
+});
+
 describe("the page on numbers", () => {
   it("docs/numbers.md states no count that misses its goal", () => {
     const counts = (Object.keys(NUMBERS) as NumberName[]).filter((name) => NUMBERS[name].unit === "");
