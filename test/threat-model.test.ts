@@ -43,7 +43,7 @@ describe("the threat model", () => {
     expect(Object.entries(ATTEMPTS)).toEqual(listed);
     // A row that the pattern above does not match would be missed.
     expect(page.match(/^\| (?!attempt \| answer)/gm)?.length).toBe(ROWS.length);
-    expect(ROWS.length).toBeGreaterThan(100);
+    expect(ROWS.length).toBeGreaterThan(90);
   });
 
   it.each(NAMED)("the threat model rests on an existing test: $path › $title", ({ path, title }) => {

@@ -70,7 +70,7 @@ describe("the pages of /docs", () => {
     const isThere = ({ from, to }: { from: string; to: string }) => {
       const { pathname, hash, host } = new URL(to, `https://docs${from}`);
       if (host !== "docs") return true;
-      if (/^\/(?:console(?:\/.*)?|openapi\.json)$/.test(pathname)) return true;
+      if (/^\/(?:console(?:\/.*)?|openapi(?:\.callers)?\.json)$/.test(pathname)) return true;
       if (pathname.endsWith(".md")) return pathname.slice(1) in { ...SITE.en.markdown, ...SITE.zh.markdown };
       if (pathname.startsWith("/docs/examples/")) return PROGRAMS.some(({ file }) => pathname.endsWith(`/${file}`));
       const html = PAGES[pathname];

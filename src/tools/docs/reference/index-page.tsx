@@ -24,6 +24,9 @@ export function referencePage(calls: ShownCall[], texts: Texts): Page {
       </p>
       <p>
         <a href="/openapi.json">openapi.json</a> {t("has the same for programs.")}
+        {t(" ")}
+        <a href="/openapi.callers.json">openapi.callers.json</a>{" "}
+        {t("has the signed calls alone, for generators of clients.")}
       </p>
       {CALL_GROUPS.map(([kind, id, title, about]) => (
         <section>
