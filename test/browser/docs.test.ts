@@ -168,7 +168,7 @@ describe("with scripts", () => {
     ["/docs/zh/receiving/", "#when-an-attempt-fails", "/docs/receiving/#when-an-attempt-fails"],
     ["/docs/errors/", "#too_many_requests", "/docs/zh/errors/#too_many_requests"],
     ["/docs/zh/reference/add_kf/", "#refusals", "/docs/reference/add_kf/#refusals"],
-    ["/docs/zh/operating/", "#pruning", "/docs/operating/#pruning"],
+    ["/docs/zh/operating/data-and-restore/", "#pruning", "/docs/operating/data-and-restore/#pruning"],
   ])(
     "the link to the other language on %s at %s opens the same place",
     async ([path = "", anchor = "", target = ""], { openDocs }) => {
