@@ -14,7 +14,7 @@ const MOST_TRIPS_PAID = 1_000;
 
 /**
  * Checks that a call leaves no work that is not registered with waitUntil, because the platform drops such work:
- * docs/architecture.md, "Time is bounded".
+ * docs/architecture.md, "Work after the answer is registered".
  */
 export class AfterAnswer {
   readonly #violate: Violate;

@@ -17,7 +17,7 @@ interface DatabaseTry {
   isProbe: boolean;
 }
 
-/** docs/architecture.md, "Time is bounded": an isolate sends one try at a time to a home that gives no answers. */
+/** docs/architecture.md, "A database that does not answer gets one try at a time". */
 export class StalledHomes {
   readonly #violate: Violate;
   /** The tries without an answer, by isolate and home. */

@@ -4,7 +4,7 @@ import { findOldSessions, SESSIONS_PER_BATCH } from "../../../../src/operators/s
 import { databaseOf } from "../../../support/homes.ts";
 import { NOW, World } from "../../../support/world.ts";
 
-/** How much one batch deletes while signed calls wait for it. See docs/decisions.md, "How long sessions are kept". */
+/** How much one batch deletes while signed calls wait for it. See docs/decisions.md, "Age, and the end of a site". */
 
 let world: World;
 

@@ -18,7 +18,7 @@ export const MOST_IN_FLIGHT_FAILING = 3;
 export const isLease = ({ before, after }: RowChange): boolean =>
   before !== null && after !== null && Number(after.attempts) > Number(before.attempts);
 
-/** Checks a lease: docs/architecture.md, "Events". */
+/** Checks a lease: docs/architecture.md, "The way of an event". */
 export function wrongLease(home: HomeModel, call: Call, change: RowChange): BrokenRule {
   const before = change.before as Row;
   const after = change.after as Row;

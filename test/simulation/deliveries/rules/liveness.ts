@@ -9,7 +9,7 @@ import { FIRST_IN_LINE, LEASE_SECONDS } from "./leases.ts";
 import { keyOf, type OutboxModel } from "./outbox-model.ts";
 import { dueNow, messagesOf } from "./turns.ts";
 
-/** No delivery waits for ever: docs/architecture.md, "Events". */
+/** No delivery waits for ever: docs/architecture.md, "The way of an event". */
 
 /** Seconds within which a due attempt begins when nothing fails. Its message needs time, and clocks differ. */
 const LATE_SECONDS = 120;

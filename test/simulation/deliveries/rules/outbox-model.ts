@@ -48,6 +48,6 @@ export const keyOf = (table: string, row: Row): string => {
 export const isOutbox = (table: string): boolean =>
   table === "events" || table === "webhooks" || table === "deliveries";
 
-/** Whether a webhook gets events of a type: docs/operating/webhooks.md, "Events". */
+/** Whether a webhook gets events of a type: docs/operating/webhooks.md. */
 export const wantsType = ({ status, events }: Row, type: string): boolean =>
   status === "enabled" && (JSON.parse(String(events)) as string[]).includes(type);

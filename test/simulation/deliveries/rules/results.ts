@@ -8,7 +8,7 @@ import { FIRST_IN_LINE } from "./leases.ts";
 import { MOST_ATTEMPTS, nextBounds } from "./schedule.ts";
 
 /**
- * Which results an ended attempt may record: docs/receiving.md and docs/architecture.md, "Events".
+ * Which results an ended attempt may record: docs/receiving.md, and docs/architecture.md, "The way of an event".
  *
  * @param attempt the attempt that holds the delivery's lease; undefined when another call holds it, or nobody
  * @param attempts all attempts of the call at this delivery

@@ -8,8 +8,8 @@ import { isEnding, isLeftOfErased, isOld, wrongLeftOfErased, wrongSessions } fro
 import { isStopped, whyUnkept } from "./site-ends.ts";
 
 /**
- * The cron job deletes sessions that are too old, and sites that end: docs/operating/data-and-restore.md, "Retention" and
- * "Deleting a site".
+ * The cron job deletes sessions that are too old, and sites that end: docs/operating/data-and-restore.md, "How long
+ * sessions are kept" and "Deleting a site".
  */
 
 /** Tables of which the cron job deletes rows only when a session is too old or a site ends. */
