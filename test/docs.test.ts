@@ -253,6 +253,96 @@ describe("the page on architecture", () => {
   });
 });
 
+/**
+ * The numbers that the pages for contributors give. For each constant of the code: the words of a page, with `#` for the constant's value,
+ * which is divided by the third element. Other numbers of these pages are of the past.
+ */
+const NUMBERS: Record<string, Record<string, [constant: string, words: string, unit?: number][]>> = {
+  "architecture.md": {
+    "src/core/credentials/hedge.ts": [["KV_HEAD_START_MS", "has not answered after # ms"]],
+    "src/core/credentials/isolate-cache.ts": [["CACHED_MS", "keeps a record for # minutes", 60_000]],
+    "src/core/credentials/look-up-bounds.ts": [
+      ["NEGATIVE_CACHE_MS", "for **this address** again only after # s", 1_000],
+    ],
+    "src/core/signed/verify-again.ts": [["CONFIRM_LIMIT_MS", "waits at most # s for this answer", 1_000]],
+    "src/core/signed/nonce-memory.ts": [["MOST_NONCES", "the last # to 10,000 used"]],
+    "src/core/store/run-batch.ts": [["TRY_LIMIT_MS", "with 503 and `Retry-After: #`", 1_000]],
+    "src/events/budget.ts": [
+      ["CALLS_AT_ONCE", "at most # posts in flight"],
+      ["BEGIN_ATTEMPTS_MS", "begins no post after # s", 1_000],
+    ],
+    "src/events/home-run.ts": [["ALONE_MS", "more is due after # s", 1_000]],
+    "src/events/post.ts": [["POST_LIMIT_MS", "has # s to answer", 1_000]],
+    "src/events/store/deliveries.ts": [
+      ["MOST_IN_FLIGHT", "at most # in flight for a webhook"],
+      ["MOST_IN_FLIGHT_FAILING", "at most # in flight, and one"],
+    ],
+    "src/events/store/webhook-events.ts": [["FAILING_EVENT_SECONDS", "has failed for # minutes", 60]],
+    "src/events/store/webhook-health.ts": [["FAILING_DAYS", "has not kept up for # days"]],
+    "src/events/sweep.ts": [["OVERDUE_SECONDS", "more than # s overdue"]],
+    "src/operators/store/home/erase-step.ts": [["SESSIONS_PER_STEP", "# sessions, one batch each"]],
+  },
+  "decisions.md": {
+    "src/core/credentials/look-up-bounds.ts": [["CONFIRMATIONS_PER_SECOND", "# times a second for an app"]],
+    "src/core/describe-violations.ts": [["LONGEST", "in at most # characters"]],
+    "src/core/http/read-body.ts": [["ARRIVAL_LIMIT_MS", "has not arrived after # s", 1_000]],
+    "src/core/operations/auto-title.ts": [
+      ["MOST_GRAPHEMES", "at most # graphemes"],
+      ["MOST_CODE_POINTS", "and # code points"],
+    ],
+    "src/events/target.ts": [["CLOCK_SECONDS", "comes up to # s too early"]],
+    "src/operators/http/journal-refusals.ts": [["LONGEST_DETAIL", "cut off at # characters"]],
+    "src/operators/services/drill-webhook.ts": [["DRILL_SECONDS", "none in the last # s"]],
+    "src/operators/store/home/webhooks.ts": [["MOST_WEBHOOKS", "| #, counted in the INSERT"]],
+    "src/events/post.ts": [
+      ["POST_LIMIT_MS", "2xx headers in # s", 1_000],
+      ["DRAIN_BYTES", "reads # KB of the body", 1_024],
+      ["ERROR_CHARACTERS", "Up to # characters of the answer"],
+    ],
+    "src/events/store/deliveries.ts": [
+      ["MOST_IN_FLIGHT", "| #, or 3 while it fails"],
+      ["MOST_IN_FLIGHT_FAILING", ", or # while it fails"],
+    ],
+    "src/operators/journal/forged-calls.ts": [["MOST_ROWS", "# rows a minute and app"]],
+    "src/operators/journal/journal.ts": [["OWN_ROWS", "the first # calls of a minute"]],
+    "src/operators/services/erase-customer.ts": [["RECEIPTS_FRESH_SECONDS", "is older than # hours", 3_600]],
+    "src/operators/services/homes.ts": [["READ_LIMIT_MS", "After # s a call raises", 1_000]],
+    "src/operators/services/listed-sites.ts": [["RANKED_SITES", "Of # sites"]],
+    "src/operators/services/search.ts": [["MOST_SITES_FOR_WORDS", "on # sites of each home"]],
+    "src/operators/services/token-limits.ts": [["HELD_BACK_MS", "is answered after # s", 1_000]],
+    "src/operators/store/home/customers.ts": [["CUSTOMERS_READ", "A page walks # customers"]],
+    "src/operators/store/home/erase-step.ts": [["SESSIONS_PER_STEP", "| # sessions, with one batch in a call"]],
+    "src/operators/store/home/old-sessions.ts": [
+      ["SESSIONS_PER_BATCH", "| # sessions. It deletes fewer"],
+      ["MOST_ROWS", "more than # participants and deliveries"],
+    ],
+    "src/operators/store/home/redeliver-many.ts": [
+      ["MOST_READ", "Steps of # `seq`"],
+      ["DUE_PER_SECOND", "| # in each second"],
+    ],
+    "src/operators/store/home/refusals.ts": [["MOST_READ", "It looks at # rows a page"]],
+    "src/operators/store/home/search.ts": [["TITLES_SEARCHED", "The newest # sessions of each site"]],
+    "src/operators/store/pruning/prune-usage.ts": [["HOURS_KEPT_DAYS", "added to its day after # days"]],
+    "src/operators/store/usage/home-metrics.ts": [["MOST_COUNTED", "They are cut off at #"]],
+  },
+};
+
+describe("the pages for contributors", () => {
+  const rows = Object.entries(NUMBERS).flatMap(([page, files]) =>
+    Object.entries(files).flatMap(([file, constants]) =>
+      constants.map(([constant, words, unit = 1]) => [page, constant, file, words, unit] as const),
+    ),
+  );
+
+  it.each(rows)("%s gives the value of %s in %s", (page, constant, file, words, unit) => {
+    const [, value = ""] = new RegExp(`const ${constant} = ([\\d_]+);`).exec(textOf(file, SOURCES)) ?? [];
+    const number = Number(value.replaceAll("_", "")) / unit;
+    const sentence = words.replace("#", groupDigits(number));
+    const text = inOneLine(textOf(`docs/${page}`)).replaceAll(/ +/g, " ");
+    expect([sentence, text.includes(sentence)]).toEqual([sentence, true]);
+  });
+});
+
 describe("commands of the pages", () => {
   it("every npm script that a page names is in package.json", () => {
     const namedScripts = Object.entries(PAGES).flatMap(([path, text]) =>
