@@ -1,4 +1,5 @@
 import { getPath } from "hono/utils/url";
+import { version } from "../package.json";
 import { readConfig } from "./config.ts";
 import type { Bindings } from "./core/config.ts";
 import { CredentialResolver } from "./core/credentials/resolve-credentials.ts";
@@ -29,7 +30,7 @@ const OPERATOR_PATH = /^\/(?:admin|console)(?:\/|$)/;
  * @param runtime   time and chance; tests give their own
  * @param telemetry where log records go
  */
-export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry) {
+export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry(version)) {
   const stalls = new Stalls(runtime);
   const isolate: Isolate = {
     runtime,

@@ -1,3 +1,4 @@
+import { version } from "../package.json";
 import { createApp } from "./app.ts";
 import { type Config, readConfig } from "./config.ts";
 import { type Bindings, readDatabases } from "./core/config.ts";
@@ -24,7 +25,7 @@ const CANARY_MS = 10_000;
  * @param runtime   time and chance; the simulator gives its own
  * @param telemetry where log records go
  */
-export function createWorker(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry) {
+export function createWorker(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry(version)) {
   const app = createApp(runtime, telemetry);
   const credentials = new CredentialResolver(runtime, telemetry);
   const journalMemory = { notBefore: new Map<string, number>(), forged: new Map() } satisfies ConsumerMemory;

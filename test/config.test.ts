@@ -9,8 +9,8 @@ import {
   homeDatabase,
 } from "../src/core/config.ts";
 import { BINDING_RULE } from "../src/core/homes.ts";
-import { consoleTelemetry } from "../src/core/telemetry/telemetry.ts";
 import { closedHomeVars } from "./support/closed-home-vars.ts";
+import { TELEMETRY } from "./support/console-telemetry.ts";
 
 const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const OTHER_KEY = "Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";
@@ -41,7 +41,7 @@ describe("settings", () => {
       AUDIT_DAYS: "90",
       WEBHOOK_LOOPBACK: "allow",
     });
-    const config = readConfig(testEnv, consoleTelemetry);
+    const config = readConfig(testEnv, TELEMETRY);
     expect(config).toEqual({
       directory: testEnv.DB,
       homes: new Map([
@@ -87,7 +87,7 @@ describe("settings", () => {
         EVENT_RETENTION_DAYS: undefined,
         AUDIT_DAYS: undefined,
       }),
-      consoleTelemetry,
+      TELEMETRY,
     );
     expect(config.timestampToleranceSeconds).toBe(300);
     expect(config.drills).toBe(true);
@@ -110,13 +110,13 @@ describe("settings", () => {
   });
 
   it("an empty MASTER_KEY_PREVIOUS counts as not set", () => {
-    expect(readConfig(bindings({ MASTER_KEY_PREVIOUS: "" }), consoleTelemetry).masterKeys).toHaveLength(1);
+    expect(readConfig(bindings({ MASTER_KEY_PREVIOUS: "" }), TELEMETRY).masterKeys).toHaveLength(1);
   });
 
   it("settings are parsed once for each set of bindings", () => {
     const testEnv = bindings();
-    expect(readConfig(testEnv, consoleTelemetry)).toBe(readConfig(testEnv, consoleTelemetry));
-    expect(readConfig(testEnv, consoleTelemetry)).not.toBe(readConfig(bindings(), consoleTelemetry));
+    expect(readConfig(testEnv, TELEMETRY)).toBe(readConfig(testEnv, TELEMETRY));
+    expect(readConfig(testEnv, TELEMETRY)).not.toBe(readConfig(bindings(), TELEMETRY));
   });
 
   it.each([
@@ -124,7 +124,7 @@ describe("settings", () => {
     ["TIMESTAMP_TOLERANCE_SECONDS", "0"],
     ["REPLAY_LOOK_MS", "1000"],
   ])("the setting %s accepts its limit %s", (name, value) => {
-    expect(() => readConfig(bindings({ [name]: value }), consoleTelemetry)).not.toThrow();
+    expect(() => readConfig(bindings({ [name]: value }), TELEMETRY)).not.toThrow();
   });
 
   it.each([
@@ -154,13 +154,13 @@ describe("settings", () => {
     ["ERROR_STATUS", "always", 'ERROR_STATUS must be "by-cause" or "always-200"'],
     ["DRILLS", "", 'DRILLS must be "on" or "off"'],
   ])("the setting %s = %j is refused with an error that names the setting", (name, value, message) => {
-    expect(() => readConfig(bindings({ [name]: value }), consoleTelemetry)).toThrow(new ConfigurationError(message));
+    expect(() => readConfig(bindings({ [name]: value }), TELEMETRY)).toThrow(new ConfigurationError(message));
     expect(warnings()).toEqual([]);
   });
 });
 
 describe("homes", () => {
-  const homesOf = (change: Record<string, unknown>) => readConfig(bindings(change), consoleTelemetry).homes;
+  const homesOf = (change: Record<string, unknown>) => readConfig(bindings(change), TELEMETRY).homes;
 
   it("the homes are main in the directory's database, and each database bound as HOME_, sorted by name", () => {
     const [eu, oc] = [{ ...env.DB, prepare: 1, batch: 1 }, env.HOME_APAC];
@@ -199,7 +199,7 @@ describe("homes", () => {
   });
 
   it("a home without a binding is unavailable, and the error names the missing binding", () => {
-    const config = readConfig(bindings(), consoleTelemetry);
+    const config = readConfig(bindings(), TELEMETRY);
     expect(homeDatabase(config, "main")).toBe(env.DB);
     expect(homeDatabase(config, "apac")).toBe(env.HOME_APAC);
     expect(() => homeDatabase(config, "eu-west")).toThrow(
@@ -216,13 +216,13 @@ describe("homes", () => {
 
   it("a CLOSED_ secret closes its home, and the log warns once when there is no such home", () => {
     const testEnv = bindings(closedHomeVars("apac", "eu-west"));
-    expect([...readConfig(testEnv, consoleTelemetry).closedHomes]).toEqual(["apac", "eu-west"]);
-    readConfig(testEnv, consoleTelemetry);
+    expect([...readConfig(testEnv, TELEMETRY).closedHomes]).toEqual(["apac", "eu-west"]);
+    readConfig(testEnv, TELEMETRY);
     expect(warnings()).toEqual(["CLOSED_EU_WEST closes eu-west, and there is no such home"]);
   });
 
   it("CLOSED_HOMES of an earlier release closes its homes too, with a warning that it is old", () => {
-    expect([...readConfig(bindings({ CLOSED_HOMES: "apac" }), consoleTelemetry).closedHomes]).toEqual(["apac"]);
+    expect([...readConfig(bindings({ CLOSED_HOMES: "apac" }), TELEMETRY).closedHomes]).toEqual(["apac"]);
     expect(warnings()).toEqual([
       "CLOSED_HOMES is of a release before this one, and closes apac: npm run deploy makes secrets of it",
     ]);
@@ -247,7 +247,7 @@ describe("the sign-in by Cloudflare Access", () => {
   };
 
   it("the settings of the sign-in by Cloudflare Access are read from the vars", () => {
-    expect(readConfig(bindings(vars), consoleTelemetry)).toMatchObject({
+    expect(readConfig(bindings(vars), TELEMETRY)).toMatchObject({
       signIn: "both",
       access: { issuer: "https://shop.cloudflareaccess.com", audience: "4714c135", roles: { owner: ["*@a.com"] } },
       accessFault: undefined,
@@ -262,14 +262,14 @@ describe("the sign-in by Cloudflare Access", () => {
     "a wrong setting of Cloudflare Access stops only that sign-in, with one warning in the log: %j",
     (change, signIn, accessFault) => {
       const testEnv = bindings(change);
-      expect(readConfig(testEnv, consoleTelemetry)).toMatchObject({
+      expect(readConfig(testEnv, TELEMETRY)).toMatchObject({
         signIn,
         access: undefined,
         accessFault,
         adminToken: TOKEN,
         timestampToleranceSeconds: 300,
       });
-      readConfig(testEnv, consoleTelemetry);
+      readConfig(testEnv, TELEMETRY);
       expect(warnings()).toEqual([`${accessFault}: nobody can sign in to the console by Cloudflare Access`]);
     },
   );
@@ -278,8 +278,8 @@ describe("the sign-in by Cloudflare Access", () => {
 describe("warnings", () => {
   it.each(["NONCES", "CREDENTIALS"])("the log warns once when %s is not bound", (name) => {
     const testEnv = bindings({ [name]: undefined });
-    readConfig(testEnv, consoleTelemetry);
-    readConfig(testEnv, consoleTelemetry);
+    readConfig(testEnv, TELEMETRY);
+    readConfig(testEnv, TELEMETRY);
     expect(warnings()).toEqual([`${name} is not bound: D1 decides alone`]);
   });
 
@@ -292,8 +292,8 @@ describe("warnings", () => {
     "EVENT_RETENTION_DAYS %s is taken as %i, with one warning when it is shorter than a delivery takes",
     (value, days, texts) => {
       const settings = bindings({ EVENT_RETENTION_DAYS: value });
-      expect(readConfig(settings, consoleTelemetry).eventRetentionDays).toBe(days);
-      readConfig(settings, consoleTelemetry);
+      expect(readConfig(settings, TELEMETRY).eventRetentionDays).toBe(days);
+      readConfig(settings, TELEMETRY);
       expect(warnings()).toEqual(texts);
     },
   );
@@ -322,14 +322,14 @@ describe("warnings", () => {
     ["is a placeholder", "1234567".repeat(6)],
   ])("an ADMIN_TOKEN that %s is not used, and the log warns once: %j", (fault, token) => {
     const testEnv = bindings({ ADMIN_TOKEN: token });
-    expect(readConfig(testEnv, consoleTelemetry)).toMatchObject({ adminToken: undefined, adminTokenFault: fault });
-    readConfig(testEnv, consoleTelemetry);
+    expect(readConfig(testEnv, TELEMETRY)).toMatchObject({ adminToken: undefined, adminTokenFault: fault });
+    readConfig(testEnv, TELEMETRY);
     expect(warnings()).toEqual([`ADMIN_TOKEN ${fault}: the admin API and the console refuse everything`]);
   });
 
   it.each(["\n", "\r\n", " ", "\t\n "])("blanks around ADMIN_TOKEN are removed: %j", (around) => {
     for (const token of [TOKEN + around, around + TOKEN, around + TOKEN + around]) {
-      expect(readConfig(bindings({ ADMIN_TOKEN: token }), consoleTelemetry).adminToken).toBe(TOKEN);
+      expect(readConfig(bindings({ ADMIN_TOKEN: token }), TELEMETRY).adminToken).toBe(TOKEN);
     }
     expect(warnings()).toEqual([]);
   });

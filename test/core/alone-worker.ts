@@ -7,8 +7,9 @@ import { systemRuntime as runtime } from "../../src/core/runtime.ts";
 import { NonceMemory } from "../../src/core/signed/nonce-memory.ts";
 import { ExceededLimits } from "../../src/core/signed/rate-limit.ts";
 import { Stalls } from "../../src/core/store/stalls.ts";
-import { consoleTelemetry as telemetry } from "../../src/core/telemetry/telemetry.ts";
+import { consoleTelemetry } from "../../src/core/telemetry/telemetry.ts";
 
+const telemetry = consoleTelemetry("alone");
 const stalls = new Stalls(runtime);
 const app = rootApp({
   runtime,

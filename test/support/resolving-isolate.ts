@@ -5,7 +5,7 @@ import type { FoundApp, Question } from "../../src/core/credentials/question.ts"
 import { CredentialResolver } from "../../src/core/credentials/resolve-credentials.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import { type Runtime, systemRuntime } from "../../src/core/runtime.ts";
-import { consoleTelemetry } from "../../src/core/telemetry/telemetry.ts";
+import { TELEMETRY } from "./console-telemetry.ts";
 import { countingDb } from "./counting-db.ts";
 import { replacing } from "./replacing.ts";
 import { runtimeAt } from "./test-runtime.ts";
@@ -55,7 +55,7 @@ export class ResolvingIsolate {
       ...runtimeAt(() => this.clock.now * 1000),
       after: (ms, callback) => systemRuntime.after(wait(ms), callback),
     };
-    this.resolver = new CredentialResolver(this.runtime, consoleTelemetry);
+    this.resolver = new CredentialResolver(this.runtime, TELEMETRY);
     const main = change.directory ?? env.DB;
     const { db, trips } = change.uncounted ? { db: main, trips: { single: 0, batches: 0 } } : countingDb(main);
     const kv = "credentials" in change ? change.credentials : env.CREDENTIALS;

@@ -4,10 +4,10 @@ import type { Bindings } from "../../src/core/config.ts";
 import { CredentialResolver } from "../../src/core/credentials/resolve-credentials.ts";
 import { newRequestId } from "../../src/core/request-id.ts";
 import { WHOLE_LIMIT_MS } from "../../src/core/store/run-batch.ts";
-import { consoleTelemetry } from "../../src/core/telemetry/telemetry.ts";
 import { ROOT } from "../../src/operators/services/identity.ts";
 import { OperatorMemory } from "../../src/operators/services/operator-memory.ts";
 import type { ServiceContext } from "../../src/operators/services/service-context.ts";
+import { TELEMETRY } from "./console-telemetry.ts";
 import { replacing } from "./replacing.ts";
 import { runtimeAt } from "./test-runtime.ts";
 import type { ReplacedBindings } from "./world.ts";
@@ -24,13 +24,13 @@ export function contextAt(now: number, bindings: ReplacedBindings = {}): Service
   const runtime = runtimeAt(() => now * 1000);
   return {
     runtime,
-    telemetry: consoleTelemetry,
-    config: readConfig({ ...env, CREDENTIALS, ...bindings } as Bindings, consoleTelemetry),
-    credentials: new CredentialResolver(runtime, consoleTelemetry),
+    telemetry: TELEMETRY,
+    config: readConfig({ ...env, CREDENTIALS, ...bindings } as Bindings, TELEMETRY),
+    credentials: new CredentialResolver(runtime, TELEMETRY),
     actor: "admin-api",
     identity: ROOT,
     address: null,
-    memory: new OperatorMemory(runtime, consoleTelemetry),
+    memory: new OperatorMemory(runtime, TELEMETRY),
     requestId: newRequestId(runtime),
     now,
     answerBy: runtime.elapsed() + WHOLE_LIMIT_MS,

@@ -1,10 +1,10 @@
 import { systemRuntime as runtime } from "../../src/core/runtime.ts";
-import { consoleTelemetry } from "../../src/core/telemetry/telemetry.ts";
 import { AccessKeys } from "../../src/operators/access/certs.ts";
 import { type AccessVars, accessSettings } from "../../src/operators/access/settings.ts";
 import { verifyAssertion } from "../../src/operators/access/verify-assertion.ts";
+import { TELEMETRY } from "./console-telemetry.ts";
 
-const keys = new AccessKeys(runtime, consoleTelemetry);
+const keys = new AccessKeys(runtime, TELEMETRY);
 
 /** Answers each request with the result of verifying its assertion. */
 export default {

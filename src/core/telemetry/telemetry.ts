@@ -49,15 +49,22 @@ export interface Telemetry {
   warn(record: WarningRecord): void;
 }
 
-/** Writes one line of JSON per record to the console. Workers Logs indexes its fields. */
-export const consoleTelemetry: Telemetry = {
-  request(record, failed) {
-    (failed ? console.error : console.log)(JSON.stringify(record));
-  },
-  job(record) {
-    (record.outcome === "ok" ? console.log : console.error)(JSON.stringify(record));
-  },
-  warn(record) {
-    console.warn(JSON.stringify(record));
-  },
-};
+/**
+ * Writes one line of JSON per record to the console. Workers Logs indexes its fields.
+ *
+ * @param version the release that serves, for each line
+ */
+export function consoleTelemetry(version: string): Telemetry {
+  const lineOf = (record: object) => JSON.stringify({ ...record, version });
+  return {
+    request(record, failed) {
+      (failed ? console.error : console.log)(lineOf(record));
+    },
+    job(record) {
+      (record.outcome === "ok" ? console.log : console.error)(lineOf(record));
+    },
+    warn(record) {
+      console.warn(lineOf(record));
+    },
+  };
+}

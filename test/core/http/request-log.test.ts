@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { version } from "../../../package.json";
 import type { Bindings } from "../../../src/core/config.ts";
 import { newHono } from "../../../src/core/http/new-hono.ts";
 import type { Isolate } from "../../../src/core/http/request-context.ts";
@@ -19,11 +20,13 @@ afterEach(() => [log, error, warn].forEach((spy) => void spy.mockReset()));
 
 type Line = Record<string, unknown>;
 
-/** The new lines of one kind, parsed: each line is one JSON object. */
+/** The new lines of one kind, parsed, without the version: each line is one JSON object, and has the version of package.json. */
 function lines(spy: typeof log): Line[] {
   const parsedLines = spy.mock.calls.map((args) => {
     expect(args).toHaveLength(1);
-    return JSON.parse(String(args[0])) as Line;
+    const { version: lineVersion, ...line } = JSON.parse(String(args[0])) as Line;
+    expect(lineVersion).toBe(version);
+    return line;
   });
   spy.mockClear();
   return parsedLines;

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { CredentialResolver } from "../../../src/core/credentials/resolve-credentials.ts";
 import { authenticate } from "../../../src/core/signed/authenticate.ts";
-import { consoleTelemetry } from "../../../src/core/telemetry/telemetry.ts";
+import { TELEMETRY } from "../../support/console-telemetry.ts";
 import { runtimeAt } from "../../support/test-runtime.ts";
 import { hmac, NOW, World } from "../../support/world.ts";
 
@@ -24,7 +24,7 @@ function find(appid: string) {
   };
   const runtime = runtimeAt(() => NOW * 1000);
   const lifetime = { runtime, waitUntil: () => {}, answerBy: Date.now() + 8_000 };
-  return new CredentialResolver(runtime, consoleTelemetry).lookUp(bindings, lifetime, {
+  return new CredentialResolver(runtime, TELEMETRY).lookUp(bindings, lifetime, {
     trust: "cache",
     appid,
     inTurn: false,

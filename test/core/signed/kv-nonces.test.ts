@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { systemRuntime } from "../../../src/core/runtime.ts";
 import { answerWithin, isKnownToKv, nonceKey, rememberNonce } from "../../../src/core/signed/kv-nonces.ts";
-import { consoleTelemetry } from "../../../src/core/telemetry/telemetry.ts";
+import { TELEMETRY } from "../../support/console-telemetry.ts";
 import { replacing } from "../../support/replacing.ts";
 
 const never = new Promise<never>(() => {});
@@ -30,14 +30,14 @@ describe("nonceKey", () => {
     ["60,000 letters", "x".repeat(60_000)],
   ])("nonceKey is a key that KV accepts, whatever the ranstr: %s", async (_, ranstr) => {
     const key = nonceKey("app", ranstr);
-    await rememberNonce(env.NONCES, key, consoleTelemetry);
+    await rememberNonce(env.NONCES, key, TELEMETRY);
     expect(await isKnownToKv(env.NONCES, key)).toBe(true);
   });
 });
 
 describe("isKnownToKv", () => {
   it("isKnownToKv finds remembered nonces only", async () => {
-    await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
+    await rememberNonce(env.NONCES, nonceKey("app", "used"), TELEMETRY);
     expect(await isKnownToKv(env.NONCES, nonceKey("app", "used"))).toBe(true);
     expect(await isKnownToKv(env.NONCES, nonceKey("app", "new"))).toBe(false);
     expect(await isKnownToKv(env.NONCES, nonceKey("another app", "used"))).toBe(false);
@@ -48,7 +48,7 @@ describe("isKnownToKv", () => {
     ["throws", replacing(env.NONCES, { get: throwFault })],
     ["rejects", replacing(env.NONCES, { get: async () => throwFault() })],
   ])("isKnownToKv finds nothing when KV %s", async (_, kv) => {
-    await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
+    await rememberNonce(env.NONCES, nonceKey("app", "used"), TELEMETRY);
     expect(await isKnownToKv(kv, nonceKey("app", "used"))).toBe(false);
   });
 });
@@ -73,7 +73,7 @@ describe("rememberNonce", () => {
   it("rememberNonce writes nothing for a request without a ranstr", async () => {
     const puts: unknown[] = [];
     const kv = replacing(env.NONCES, { put: async (...args: unknown[]) => void puts.push(args) });
-    await rememberNonce(kv, undefined, consoleTelemetry);
+    await rememberNonce(kv, undefined, TELEMETRY);
     expect([puts, await isKnownToKv(kv, undefined)]).toEqual([[], false]);
   });
 
@@ -82,7 +82,7 @@ describe("rememberNonce", () => {
     await rememberNonce(
       replacing(env.NONCES, { put: async (...args: unknown[]) => void puts.push(args) }),
       nonceKey("app", "ranstr"),
-      consoleTelemetry,
+      TELEMETRY,
     );
     expect(puts).toEqual([[await nonceKey("app", "ranstr"), expect.any(String), { expirationTtl: 1_860 }]]);
   });
@@ -92,6 +92,6 @@ describe("rememberNonce", () => {
     ["throws", replacing(env.NONCES, { put: throwFault })],
     ["rejects", replacing(env.NONCES, { put: async () => throwFault() })],
   ])("rememberNonce does not fail when KV %s", async (_, kv) => {
-    await expect(rememberNonce(kv, nonceKey("app", "ranstr"), consoleTelemetry)).resolves.toBeUndefined();
+    await expect(rememberNonce(kv, nonceKey("app", "ranstr"), TELEMETRY)).resolves.toBeUndefined();
   });
 });
