@@ -43,7 +43,11 @@ const TESTS = fromRoot(
   }),
 );
 const SETTINGS = fromRoot(
-  import.meta.glob(["../package.json", "../wrangler.toml"], { query: "?raw", import: "default", eager: true }),
+  import.meta.glob(["../package.json", "../wrangler.toml", "../.ci/check"], {
+    query: "?raw",
+    import: "default",
+    eager: true,
+  }),
 );
 /** Every file that a page may link to. Only the paths are used; no file is read. */
 const FILES = [
@@ -195,6 +199,17 @@ describe("links of the pages", () => {
     ]);
     expect(references.length).toBeGreaterThan(5);
     expect(references.filter(({ there }) => !there)).toEqual([]);
+  });
+});
+
+describe("the page for contributors", () => {
+  it("CONTRIBUTING.md shows the time that CI took for each part of .ci/check", () => {
+    const parts = [...textOf(".ci/check", SETTINGS).matchAll(/^ *part (\w+) /gm)].map(([, part]) => part);
+    expect(parts.length).toBeGreaterThan(9);
+    const times = [...textOf("CONTRIBUTING.md").matchAll(/^\| \w+ \| <!-- made: gate\.(\w+) -->/gm)].map(
+      ([, part]) => part,
+    );
+    expect(times).toEqual(parts);
   });
 });
 

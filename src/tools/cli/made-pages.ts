@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { numberTexts } from "../docs/number-tables.ts";
+import { gateTexts, numberTexts } from "../docs/number-tables.ts";
 import { strayNumbers } from "../docs/stray-numbers.ts";
 import { withTables } from "../docs/tables.ts";
 import { textsOf } from "../docs/texts.ts";
@@ -10,6 +10,7 @@ import { chineseTexts } from "./chinese-texts.ts";
 const FOLDERS = [
   { folder: "", language: "en" },
   { folder: "docs/", language: "en" },
+  { folder: "docs/operating/", language: "en" },
   { folder: "docs/zh/", language: "zh" },
 ] as const;
 
@@ -25,7 +26,10 @@ const HISTORY = ["CHANGELOG.md", "docs/decisions.md"];
 export function madePages(root: string): Record<string, string> {
   const readPage = (path: string) => readFileSync(join(root, path), "utf8");
   const openapi = JSON.parse(JSON.stringify(openApiDocument("0.0.0")));
-  const numbers = numberTexts(JSON.parse(readPage("docs/numbers.json")));
+  const numbers = {
+    ...numberTexts(JSON.parse(readPage("docs/numbers.json"))),
+    ...gateTexts(JSON.parse(readPage("docs/gate.json"))),
+  };
   const pages: Record<string, string> = {};
   const faults: string[] = [];
   for (const { folder, language } of FOLDERS) {

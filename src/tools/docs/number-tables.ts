@@ -33,6 +33,12 @@ const groupDigits = (value: number) => value.toLocaleString("en", { maximumFract
 const dollars = (value: number) => `$${value.toFixed(2)}`;
 const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
 
+/** The seconds that each part of the gate took, which CI writes, each under the name in its marker. The whole is in minutes. */
+export const gateTexts = ({ all = 0, ...parts }: Record<string, number>): Record<string, string> => ({
+  "gate.all": `${Math.round(all / 60)} minutes`,
+  ...Object.fromEntries(Object.entries(parts).map(([part, seconds]) => [`gate.${part}`, `${seconds} s`])),
+});
+
 /**
  * The bench's results as the pages show them: the tables, and the texts inside sentences, each under the name in its marker.
  *

@@ -18,7 +18,7 @@ const QUOTING = ["README.md", "docs/numbers.md", "docs/scale.md", "docs/deployin
 /** A folder with a copy of the pages and of their sources. */
 const root = mkdtempSync(join(tmpdir(), "made-pages-test-"));
 const PAGES = globSync(["*.md", "docs/*.md", "docs/zh/*.md"], { cwd: ROOT });
-for (const path of [...PAGES, FILE, "src/client/examples"])
+for (const path of [...PAGES, FILE, "docs/gate.json", "docs/operating", "src/client/examples"])
   cpSync(join(ROOT, path), join(root, path), { recursive: true });
 afterAll(() => rmSync(root, { recursive: true }));
 
