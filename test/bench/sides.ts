@@ -46,7 +46,7 @@ export async function storeForCareful(credentials: KVNamespace): Promise<void> {
   await credentials.put(`peer:${APP.appid}`, JSON.stringify({ secret: APP.secret, siteId: APP.siteId }));
 }
 
-/** The Worker of the last release, as `npm run keep:release` stored it. */
+/** The Worker of the last release, as `npm run release` stored it. */
 export const lastRelease = (): string => readFileSync(join(ROOT, "test/last-release/worker.js"), "utf8");
 
 let careful: string | undefined;

@@ -7,7 +7,7 @@ import { signedCall } from "../support/signed-call.ts";
 
 /**
  * A deployment migrates before the new version serves, so the previous version works on the new schema for a while. These tests run
- * the Worker of the last release, which `npm run keep:release` stored, on all migrations of this checkout.
+ * the Worker of the last release, which `npm run release` stored, on all migrations of this checkout.
  */
 
 const ROOT = join(import.meta.dirname, "../..");
