@@ -20,6 +20,9 @@ import type { SendsSigned } from "./operators/http/in-process-call.ts";
 import { journalRefusals } from "./operators/http/journal-refusals.ts";
 import { Journal } from "./operators/journal/journal.ts";
 
+/** The log of a deployment. */
+export const systemTelemetry = consoleTelemetry(version);
+
 /** The paths of the admin API and the console. All other paths are for callers. */
 const OPERATOR_PATH = /^\/(?:admin|console)(?:\/|$)/;
 
@@ -30,7 +33,7 @@ const OPERATOR_PATH = /^\/(?:admin|console)(?:\/|$)/;
  * @param runtime   time and chance; tests give their own
  * @param telemetry where log records go
  */
-export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry(version)) {
+export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry = systemTelemetry) {
   const stalls = new Stalls(runtime);
   const isolate: Isolate = {
     runtime,

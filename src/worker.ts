@@ -1,12 +1,11 @@
-import { version } from "../package.json";
-import { createApp } from "./app.ts";
+import { createApp, systemTelemetry } from "./app.ts";
 import { type Config, readConfig } from "./config.ts";
 import { type Bindings, readDatabases } from "./core/config.ts";
 import { CredentialResolver } from "./core/credentials/resolve-credentials.ts";
 import { SESSION_EVENT_TYPES } from "./core/operations/index.ts";
 import { type Runtime, systemRuntime } from "./core/runtime.ts";
 import { rootOf } from "./core/store/run-batch.ts";
-import { consoleTelemetry, type Telemetry } from "./core/telemetry/telemetry.ts";
+import type { Telemetry } from "./core/telemetry/telemetry.ts";
 import { isJournalMessage } from "./operators/journal/journal.ts";
 import type { ConsumerMemory } from "./operators/journal/write-journal.ts";
 import { CALL_RULES } from "./operators/usage/call-rules.ts";
@@ -25,7 +24,7 @@ const CANARY_MS = 10_000;
  * @param runtime   time and chance; the simulator gives its own
  * @param telemetry where log records go
  */
-export function createWorker(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry(version)) {
+export function createWorker(runtime: Runtime = systemRuntime, telemetry: Telemetry = systemTelemetry) {
   const app = createApp(runtime, telemetry);
   const credentials = new CredentialResolver(runtime, telemetry);
   const journalMemory = { notBefore: new Map<string, number>(), forged: new Map() } satisfies ConsumerMemory;

@@ -73,6 +73,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "operators/journal",
     "operators/surfaces.ts",
     "hono",
+    "package.json",
   ],
   "config.ts": ["core/config.ts", "core/homes.ts", "core/telemetry", "operators/access/settings.ts"],
 
