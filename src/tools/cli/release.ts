@@ -92,8 +92,9 @@ function runIn(cwd: string, program: string, args: string[]): string {
 }
 
 /** The numbers of a version. Undefined for any other text, also for a version such as 1.2.3-beta. */
-const partsOf = (version: string): number[] | undefined =>
-  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/.exec(version)?.slice(1).map(Number);
+function partsOf(version: string): number[] | undefined {
+  return /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/.exec(version)?.slice(1).map(Number);
+}
 
 function isHigher(version: string, present: string): boolean {
   const [now = [], then = []] = [partsOf(version), partsOf(present)];
@@ -102,13 +103,10 @@ function isHigher(version: string, present: string): boolean {
 }
 
 /** The file's own version stands before every other "version" in it, once in package.json and twice in package-lock.json. */
-const withVersion = (text: string, present: string, version: string): string => {
-  const own = `"name": "agent-session",`;
-  return text.replaceAll(
-    new RegExp(`(${own}\\s+"version": ")${present.replaceAll(".", "\\.")}"`, "g"),
-    `$1${version}"`,
-  );
-};
+function withVersion(text: string, present: string, version: string): string {
+  const own = new RegExp(`("name": "agent-session",\\s+"version": ")${present.replaceAll(".", "\\.")}"`, "g");
+  return text.replaceAll(own, `$1${version}"`);
+}
 
 /**
  * The changelog in which "Unreleased" has become a release, and the notes of this release.

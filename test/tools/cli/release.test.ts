@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { main } from "../../../src/tools/cli/release.ts";
+import { runCli } from "../../support/run-cli.ts";
 import { runMain } from "../../support/run-main.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -48,6 +49,11 @@ function checkout(files: Record<string, string> = {}) {
 }
 
 describe("what a release refuses", () => {
+  it("npm run release as a program refuses a text that is no version", async () => {
+    const { exitCode, stderr } = await runCli("release", ["1.2"]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('"1.2" is no version. It is like 1.2.3.')]);
+  });
+
   it.each([
     ["no version", [], 2, '"" is no version. It is like 1.2.3.'],
     ["a version of two numbers", ["1.3"], 2, '"1.3" is no version'],
