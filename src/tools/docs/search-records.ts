@@ -42,8 +42,12 @@ const OTHER_WORDS: Record<string, string> = {
   "receiving#in-five-languages": "java python php go golang node javascript sdk example sample 示例 代码",
 };
 
+/** Pages for contributors. No reader of the site looks for them: the side bar leaves them out, too. */
+const FOR_CONTRIBUTORS = /^(?:decisions|numbers|simulation)$/;
+
 /** The places of a page: its beginning, each section under a heading with an id, and the places that the page names itself. */
 export function recordsOf(page: Page, { link }: Texts): SearchRecord[] {
+  if (FOR_CONTRIBUTORS.test(page.path)) return [];
   const isForOthers = page.onlyEnglish || OTHERS.test(page.path);
   const most = isForOthers ? MOST_CHARACTERS.others : MOST_CHARACTERS.callers;
   const onlyEnglish = page.onlyEnglish === true;
@@ -88,4 +92,4 @@ const shortCode = (code: string) => (code.split("\n").length > 3 ? "" : code);
 const BLOCK_END = /<\/(?:p|td|th|li|pre|h\d|dd|dt|small)>/g;
 
 const OTHERS =
-  /^(?:architecture|data-location|decisions|deploying|numbers|operating(?:\/.*)?|paged|scale|simulation|threat-model|reference\/(?!create_gd|add_kf).*)$/;
+  /^(?:architecture|data-location|deploying|operating(?:\/.*)?|paged|scale|threat-model|reference\/(?!create_gd|add_kf).*)$/;
