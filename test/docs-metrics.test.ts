@@ -6,7 +6,7 @@ import type { ServiceContext } from "../src/operators/services/service-context.t
 import { DAYS_KEPT, HOURS_KEPT_DAYS } from "../src/operators/store/pruning/prune-usage.ts";
 import type { Counter, Gauges } from "../src/operators/store/usage/home-metrics.ts";
 import type { MetricFamily } from "../src/operators/usage/openmetrics.ts";
-import { rowsOf } from "./support/markdown.ts";
+import { anchorsOf, rowsOf } from "./support/markdown.ts";
 
 const operating = Object.values<string>(
   import.meta.glob(["../docs/operating/watching.md", "../docs/paged.md"], {
@@ -15,6 +15,9 @@ const operating = Object.values<string>(
     eager: true,
   }),
 ).join("\n");
+const paged = Object.values<string>(
+  import.meta.glob("../docs/paged.md", { query: "?raw", import: "default", eager: true }),
+).join();
 const files: Record<string, string> = import.meta.glob("../docs/prometheus/*.yml", {
   query: "?raw",
   import: "default",
@@ -105,6 +108,19 @@ describe("the alerts", () => {
     const reasons = [...rules.matchAll(/\breason=~?"([^"]+)"/g)].flatMap(([, all = ""]) => all.split("|"));
     expect(reasons.length).toBeGreaterThan(3);
     expect(reasons.filter((reason) => !REFUSAL_REASONS.includes(reason))).toEqual([]);
+  });
+
+  it("the runbook_url of each alert leads to a heading of paged.md, on the deployment that it is about", () => {
+    const alerts = fileOf("alerts.yml")
+      .split(/^ +- alert: /m)
+      .slice(1);
+    expect(alerts.length).toBeGreaterThan(8);
+    const headings = anchorsOf(paged);
+    const wrong = alerts.filter((alert) => {
+      const [, host = "", anchor = ""] = alert.match(/^ +runbook_url: "(.+)\/docs\/paged\/#([\w-]+)"$/m) ?? [];
+      return !host.includes("$labels.instance") || !headings.has(anchor);
+    });
+    expect(wrong).toEqual([]);
   });
 
   it("each alert has a test in which it fires and a test in which it does not fire", () => {
