@@ -309,7 +309,7 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     const [helper] = readFileSync(join(ROOT, "README.md"), "utf8").match(/^admin\(\) .*$/m) ?? [];
     const cwd = join(place.folder, "commands");
     mkdirSync(cwd);
-    symlinkSync(join(ROOT, "docs"), join(cwd, "docs"));
+    for (const name of ["docs", "src", "package.json", "node_modules"]) symlinkSync(join(ROOT, name), join(cwd, name));
     const env = { ...process.env, BASE_URL: worker.url, ADMIN_TOKEN: root };
     const input = `${helper}\n${blocks.join("\n").replaceAll("sites/1/", `sites/${site.id}/`)}`;
     const { status, stdout, stderr } = spawnSync("sh", ["-e"], { cwd, env, input, encoding: "utf8" });
