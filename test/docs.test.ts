@@ -7,7 +7,6 @@ import { NONCE_SECONDS } from "../src/core/signed/kv-nonces.ts";
 import { TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS } from "../src/core/store/run-batch.ts";
 import { MOST_ATTEMPTS, nextAttemptAt } from "../src/events/schedule.ts";
 import { ROLES } from "../src/operators/access/role.ts";
-import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../src/operators/admin/calls.ts";
 import { roleMeans } from "../src/operators/console/parts/grant.tsx";
 import { AUDIT_ACTIONS } from "../src/operators/store/operator-schema.ts";
 import { COMPATIBILITY_PROMISE, openApiDocument } from "../src/tools/openapi/document.ts";
@@ -213,10 +212,29 @@ describe("the page for contributors", () => {
   });
 });
 
-describe("the README", () => {
-  it("the README has at most 250 lines", () => {
-    expect(README.split("\n").length).toBeLessThanOrEqual(250);
+describe("the pages of operators", () => {
+  it.each(Object.keys(PAGES).filter((path) => path.startsWith("docs/operating/")))(
+    "%s has at most 2,500 words",
+    (path) => {
+      expect(textOf(path).split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(2500);
+    },
+  );
+
+  it("the page for whoever is paged has at most 2,000 words", () => {
+    expect(textOf("docs/paged.md").split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(2000);
   });
+});
+
+describe("the README", () => {
+  it.each(["README.md", "README.zh-CN.md"])(
+    "%s has at most 5,000 bytes, six bullets and three measured numbers",
+    (path) => {
+      const page = textOf(path);
+      expect(new TextEncoder().encode(page).length).toBeLessThanOrEqual(5000);
+      expect(page.match(/^- /gm)).toHaveLength(6);
+      expect(page.match(/<!-- made: /g)?.length ?? 0).toBeLessThanOrEqual(3);
+    },
+  );
 
   it("the README opens with four lines of code that call create_gd", () => {
     const [, lines = ""] = README.match(/^```sh\n(.*?)^```$/ms) ?? [];
@@ -590,13 +608,6 @@ describe("the pages on the deployment", () => {
     expect([TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS]).toEqual([3, 3_000, 8_000]);
     expect(textOf("docs/architecture.md")).toContain("three tries of 3 s, and 8 s in all");
   });
-
-  it.each(ADMIN_CALLS)(
-    "the documentation of the answer of $id begins with its status",
-    ({ id, response, status = 200 }) => {
-      expect(ADMIN_DOCUMENTATION[id]().row).toMatch(new RegExp(`^${response ? status : 204}\\b`));
-    },
-  );
 
   it("people.md describes each role in the same words as the console", () => {
     const roleRows = rowsOf(PEOPLE.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")).filter(([role]) =>

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 
-/** The texts of a call in openapi.json and docs/operating.md. The Worker does not use them, so its bundle leaves them out. */
+/** The texts of a call in openapi.json. The Worker does not use them, so its bundle leaves them out. */
 
 export type JsonSchema = {
   [keyword: string]: unknown;
@@ -39,8 +39,6 @@ export interface CallDocumentation {
   response?: DescribedSchema;
   /** The parts of the response that have a name of their own. */
   parts?: NamedSchema[];
-  /** The answer in the table of docs/operating.md, in Markdown. */
-  row: string;
   /** The description of a successful answer. */
   answered: string;
   /** The answer of a dry run of the same call. It has the same schema. */

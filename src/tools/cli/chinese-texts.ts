@@ -1,4 +1,4 @@
-import { ADMIN_CHINESE } from "../docs/admin-table.ts";
+import { ADMIN_CHINESE } from "../docs/admin-chinese.ts";
 import { readText } from "./layered-styles.ts";
 
 // This is not in docs-files.ts, which imports JSX: node runs `npm run tables`, and cannot load JSX.

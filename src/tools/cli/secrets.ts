@@ -57,7 +57,7 @@ async function makeSecrets(args: string[], io: Io): Promise<number> {
 
   const set = await secretsOf(wrangler, io);
   const missing = SECRET_NAMES.filter((name) => !set.includes(name));
-  if (missing.length === 0) throw new NotDeployed(nothingToMake(worker, file));
+  if (missing.length === 0) throw new NotDeployed(nothingToMake(worker, file, env));
   const storedValues = valuesIn(file);
   const made = missing.filter((name) => storedValues.get(name) === "");
   refuseUnusable(
@@ -146,10 +146,10 @@ as the line MASTER_KEY=…, and run this again. If there is none and nobody need
 ${databaseNames.map((name) => `  npx wrangler d1 delete ${name}`).join("\n")}`);
 }
 
-function nothingToMake(worker: string, file: string): string {
+function nothingToMake(worker: string, file: string, env: string): string {
   const fileText = existsSync(file)
     ? `, and ${file} is as it was. Keep that file somewhere safe, and remove it here`
     : "";
   return `Nothing was changed: Worker ${worker} has ${SECRET_NAMES.join(" and ")} already${fileText}.
-To change one on purpose: docs/operating/sites-and-secrets.md, "Rotating the master key"; for the token, npx wrangler secret put ADMIN_TOKEN`;
+To change one on purpose: docs/operating/sites-and-secrets.md, "Rotating the master key"; for the token, npx wrangler secret put ADMIN_TOKEN --env ${JSON.stringify(env)}`;
 }

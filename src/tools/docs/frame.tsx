@@ -54,6 +54,7 @@ const MENU_GROUPS: { label: string; entries: MenuEntry[]; onlyEnglish?: boolean 
     onlyEnglish: true,
     entries: [
       { path: "deploying", label: "Deploying" },
+      { path: "upgrading", label: "Upgrading" },
       { path: "operating", label: "Operating" },
       { path: "paged", label: "You are paged" },
       { path: "operating/watching", label: "Watching" },

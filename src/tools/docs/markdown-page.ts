@@ -15,6 +15,7 @@ export interface MarkdownSource {
 const TRANSLATED = ["integrating", "switching", "receiving", "retrying"];
 const ENGLISH = [
   "deploying",
+  "upgrading",
   "operating",
   "paged",
   "operating/watching",

@@ -92,4 +92,4 @@ const shortCode = (code: string) => (code.split("\n").length > 3 ? "" : code);
 const BLOCK_END = /<\/(?:p|td|th|li|pre|h\d|dd|dt|small)>/g;
 
 const OTHERS =
-  /^(?:architecture|data-location|deploying|operating(?:\/.*)?|paged|scale|threat-model|reference\/(?!create_gd|add_kf).*)$/;
+  /^(?:architecture|data-location|deploying|operating(?:\/.*)?|paged|scale|threat-model|upgrading|reference\/(?!create_gd|add_kf).*)$/;

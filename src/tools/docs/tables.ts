@@ -3,7 +3,6 @@ import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
 import { DOCUMENTED, OPERATIONS } from "../../core/operations/index.ts";
 import { eventName } from "../../operators/admin/events/event.ts";
 import { FAILURES } from "../openapi/failures.ts";
-import { adminTable } from "./admin-table.ts";
 import { meaningOf, VIOLATION_EXAMPLES } from "./error-details.ts";
 import { markdownTable } from "./markdown-table.ts";
 import { CALLER_RULES, CALLERS, codeOf, type Program, RECEIVER_RULES, RECEIVERS } from "./programs.ts";
@@ -53,8 +52,6 @@ function madeBy(name: string, input: TableInput): string {
       return refusalsTable(input);
     case "details":
       return detailsTable(input);
-    case "admin":
-      return adminTable(input.openapi);
     case "events":
       return eventsTable(input);
     case "callers":

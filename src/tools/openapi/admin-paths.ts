@@ -61,10 +61,16 @@ function accessText({ role, scope }: AdminCall): string | undefined {
   return role === "anyone" ? undefined : `Needs the role \`${role}\`. ${SCOPE_TEXTS[scope]}`;
 }
 
+/** The rows that a call may leave in the audit log, in words. */
+function auditText({ audit }: AdminCall): string {
+  const actions = (audit as readonly string[]).map((action) => `\`${action}\``).join(", ");
+  return actions === "" ? "Leaves nothing in the audit log." : `May leave in the audit log: ${actions}.`;
+}
+
 type Method = AdminCall["method"];
 type PathItem = { parameters?: object[] } & { [Each in Method]?: ReturnType<typeof operation> };
 
-/** The paths of the admin API: the declaration of each call with its words. See docs/operating.md, "Admin API". */
+/** The paths of the admin API: the declaration of each call with its words. */
 export const adminPaths: Record<string, PathItem> = {};
 
 /** The named schemas of the calls: of their bodies, of their answers, and of parts of these. */
@@ -137,7 +143,7 @@ function operation(call: AdminCall, { refusals = [], also, ...words }: CallDocum
     security: role === "anyone" ? [] : [{ admin: [role] }],
     operationId: id,
     summary: words.summary,
-    description: [words.description, accessText(call)].filter(Boolean).join("\n\n"),
+    description: [words.description, accessText(call), auditText(call)].filter(Boolean).join("\n\n"),
     ...(query !== undefined && { parameters: withCallName(id, () => queryParameters(query, words.query ?? {})) }),
     ...(words.body !== undefined && {
       requestBody: {

@@ -39,7 +39,6 @@ export const documentation = (): CallDocumentation => ({
   summary: "Disable an agent",
   chinese: "停用一名客服",
   response: agent(),
-  row: "200 \`{id, name, status}\`",
   answered: "The agent as it is now.",
 });
 `,

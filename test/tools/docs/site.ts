@@ -1,5 +1,5 @@
 import consoleChinese from "../../../src/assets/console/zh.json";
-import { ADMIN_CHINESE } from "../../../src/tools/docs/admin-table.ts";
+import { ADMIN_CHINESE } from "../../../src/tools/docs/admin-chinese.ts";
 import { headingsBy } from "../../../src/tools/docs/markdown-page.ts";
 import { framedPages, markdownFiles, sitePages } from "../../../src/tools/docs/site.tsx";
 import type { Language } from "../../../src/tools/docs/texts.ts";

@@ -29,6 +29,5 @@ export const documentation = (): CallDocumentation => ({
     },
   },
   response: agent(),
-  row: "201 `{id, name, status}`; 409 if it exists",
   answered: "The agent was added, in normal status.",
 });

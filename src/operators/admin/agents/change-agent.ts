@@ -30,6 +30,5 @@ export const documentation = (): CallDocumentation => ({
     },
   },
   response: agent(),
-  row: "200 `{id, name, status}`; status `normal` or `disabled`",
   answered: "The agent as it is now.",
 });

@@ -25,6 +25,5 @@ export const documentation = (): CallDocumentation => ({
   query: pageQuery(ID_CURSOR),
   response: page("AgentPage"),
   parts: [agent()],
-  row: "200, a list",
   answered: "A page of agents, by id.",
 });

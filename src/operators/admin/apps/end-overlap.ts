@@ -30,6 +30,5 @@ export const documentation = (): CallDocumentation => ({
     "From the next request on, only the secret in use verifies. No new secret is made. When there is no previous secret, nothing changes and the answer is the same. The body may be left out.",
   body: overlapEnd(),
   response: endedOverlap(),
-  row: "200 `{version, previous_expires_at: null}`: the previous secret ends at the next request, and no new one is made. The same when there is none. 409 if the app has another version than expected, is revoked, or is rotated at this moment",
   answered: "The app has one secret.",
 });

@@ -47,6 +47,5 @@ export const documentation = (): CallDocumentation => ({
     name: "IssuedApp",
     fields: { appid: appid(), secret: appSecret(), name: appName(), version: version() },
   },
-  row: "201 `{appid, secret, name, version}`. The secret is shown only here. For callers that come from another service, give their `appid` (1 to 64 of `A-Za-z0-9_-`) and `secret` (8 to 256 printable ASCII): they keep both. 409 if the appid exists. [When a database does not answer](operating/sites-and-secrets.md#an-appid-without-an-app), the 503 names the appid",
   answered: "The app was issued. The secret is shown here only.",
 });

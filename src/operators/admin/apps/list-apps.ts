@@ -25,6 +25,5 @@ export const documentation = (): CallDocumentation => ({
   query: pageQuery(APPID.source),
   response: page("AppPage"),
   parts: [app()],
-  row: "200, a list, never with a secret",
   answered: "A page of apps, by appid; never with a secret.",
 });

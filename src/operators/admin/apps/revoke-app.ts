@@ -20,6 +20,5 @@ export const documentation = (): CallDocumentation => ({
   chinese: "吊销应用，或释放没有应用的 appid",
   description:
     "Ends the app for good, from its next request on; its appid stays its site's. An appid that is kept for a site without an app is released: any site can get it. That is 409 when somebody asks for it at this moment, and 503 while its home or `main` is closed.",
-  row: "204; the app's next request is refused, and its appid stays its site's. An appid [without an app](operating/sites-and-secrets.md#an-appid-without-an-app) is released instead. 409 when another call asks for the appid at this moment",
   answered: "The app is revoked, or the appid is released.",
 });

@@ -31,6 +31,5 @@ export const documentation = (): CallDocumentation => ({
     "Gives the app a new secret. The one in use verifies too until the overlap ends. While an overlap runs, another rotation is 409 unless `ends` says which secret ends, or `overlap_seconds` is 0. Give `expected_version`, so that a call repeated after a lost answer rotates once. The body may be left out.",
   body: { name: "Rotation", fields: rotation("keeps verifying") },
   response: { name: "RotatedApp", fields: { appid: appid(), ...rotatedFields(appSecret(), "verifies") } },
-  row: "200 `{appid, secret, version, previous_expires_at}`. Both secrets verify until `previous_expires_at`; `overlap_seconds` is 0 to 604800, default 86400. With 0 no old secret verifies any more, and `previous_expires_at` is null. 409 if the app has another version than expected, or an overlap runs and nothing says [which secret ends](operating/sites-and-secrets.md#rotating-a-secret-once)",
   answered: "The app has a new secret, shown here only.",
 });

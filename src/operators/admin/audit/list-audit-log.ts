@@ -97,7 +97,7 @@ export const documentation = (): CallDocumentation => {
     summary: "List what operators did",
     chinese: "列出运维方的操作",
     description:
-      "Merged from all homes. A home that does not answer is named in `homes_down`, and its entries are missing. With several filters, entries that fit all of them. With a filter other than `site_id`, a page reads 10,000 rows at most: it may have fewer items than `limit`, or none, and yet a `next_cursor`.",
+      "Merged from all homes. A home that does not answer is named in `homes_down`, and its entries are missing. With several filters, entries that fit all of them. With a filter other than `site_id`, a page reads 10,000 rows at most: it may have fewer items than `limit`, or none, and yet a `next_cursor`. Steps in the directory (`site.begun`, `app.routed`, `app.released`) are listed with the home `main`.",
     query: {
       ...paging,
       cursor: { ...cursor, description: `${cursor?.description} Give it as it is: what it consists of may change.` },
@@ -123,7 +123,6 @@ export const documentation = (): CallDocumentation => {
     response: page("AuditPage", { homes_down: homesDown() }),
     parts: [entry()],
     refusals: [404],
-    row: "200, a list of changes, newest first: who changed what, when, from where and in which home; `?site_id=`, `?who=`, `?action=`, `?subject=`, `?since=` and `?until=` [narrow it down](operating/people.md#the-audit-log). Then a page reads 10,000 rows at most: it may have few items or none, and yet a `next_cursor`. Steps in the directory are listed with the home `main`: `site.begun`, `app.routed`, `app.released`. `homes_down` beside it names homes that did not answer",
     answered: "A page of the audit log, newest first.",
   };
 };

@@ -63,7 +63,7 @@ export const documentation = (): CallDocumentation => {
     summary: "Erase a customer",
     chinese: "抹除一个客户的数据",
     description: [
-      "Erases the customer's sessions up to the site's highest id at the first call that erases, with messages, participants and the data of their events, and the customer once no session is left. Bounded steps: send the same call again until `remaining` is 0. A customer who was erased is 200, with nothing erased; one who is unknown and never was erased is 404.",
+      "Erases the customer's sessions up to the site's highest id at the first call that erases, with messages, participants and the data of their events, and the customer once no session is left. Bounded steps: send the same call again until `remaining` is 0. A customer who was erased is 200, with nothing erased; one who is unknown and never was erased is 404. It is 503, with nothing half deleted, while the home or `main` is closed, or while a database or KV does not answer.",
       "",
       "Not erased: what D1's Time Travel keeps until `time_travel_until`, what receivers have got (`webhooks`), Idempotency-Keys until `idempotency_keys_until`, and the caller's own data.",
     ].join("\n"),
@@ -132,7 +132,6 @@ export const documentation = (): CallDocumentation => {
         },
       },
     },
-    row: "200 `{erasure_id, erased, remaining, customer_is_back, webhooks, time_travel_until, idempotency_keys_until}`, without KV with `receipts`: [erases](operating/data-and-restore.md#one-customers-data) the customer in steps; send it again until `remaining` is 0. 404 for one who is unknown and was never erased; 503, with nothing half deleted, while the home or `main` is closed, or a database or KV does not answer",
     answered: "What this call has erased, and what is left.",
   };
 };

@@ -24,7 +24,7 @@ export const documentation = (): CallDocumentation => ({
   summary: "Export everything stored about a customer",
   chinese: "导出一个客户的全部数据",
   description:
-    "The customer, their sessions with all that was said, and the events of these sessions that are kept, 50 sessions at a time, the oldest first. The body names the customer, because paths reach logs.",
+    "The customer, their sessions with all that was said, and the events of these sessions that are kept, 50 sessions at a time, the oldest first. The body names the customer, because paths reach logs. 503 while `main` is closed, because the row in the audit log needs a key that is there.",
   body: {
     name: "CustomerExport",
     fields: {
@@ -75,6 +75,5 @@ export const documentation = (): CallDocumentation => ({
       next_cursor: { description: "`cursor` of the next page; null on the last one.", examples: ["900269"] },
     },
   },
-  row: "200 `{customer, sessions, events, next_cursor}`: everything stored of [one customer](operating/data-and-restore.md#one-customers-data), 50 sessions a page, the oldest first. 404 for an unknown one; 503 while `main` is closed, because its row in the audit log needs a key there",
   answered: "A page of what is stored.",
 });

@@ -54,6 +54,5 @@ export const documentation = (): CallDocumentation => ({
       },
     },
   ],
-  row: "200 `{ok, results}`: posts six good and bad pings, one after the other, and says whether the receiver tells them apart. It may take 90 s. 409 when it is disabled, 429 for a second drill within a minute",
   answered: "What the receiver answered.",
 });

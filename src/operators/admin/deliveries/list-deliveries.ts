@@ -72,6 +72,5 @@ export const documentation = (): CallDocumentation => ({
       },
     },
   ],
-  row: "200, a list, newest first, of `{event_id, seq, type, chat_id, status, attempts, last_status, last_error, next_attempt_at, created_at, last_attempt_at, duration_ms}`; `?status=` `pending`, `delivered`, `failed` or `skipped`",
   answered: "A page of deliveries, newest event first.",
 });

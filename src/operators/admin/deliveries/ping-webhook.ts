@@ -22,8 +22,8 @@ export default adminCall(
 export const documentation = (): CallDocumentation => ({
   summary: "Send a ping to a webhook",
   chinese: "向 Webhook 发送 ping",
-  description: "An event of type `ping`, to this webhook alone, also while the site's events are off.",
+  description:
+    "An event of type `ping`, to this webhook alone, also while the site's events are off. 409 when the webhook is disabled.",
   response: { name: "SentPing", fields: { event_id: eventId() } },
-  row: "202 `{event_id}`: an event of type `ping` is on its way to this webhook alone, also while the site's events are off. 409 when it is disabled",
   answered: "The ping is on its way.",
 });

@@ -69,7 +69,6 @@ export const documentation = (): CallDocumentation => ({
       next_after_seq: count("The `after_seq` for the next call; null when all was read.", 5042),
     },
   },
-  row: "202 `{matched, queued, until, next_after_seq}`: many events are on their way [again](operating/webhooks.md#sending-again), in steps; 200 with `dry_run`. 409 when the webhook is disabled",
   answered: "The events are on their way.",
   also: { status: 200, description: "What a call without `dry_run` would send again. Nothing was changed." },
 });

@@ -25,8 +25,7 @@ export const documentation = (): CallDocumentation => ({
   summary: "Deliver an event again",
   chinese: "重新投递一个事件",
   description:
-    "Any event that is kept, also one that this webhook never had. It begins anew, with 8 attempts; when an attempt is under way and fails, the first of 8 follows.",
+    "Any event that is kept, also one that this webhook never had. It begins anew, with 8 attempts; when an attempt is under way and fails, the first of 8 follows. 409 when the webhook is disabled or the event was erased.",
   response: { name: "Redelivery", fields: { event_id: eventId(), seq: seq() } },
-  row: "202 `{event_id, seq}`: the event is on its way [again](operating/webhooks.md#sending-again). 409 when the webhook is disabled or the event was erased",
   answered: "The event is on its way.",
 });

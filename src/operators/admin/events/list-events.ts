@@ -52,6 +52,5 @@ export const documentation = (): CallDocumentation => ({
       },
     },
   ],
-  row: "200 `{items: [{id, seq, type, created_at, data}]}`, the oldest first, `?after=` a `seq`, `?limit=` 1 to 100 (default 20): for programs that [pull](receiving.md#pull-instead)",
   answered: "The events, the oldest first.",
 });

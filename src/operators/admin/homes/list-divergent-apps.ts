@@ -49,6 +49,5 @@ export const documentation = (): CallDocumentation => ({
     },
   ],
   refusals: [404],
-  row: "200, the [list](#lists) of apps to look at after a restore: `appid`, `site_id`, `why`; with `homes_down`",
   answered: "A page of apps.",
 });

@@ -39,6 +39,5 @@ export const documentation = (): CallDocumentation => ({
       },
     },
   ],
-  row: "200 `{items: [{name, sites, status}]}`: the [homes](operating/sites-and-secrets.md#homes)",
   answered: "The homes.",
 });

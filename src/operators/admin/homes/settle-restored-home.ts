@@ -48,7 +48,7 @@ export const documentation = (): CallDocumentation => {
     summary: "Make a home fit for use after D1 Time Travel",
     chinese: "用 D1 Time Travel 恢复后，使数据库（home）可以重新使用",
     description:
-      "Call it once a closed home was restored, before it is opened. It gives the home the sites that it lost, and lifts the chat ids and the event counts of every site. Of `main`, it also gives the directory the sites and apps of the other homes. The same `settling_id` again lifts nothing more and goes on where the call before stopped; without one, each call lifts. The body may be left out.",
+      "Call it once a closed home was restored, before it is opened. It gives the home the sites that it lost, and lifts the chat ids and the event counts of every site. Of `main`, it also gives the directory the sites and apps of the other homes. The same `settling_id` again lifts nothing more and goes on where the call before stopped; without one, each call lifts. The body may be left out. 409 for a home that is open, unless `force` is true, and for a `settling_id` of long ago.",
     body: {
       name: "Restored",
       fields: {
@@ -119,7 +119,6 @@ export const documentation = (): CallDocumentation => {
     },
     parts: [{ name: "RestoredToken", schema: tokenSchema, fields: { id, name, role, site_id, created_at } }],
     refusals: [404, 409],
-    row: "200 `{settling_id, sites, lifted_by, erased_again, erasures_left, sites_deleted_again, reopen_after, homes_down, tokens, people}`: reconciles a closed home that was [restored](operating/data-and-restore.md#restoring-a-home). `erasures_left`: erasures of customers that another call carries out again. 409 when the home is open, unless `force` is true, and for a `settling_id` of long ago. `tokens` and `people` of `main`: [which of them were ended](operating/data-and-restore.md#restoring-main)?",
     answered: "The home is fit for use from `reopen_after` on.",
   };
 };

@@ -24,6 +24,5 @@ export const documentation = (): CallDocumentation => ({
     "Asks every home. 404 only when every home has answered; else 503, and `homes_down` names those that did not. Accepted calls are found by their site only. A request id holds its time, so the 404 tells what was around it: `at`, `around` and `left_out`, and `homes_down` if homes do not answer that.",
   response: { name: "RefusalOfSite", fields: { site_id: siteId(), ...refusal() } },
   refusals: [404],
-  row: "200, the refused call with its `site_id`, whichever site it is of. 404 only when every home has answered; else 503 with `homes_down`. The 404 tells [what was around it](operating/watching.md#refused-calls)",
   answered: "The refused call, and its site.",
 });

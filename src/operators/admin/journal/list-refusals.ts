@@ -28,7 +28,7 @@ export const documentation = (): CallDocumentation => ({
   summary: "List a site's refused calls",
   chinese: "列出站点被拒绝的调用",
   description:
-    "The journal: calls of known apps that were refused, for `JOURNAL_DAYS` days. In each minute, the first 20 calls of an app have a row each; further ones share one a second in each isolate, or one a minute while signatures do not verify, and `skipped` counts them. Rows come within seconds, by a queue. With a filter, a page looks at 10,000 rows at most: it may have fewer items than `limit`, or none, and yet a `next_cursor`.",
+    "The journal: calls of known apps that were refused, for `JOURNAL_DAYS` days. In each minute, the first 20 calls of an app have a row each; further ones share one a second in each isolate, or one a minute while signatures do not verify, and `skipped` counts them. Rows come within seconds, by a queue. With a filter, a page looks at 10,000 rows at most: it may have fewer items than `limit`, or none, and yet a `next_cursor`. 400 for a reason that does not exist, and for times that are kept no more.",
   query: {
     ...pageQuery(CURSOR),
     appid: { description: "Only calls of this app.", minLength: 1, maxLength: 64 },
@@ -41,6 +41,5 @@ export const documentation = (): CallDocumentation => ({
   },
   response: page("RefusalPage"),
   parts: [{ name: "Refusal", schema: refusalSchema, fields: refusal() }],
-  row: "200, a list, newest first, of `{request_id, at, appid, operation, status, reason, detail, secret, client, skipped, drill}`: the [refused calls](operating/watching.md#refused-calls); `?appid=`, `?reason=`, `?operation=`, `?since=` and `?until=` (Unix seconds, both included) narrow it down. Then a page looks at 10,000 rows at most: it may have few items or none, and yet a `next_cursor`. 400 for a reason that does not exist, and for times that are kept no more",
   answered: "A page of refused calls, newest first.",
 });

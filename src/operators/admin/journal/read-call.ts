@@ -73,7 +73,6 @@ export const documentation = (): CallDocumentation => {
         },
       },
     ],
-    row: "200, the refused call as in the list (with `chat_id` if it was done all the same), or `{outcome, chat_id, at, appid, operation}` of an accepted one, `outcome` `ok` or `repeated`; 400 for a text that is no request id. The 404 of an id tells [what was around it](operating/watching.md#refused-calls)",
     answered: "The refused call, or what an accepted call came to.",
   };
 };

@@ -27,7 +27,7 @@ export const documentation = (): CallDocumentation => {
     summary: "Let somebody into the console",
     chinese: "让一个人进入控制台",
     description:
-      "Either by `email`, for people who come by Cloudflare Access, or by `name`: then the answer has a token with which they sign in at the console, and only its hash is stored. When the answer was lost, look at the list. An address is in it once. Whoever is in it by a name, and did not get the token, is ended and added again.",
+      "Either by `email`, for people who come by Cloudflare Access, or by `name`: then the answer has a token with which they sign in at the console, and only its hash is stored. When the answer was lost, look at the list. An address is in it once. Whoever is in it by a name, and did not get the token, is ended and added again. 400 for both and for neither, for a way that CONSOLE_SIGN_IN does not have, and for a `site_id` with the role `owner`. 409 for an address that has a row already, also an expired one.",
     body: {
       name: "NewPerson",
       fields: {
@@ -60,7 +60,6 @@ export const documentation = (): CallDocumentation => {
       },
     },
     refusals: [409],
-    row: "201 `{id, email, name, role, site_id, created_at, expires_at, last_used_at, token?}`: lets [somebody](operating/people.md#people) into the console, by an `email` or with a `token` for a `name`, which is shown only here. 400 for both and for neither, for a way that `CONSOLE_SIGN_IN` does not have, and for a `site_id` with the role `owner`; 409 for an address that has a row already, also an expired one",
     answered: "They may come in. A token is shown here only.",
   };
 };

@@ -20,6 +20,5 @@ export const documentation = (): CallDocumentation => ({
   description:
     "Their open console sessions end with it, at once. Somebody whom CONSOLE_OWNERS, CONSOLE_OPERATORS or CONSOLE_VIEWERS name too signs in again, with the role of that setting.",
   refusals: [404],
-  row: "204; their open console sessions end with it, from the next request on",
   answered: "Their access has ended.",
 });

@@ -27,6 +27,5 @@ export const documentation = (): CallDocumentation => ({
   query: pageQuery("^per_[0-9a-f]{32}$"),
   response: page("PersonPage"),
   parts: [{ name: "Person", schema: personSchema, fields: personWords() }],
-  row: "200, a list of `{id, email, name, role, site_id, created_at, expires_at, last_used_at}`, expired ones too; `last_used_at` is the start of the hour. Without those whom only the settings name",
   answered: "A page of people, by id.",
 });

@@ -46,6 +46,5 @@ export const documentation = (): CallDocumentation => ({
       },
     },
   },
-  row: "200 `{resealed, remaining, unopened, unopened_apps, unopened_webhooks, homes_down}`: seals the secrets of apps and webhooks with the present [master key](operating/sites-and-secrets.md#rotating-the-master-key)",
   answered: "What was sealed anew and what remains.",
 });

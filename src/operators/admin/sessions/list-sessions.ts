@@ -63,7 +63,6 @@ export const documentation = (): CallDocumentation => {
         },
       },
     ],
-    row: "200, a list, newest first; `?status=` and `?sbs=` narrow it down. Write a plus in the `sbs` as `%2B`: `?sbs=%2B4915112345678`",
     answered: "A page of sessions, newest first.",
   };
 };

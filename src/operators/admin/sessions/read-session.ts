@@ -59,6 +59,5 @@ export const documentation = (): CallDocumentation => ({
       },
     },
   ],
-  row: "200, everything stored of the session, `metadata` too (`{}` without; [an extension](contract.md#metadata))",
   answered: "The session.",
 });

@@ -56,6 +56,5 @@ export const documentation = (): CallDocumentation => ({
     name: "ChangedSite",
     fields: { ...site().fields, events: leavesEvents(), retention_days: retentionDays() },
   },
-  row: "200 `{id, name, home, status, events, retention_days}`; status `open` or [`closed`](operating/sites-and-secrets.md#closing-a-site-or-a-home). The next session gets `first_chat_id`, which must be above every id so far, or be the value set last. `events`: whether accepted calls leave [events](operating/webhooks.md). `retention_days`: [how long sessions are kept](operating/data-and-restore.md#how-long-sessions-are-kept). Only an `owner` may change `first_chat_id` and `retention_days`",
   answered: "The site as it is now.",
 });

@@ -42,6 +42,5 @@ export const documentation = (): CallDocumentation => ({
   },
   response: site(),
   refusals: [409],
-  row: "201 `{id, name, home, status}`. `home` is `main` unless you name another, and never changes. The same call again finishes a call that stopped half-way. After a finished call it makes another site. Only an `owner` may set a `first_chat_id`, 10^12 at most",
   answered: "The site was created.",
 });

@@ -31,7 +31,7 @@ export const documentation = (): CallDocumentation => ({
   summary: "Delete a site",
   chinese: "删除站点",
   description:
-    "Ends a site that is closed; an open one is 409. Its apps are unknown and its webhooks get nothing more from now on. Everything of it is deleted within minutes or hours, in steps that leave the database to others, but not its rows in the audit log. Its appids are kept for 31 days after that. It cannot be called off. Send the same call again after a lost answer or a 503: it goes on. `GET` of the same path says what remains.",
+    "Ends a site that is closed; an open one is 409. Its apps are unknown and its webhooks get nothing more from now on. Everything of it is deleted within minutes or hours, in steps that leave the database to others, but not its rows in the audit log. Its appids are kept for 31 days after that. It cannot be called off. Send the same call again after a lost answer or a 503: it goes on. `GET` of the same path says what remains. Another name than the site's is 400. It is 503, with nothing deleted, while its home or `main` is closed, or while a database or KV does not answer.",
   body: {
     name: "SiteDeletion",
     fields: {
@@ -62,6 +62,5 @@ export const documentation = (): CallDocumentation => ({
       },
     },
   ],
-  row: "202 `{deletion_id}`, without KV with `deletions`: [deletes](operating/data-and-restore.md#deleting-a-site) a closed site. 400 for another name than the site's, 409 while it is open; 503, with nothing deleted, while its home or `main` is closed, or a database or KV does not answer",
   answered: "The deletion has begun.",
 });

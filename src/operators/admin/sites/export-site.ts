@@ -40,7 +40,7 @@ export const documentation = (): CallDocumentation => {
     summary: "Export a site",
     chinese: "导出站点",
     description:
-      "What a tenant takes along, as NDJSON: a JSON object a line, whose `kind` says what it is. Agents, apps without secrets, and sessions with messages and participants in the order of their ids; a customer comes before their first session. The last line of each answer is of the kind `end`: call again with its `next` as `after`, until it is null. An answer without that line was cut off: send the same call again. Sessions that are opened or erased meanwhile may be missing, and a customer may come twice.",
+      "What a tenant takes along, as NDJSON: a JSON object a line, whose `kind` says what it is. Agents, apps without secrets, and sessions with messages and participants in the order of their ids; a customer comes before their first session. The last line of each answer is of the kind `end`: call again with its `next` as `after`, until it is null. An answer without that line was cut off: send the same call again. Sessions that are opened or erased meanwhile may be missing, and a customer may come twice. An `after` of another site is 400.",
     query: {
       limit: { description: "How many agents, apps and sessions at most. Customers come in addition." },
       after: {
@@ -107,7 +107,6 @@ export const documentation = (): CallDocumentation => {
         },
       },
     ],
-    row: "200, NDJSON: [agents, apps, customers and sessions](operating/data-and-restore.md#exporting-a-site), `?limit=` 1 to 500 (default 200) agents, apps and sessions, `?after=` the `next` of the last line before. 400 for an `after` of another site",
     answered: "A part of the export.",
   };
 };

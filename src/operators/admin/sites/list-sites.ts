@@ -25,6 +25,5 @@ export const documentation = (): CallDocumentation => ({
   query: pageQuery(ID_CURSOR),
   response: page("SitePage"),
   parts: [{ name: "SiteEntry", schema: siteEntrySchema, fields: { ...site().fields, created_at: createdAt() } }],
-  row: "200, a [list](#lists)",
   answered: "A page of sites, by id.",
 });

@@ -97,6 +97,5 @@ export const documentation = (): CallDocumentation => ({
       },
     },
   ],
-  row: "200 `{id, name, home, status, created_at, events, retention_days, oldest_session_at, sessions_to_go, deletion}`. `sessions_to_go`: how many sessions are older than [they are kept](operating/data-and-restore.md#how-long-sessions-are-kept), estimated from their ids. `deletion` is null, or how far [the deletion](operating/data-and-restore.md#deleting-a-site) is: `{deletion_id, begun_at, done_at, remaining}`",
   answered: "The site.",
 });

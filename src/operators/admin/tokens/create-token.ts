@@ -36,7 +36,7 @@ export const documentation = (): CallDocumentation => {
     summary: "Make a token for a program",
     chinese: "为程序创建令牌",
     description:
-      "`ast_`, 32 random bytes in base62, and the CRC32 of the characters before it in base62. Only its hash is stored. Each call makes another token: when an answer was lost, delete the token that nobody has.",
+      "`ast_`, 32 random bytes in base62, and the CRC32 of the characters before it in base62. Only its hash is stored. Each call makes another token: when an answer was lost, delete the token that nobody has. 400 for a `site_id` with the role `metrics` or `owner`, and for a name that looks like that of somebody else in the audit log.",
     body: {
       name: "NewToken",
       fields: {
@@ -61,7 +61,6 @@ export const documentation = (): CallDocumentation => {
         },
       },
     },
-    row: "201 `{id, name, role, site_id, token, expires_at}`: a [token](operating/people.md#tokens-for-programs) for a program, shown only here. 400 for a `site_id` with the role `metrics` or `owner`, and for a [name that looks like another's](operating/people.md#tokens-for-programs)",
     answered: "The token was made. It is shown here only.",
   };
 };

@@ -19,6 +19,5 @@ export const documentation = (): CallDocumentation => ({
   chinese: "删除令牌",
   description: "From the next call on it opens nothing.",
   refusals: [404],
-  row: "204; the token opens nothing from the next call on",
   answered: "The token is deleted.",
 });

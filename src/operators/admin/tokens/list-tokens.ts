@@ -38,6 +38,5 @@ export const documentation = (): CallDocumentation => ({
       },
     },
   ],
-  row: "200, a list of `{id, name, role, site_id, created_at, expires_at, last_used_at}`, expired ones too; `last_used_at` is the start of the hour",
   answered: "A page of tokens, by id.",
 });

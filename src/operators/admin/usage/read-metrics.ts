@@ -23,7 +23,7 @@ export const documentation = (): CallDocumentation => ({
   summary: "Read the metrics",
   chinese: "读取指标",
   description:
-    "For a scraper such as Prometheus: counters that only rise, and gauges of each home as the cron saw it last, every five minutes. Reads the directory alone: a silent home delays nothing, and what it said last stands.",
+    "For a scraper such as Prometheus: counters that only rise, and gauges of each home as the cron saw it last, every five minutes. Asks the directory, KV and the queues, and no home: a silent home delays nothing, and what it said last stands.",
   query: {
     by: {
       description: "`site`: calls with the labels `site` and `app`, events with `site`. Leave out for the sums.",
@@ -39,6 +39,5 @@ export const documentation = (): CallDocumentation => ({
     },
   },
   media: "application/openmetrics-text",
-  row: "200, OpenMetrics 1.0 for a scraper: [what to watch](operating/watching.md#what-to-watch). `?by=site` adds the labels `site` and `app`",
   answered: "The metrics.",
 });

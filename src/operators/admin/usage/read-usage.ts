@@ -44,7 +44,7 @@ export const documentation = (): CallDocumentation => ({
   summary: "Read a site's usage",
   chinese: "读取站点的用量",
   description:
-    "How many calls came to what, by hours or by days of UTC, and when the apps' secrets were last used. Half an hour behind: no hour or day that begins after `complete_until` is in it, and the one in which it lies is not whole. Hours are kept for 14 days and days for 400. Calls of unknown apps are not counted.",
+    "How many calls came to what, by hours or by days of UTC, and when the apps' secrets were last used. Half an hour behind: no hour or day that begins after `complete_until` is in it, and the one in which it lies is not whole. Hours are kept for 14 days and days for 400. Calls of unknown apps are not counted. 400 for times that are kept no more, and for more than 10,000 items.",
   query: {
     by: { description: "Hours, or days of UTC." },
     since: queryTime(
@@ -94,6 +94,5 @@ export const documentation = (): CallDocumentation => ({
       },
     },
   ],
-  row: "200 `{items: [{at, appid, operation, outcome, count}], apps: [{appid, last_used_at, previous_secret_used_at}], complete_until}`: the [usage](operating/watching.md#usage), half an hour behind. `?by=` `hour` or `day`, `?since=`, `?until=` (Unix seconds), `?appid=`. 400 for times that are kept no more, and when there would be more than 10,000 items",
   answered: "The usage.",
 });

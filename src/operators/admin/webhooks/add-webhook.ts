@@ -23,12 +23,11 @@ export const documentation = (): CallDocumentation => ({
   summary: "Add a webhook to a site",
   chinese: "向站点添加 Webhook",
   description:
-    "Has the site's events posted to a URL from now on. The first webhook of a site turns the site's events on. A site has at most 10.",
+    "Has the site's events posted to a URL from now on. The first webhook of a site turns the site's events on. A site has at most 10. 400 names `url` when events cannot be posted there.",
   body: {
     name: "NewWebhook",
     fields: { url: newUrl(), events: eventTypes(" Left out, it gets all types that there are now.") },
   },
   response: { name: "AddedWebhook", fields: { ...webhook().fields, secret: webhookSecret() } },
-  row: "201 `{id, url, events, status, disabled_reason, disabled_at, failing_since, last_status, last_cause, last_failed_at, last_error, pending, failed, oldest_pending_at, version, previous_expires_at, created_at, secret}`: a [webhook](operating/webhooks.md). The secret is shown only here. 400 names `url` when events [cannot be posted there](operating/webhooks.md#where-events-may-be-posted), or when the site has 10 webhooks",
   answered: "The webhook was added, enabled. The secret is shown here only.",
 });

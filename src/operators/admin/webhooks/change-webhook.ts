@@ -34,6 +34,5 @@ export const documentation = (): CallDocumentation => ({
     },
   },
   response: webhook(),
-  row: "200, the webhook; status `enabled` or `disabled`. Enabling is 409 while what was pending is still [being ended](operating/webhooks.md)",
   answered: "The webhook as it is now.",
 });

@@ -18,6 +18,5 @@ export default adminCall(
 export const documentation = (): CallDocumentation => ({
   summary: "Delete a webhook and its deliveries",
   chinese: "删除 Webhook 及其投递记录",
-  row: "204; the service posts to it no more, and deletes its deliveries",
   answered: "The webhook is deleted: nothing is posted to it any more.",
 });

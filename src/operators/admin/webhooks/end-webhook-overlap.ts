@@ -30,6 +30,5 @@ export const documentation = (): CallDocumentation => ({
     "From now on, events are signed with the secret in use alone. No new secret is made. When there is no previous secret, nothing changes and the answer is the same. The body may be left out.",
   body: overlapEnd(),
   response: endedOverlap(),
-  row: "200 `{version, previous_expires_at: null}`: from now on the secret in use alone signs, and no new one is made. The same when there is no other. 409 if the webhook has another version than expected, or is rotated at this moment",
   answered: "The webhook has one secret.",
 });

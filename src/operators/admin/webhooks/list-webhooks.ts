@@ -22,6 +22,5 @@ export const documentation = (): CallDocumentation => ({
   chinese: "列出站点的 Webhook",
   response: page("WebhookPage"),
   parts: [webhook()],
-  row: "200 `{items, next_cursor: null}`, all of them, never with a secret. For a viewer `url` is the scheme and the host, `https://hooks.example.com`",
   answered: "All webhooks of the site, the oldest first; never with a secret.",
 });

@@ -27,6 +27,5 @@ export const documentation = (): CallDocumentation => ({
     "Gives the webhook a new secret. Until the overlap ends each event has a signature of both. While an overlap runs, another rotation is 409 unless `ends` says which secret ends, or `overlap_seconds` is 0. Give `expected_version`, so that a call repeated after a lost answer rotates once. The body may be left out.",
   body: { name: "WebhookRotation", fields: rotation("signs too") },
   response: { name: "RotatedWebhook", fields: rotatedFields(webhookSecret(), "signs") },
-  row: "200 `{secret, version, previous_expires_at}`. Until `previous_expires_at` each attempt has a signature by both secrets; `overlap_seconds` is 0 to 604800, default 86400. With 0 the new secret alone signs, and `previous_expires_at` is null. 409 if the webhook has another version than expected, or an overlap runs and nothing says [which secret ends](operating/sites-and-secrets.md#rotating-a-secret-once)",
   answered: "The webhook has a new secret, shown here only.",
 });
