@@ -116,7 +116,7 @@ describe("npm run tables", () => {
     const changes = { [FILE]: JSON.stringify(measuring({ "rows.written": 61, "cpu.create": 77, "size.gzipped": 1 })) };
     const { updates } = await run([], changes);
     expect(Object.keys(updates).sort()).toEqual(["README.md", "docs/deploying.md", "docs/numbers.md", "docs/scale.md"]);
-    expect(updates["README.md"]).toContain("-->1.0 KiB<!--");
+    expect(updates["docs/numbers.md"]).toContain("| 1.0 KiB |");
     expect(updates["docs/scale.md"]).toContain("-->61<!-- /made --> rows");
     expect(updates["docs/scale.md"]).toContain("-->77 ms<!-- /made --> of CPU each");
   });
