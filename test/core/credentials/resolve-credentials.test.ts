@@ -7,6 +7,7 @@ import { APPID } from "../../../src/core/credentials/resolve-credentials.ts";
 import { importKeyring, seal } from "../../../src/core/credentials/sealed-secret.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { systemRuntime } from "../../../src/core/runtime.ts";
+import { recordsOf } from "../../support/console-telemetry.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
@@ -255,7 +256,7 @@ describe("resolving without a good answer of KV", () => {
     expect(await isolate.resolve(appid)).toMatchObject({ source: "d1" });
     await isolate.publish(record);
     const warned = { warning: "CREDENTIALS did not take a record: D1 is asked again", appid };
-    expect(warn.mock.calls.map(([line]) => JSON.parse(String(line)))).toEqual([warned, warned]);
+    expect(recordsOf(warn)).toEqual([warned, warned]);
     warn.mockRestore();
   });
 });

@@ -7,6 +7,7 @@ import { rotateSecret } from "../../../src/operators/services/app-secrets.ts";
 import { revokeApp } from "../../../src/operators/services/apps.ts";
 import { OWNERS_PER_CALL, resealSecrets } from "../../../src/operators/services/reseal-secrets.ts";
 import { closedHomeVars } from "../../support/closed-home-vars.ts";
+import { recordsOf } from "../../support/console-telemetry.ts";
 import { forgetHashKeys } from "../../support/customers.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { lateDb } from "../../support/late-db.ts";
@@ -184,7 +185,7 @@ describe("POST /admin/reseal: re-sealing", () => {
     await env.DB.prepare("UPDATE apps SET secret = 'v2.00000000.x.y' WHERE appid = 'app-0001'").run();
     expect(await resealSecrets(both())).toEqual(result(2, 0, 1, ["app-0001"]));
     expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL, "v2.00000000", NEW_SEAL]);
-    expect(warn.mock.calls.map(([line]) => JSON.parse(String(line)))).toEqual([
+    expect(recordsOf(warn)).toEqual([
       {
         warning: "no master key here opens some secrets: they were not re-sealed",
         secrets: 1,

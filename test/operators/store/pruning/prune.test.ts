@@ -7,6 +7,7 @@ import { type Runtime, systemRuntime } from "../../../../src/core/runtime.ts";
 import worker from "../../../../src/index.ts";
 import { type PruneLimits, prune } from "../../../../src/operators/store/pruning/prune.ts";
 import { CALL_RULES } from "../../../../src/operators/usage/call-rules.ts";
+import { recordsOf } from "../../../support/console-telemetry.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { replacing } from "../../../support/replacing.ts";
 import { NOW, World } from "../../../support/world.ts";
@@ -645,7 +646,6 @@ describe("the scheduled handler", () => {
     const controller = createScheduledController({ cron: "*/5 * * * *", scheduledTime: seconds * 1000 + 999 });
     return worker.scheduled(controller, { ...env, DB: db } as Bindings);
   };
-  const lines = (spy: { mock: { calls: unknown[][] } }) => spy.mock.calls.map(([line]) => JSON.parse(String(line)));
 
   it("the cron prunes rows that expired by its scheduled time, and logs how many", async () => {
     const log = vi.spyOn(console, "log").mockImplementation(() => {});
@@ -655,7 +655,7 @@ describe("the scheduled handler", () => {
     expect(await rowsOf("nonces")).toMatchObject([{ ranstr: "live" }]);
     expect(await rowsOf("idempotency_keys")).toMatchObject([{ key: "live" }]);
     const pruned = { main: { ...NONE, nonces: 1, idempotency_keys: 1 }, apac: NONE_APAC };
-    expect(lines(log)).toEqual([{ job: "prune", outcome: "ok", pruned, ms: expect.any(Number) }]);
+    expect(recordsOf(log)).toEqual([{ job: "prune", outcome: "ok", pruned, ms: expect.any(Number) }]);
   });
 
   const FOUR = ["nonces", "idempotency_keys", "console_sessions", "console_forms"] as const;
@@ -676,7 +676,7 @@ describe("the scheduled handler", () => {
       pruned: { main: { ...all, [table]: 0 }, apac: NONE_APAC },
       not_pruned: { main: { [table]: fault, usage: fault } },
     };
-    expect(lines(error)).toEqual([{ job: "prune", outcome: "failed", ...expected, ms: expect.any(Number) }]);
+    expect(recordsOf(error)).toEqual([{ job: "prune", outcome: "failed", ...expected, ms: expect.any(Number) }]);
     await runAt(NOW);
     for (const each of FOUR) expect(await rowsOf(each)).toEqual([]);
   });
@@ -686,7 +686,7 @@ describe("the scheduled handler", () => {
     const fault = "D1_ERROR: wrong number of parameter bindings: SQLITE_ERROR";
     const { db } = watch({ naming: /any_app/, times: 100, error: fault });
     await expect(runAt(NOW, db)).rejects.toThrow(new Error(`what is sealed: ${fault}`));
-    expect(lines(log)).toMatchObject([{ job: "prune", outcome: "ok" }]);
+    expect(recordsOf(log)).toMatchObject([{ job: "prune", outcome: "ok" }]);
   });
 
   it("the cron fails when D1 does not answer, and names every table that was not pruned", async () => {
@@ -695,7 +695,7 @@ describe("the scheduled handler", () => {
     await expect(runAt(NOW, downDb(env.DB))).rejects.toThrow(
       "not pruned: main.nonces, main.usage, main.idempotency_keys, main.events, main.deliveries, main.refusals, main.sessions, main.deleted_sites, main.audit_log, main.console_sessions, main.console_forms, main.admin_tokens, main.people, main.erasure_receipts, main.freed_appids, apac.usage",
     );
-    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(15);
+    expect(Object.keys(recordsOf(error)[0].not_pruned.main)).toHaveLength(15);
   });
 
   it("the pruner keeps the session of a request for ever, and its nonce until the nonce expires", async () => {
