@@ -4,8 +4,8 @@ import { consoleTelemetry } from "../../src/core/telemetry/telemetry.ts";
 export const TELEMETRY = consoleTelemetry("0.0.0-test");
 
 /** The records of the lines that a spy of the console got, without their version. */
-export const recordsOf = (spy: { mock: { calls: unknown[][] } }): object[] =>
+export const recordsOf = (spy: { mock: { calls: unknown[][] } }) =>
   spy.mock.calls.map(([line]) => {
-    const { version: _, ...record } = JSON.parse(String(line));
+    const { version: _, ...record } = JSON.parse(String(line)) as Record<string, unknown>;
     return record;
   });

@@ -100,6 +100,7 @@ const CHOSEN_EXAMPLES: ExampleGroup[] = [
       body('{"appid":""}'),
       create({ sbs_mc: "\ud800" }),
       create({ title: "" }),
+      create({ sbs_mc: "" }),
       create({ sbs: "" }),
       create({ ip: "localhost" }),
       violationOf("add_kf", { chat_id: "900220" }),

@@ -20,12 +20,12 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
       {
         cause:
           "A field is missing, has the wrong type or is over its limit, `fzr_uid` is not in `kefu_id`, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters.",
-        cure: 'Read `x-error-detail`: it names the field, an item by its position from 1, and the rule. An optional field that you do not want to set is left out, not sent as `null` or `""`.',
+        cure: 'Read `x-error-detail`: it names the field, an item by its position from 1, and the rule. An optional field that you do not want to set is left out, not sent as `null` or `""`. Of several addresses in `X-Forwarded-For`, send one as `ip`. In PHP, an array whose keys have gaps becomes an object: `array_values` makes a list of it.',
       },
       {
         cause:
           "The body is not one JSON object in UTF-8 without a byte order mark, or has no `appid` of 1 to 64 characters. This is looked at before the signature.",
-        cure: "`x-error-detail` says which. Send the bytes of one JSON object, with `appid` as a string.",
+        cure: "`x-error-detail` says which. Send the bytes of one JSON object, with `appid` as a string. A body that is not UTF-8 is often GBK: in Java, take `getBytes(StandardCharsets.UTF_8)`.",
       },
     ],
   },
@@ -45,7 +45,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
       {
         cause:
           "`timestamp` is too far from the service's clock: more than 300 s, unless the operator set another tolerance (`x-error-detail` says which).",
-        cure: "Send Unix seconds (10 digits), not milliseconds (13 digits), and keep your server's clock right (NTP). Sign each try anew.",
+        cure: "Send Unix seconds (10 digits), not milliseconds (13 digits), and keep your server's clock right (NTP). A difference of whole hours is most often local time taken for UTC. Sign each try anew.",
       },
       {
         cause: "`ranstr` was used before by this app (`x-error-detail` says so): the same bytes were sent twice.",
@@ -89,7 +89,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
   route_not_found: {
     name: "No such path",
     causes: [
-      { cause: "The service has no such path.", cure: "Compare the path, letter for letter, with the reference." },
+      { cause: "The service has no such path.", cure: "Compare the path, letter for letter, with the reference. `BASE_URL` and the path end without a slash: `//openapi` is another path." },
     ],
   },
   method_not_allowed: {
