@@ -80,5 +80,5 @@ export async function seedReadmeWorld(worker: BuiltWorker) {
     });
     if (envelope.code !== 1) throw new Error(`session ${index + 1} was refused: ${envelope.msg}`);
   }
-  return { site: `/console/sites/${site.id}`, session: SESSIONS.length - 1, app };
+  return { site: `/console/sites/${site.id}`, app };
 }

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { startBuiltWorker } from "../support/built-worker.ts";
-import { DESKTOP, newPage, openBrowser, PHONE, signIn } from "../support/open-browser.ts";
+import { DESKTOP, newPage, openBrowser, signIn } from "../support/open-browser.ts";
 import { settled } from "../support/page-settled.ts";
 import { startBigWorld } from "./big-world.ts";
 import { PAGES } from "./pages.ts";
@@ -50,31 +50,19 @@ try {
 async function shootReadme(browser: Browser): Promise<void> {
   const worker = await startBuiltWorker({ main: "test/browser/worker-for-pictures.ts" });
   try {
-    const { site, session, app } = await seedReadmeWorld(worker);
-    const themes = {
-      light: {},
-      dark: { colorScheme: "dark" },
-      phone: { viewport: PHONE, deviceScaleFactor: 2 },
-    } as const;
-    for (const [theme, options] of Object.entries(themes)) {
-      const page = await newPage(browser, worker, { timezoneId: "UTC", ...options });
-      await signIn(page, worker.adminToken);
-      await page.clock.setFixedTime(SHOWN * 1000);
-      const shoot = async (name: string) => {
-        await settled(page);
-        await page.screenshot({ path: join(folder, `${name}-${theme}.png`) });
-      };
-      if (theme === "phone") {
-        await page.goto(`${site}/sessions/${session}`);
-        await shoot("session");
-      } else {
-        await page.goto(site);
-        await shoot("site");
-        await checkSignature(page, { apps: { active: [app] } });
-        await shoot("signature-check");
-      }
-      await page.context().close();
-    }
+    const { site, app } = await seedReadmeWorld(worker);
+    const page = await newPage(browser, worker, { timezoneId: "UTC" });
+    await signIn(page, worker.adminToken);
+    await page.clock.setFixedTime(SHOWN * 1000);
+    const shoot = async (name: string) => {
+      await settled(page);
+      await page.screenshot({ path: join(folder, `${name}-light.png`) });
+    };
+    await page.goto(site);
+    await shoot("site");
+    await checkSignature(page, { apps: { active: [app] } });
+    await shoot("signature-check");
+    await page.context().close();
   } finally {
     await worker.close();
   }
