@@ -22,9 +22,11 @@ export function Description({ texts, text }: { texts: Texts; text: string | unde
   if (text === undefined) return null;
   const chineseText = texts.find(text);
   if (chineseText !== undefined) return <Paragraphs text={chineseText} />;
+  // The pages that it links to keep the reader's language.
+  const linked = texts.language === "zh" ? text.replaceAll("](/docs/", "](/docs/zh/") : text;
   return (
     <div lang="en">
-      <Paragraphs text={text} />
+      <Paragraphs text={linked} />
     </div>
   );
 }
