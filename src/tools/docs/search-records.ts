@@ -17,7 +17,7 @@ export interface SearchRecord {
 }
 
 /** How many characters of a section can be found. Pages for operators are long and callers seldom search them, so theirs are few. */
-const MOST_CHARACTERS = { callers: 850, others: 70, repeated: 100 };
+const MOST_CHARACTERS = { callers: 820, others: 60, repeated: 100 };
 
 /** Sections whose lines are places themselves, or are also on the page of errors. */
 const REPEATED = /^(?:details.*|refusals|causes-and-cures|what-x-error-detail-says)$/;

@@ -5,14 +5,14 @@ import { header, integer, strictObject, string } from "./components.ts";
 const PROBLEMS = {
   400: {
     title: "Invalid input",
-    description: "The body or the query is not as described; `errors` names each field.",
+    description: "The body or the query is not as described, or the query has a parameter twice; `errors` names each field.",
     detail: `name: ${NAME_RULE}`,
     more: [],
   },
   401: {
     title: "Unauthorized",
     description:
-      "The bearer token is missing, wrong, deleted or expired, or the deployment has no ADMIN_TOKEN that can be used: `detail` says why.",
+      "The bearer token is missing, wrong, deleted, expired or a person's (`asp_…`), or the deployment has no ADMIN_TOKEN that can be used: `detail` says why.",
     detail: "Send a token as Authorization: Bearer <token>.",
     more: ["WWW-Authenticate"],
   },
