@@ -89,7 +89,10 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
   route_not_found: {
     name: "No such path",
     causes: [
-      { cause: "The service has no such path.", cure: "Compare the path, letter for letter, with the reference. `BASE_URL` and the path end without a slash: `//openapi` is another path." },
+      {
+        cause: "The service has no such path.",
+        cure: "Compare the path, letter for letter, with the reference. `BASE_URL` and the path end without a slash: `//openapi` is another path.",
+      },
     ],
   },
   method_not_allowed: {

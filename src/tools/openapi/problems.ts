@@ -5,7 +5,8 @@ import { header, integer, strictObject, string } from "./components.ts";
 const PROBLEMS = {
   400: {
     title: "Invalid input",
-    description: "The body or the query is not as described, or the query has a parameter twice; `errors` names each field.",
+    description:
+      "The body or the query is not as described, or the query has a parameter twice; `errors` names each field.",
     detail: `name: ${NAME_RULE}`,
     more: [],
   },
