@@ -25,7 +25,7 @@ const pure = [
   "test/events/{budget,url,schedule,health-of,post,failure-text}.test.ts",
   "test/operators/access/{fetch-certs,person-role,settings}.test.ts",
   "test/operators/console/pictures.test.ts",
-  "test/operators/diagnosis/{check-form,check-timestamp,diagnose-signature}.test.ts",
+  "test/operators/diagnosis/{check-bodies,check-form,check-timestamp,diagnose-signature}.test.ts",
   "test/operators/http/show.test.ts",
   "test/operators/journal/journal.test.ts",
   "test/operators/services/agent-list.test.ts",

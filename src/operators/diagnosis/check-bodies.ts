@@ -95,20 +95,20 @@ function readRecorded(
   if (body.length > MAX_BODY_BYTES) {
     return { violations: [{ field: "body", rule: "bytes_at_most", values: [MAX_BODY_BYTES] }] };
   }
-  const parsed = readFields(body.buffer, undefined);
-  if (!parsed.ok) return { violations: brokenBy(parsed) };
-  const called = operations.reduce((best, each) =>
-    countFields(each, parsed.value) > countFields(best, parsed.value) ? each : best,
-  );
-  const fields = readFields(body.buffer, called.exactField);
+  const readings = operations.map((operation) => ({
+    operation,
+    fields: readFields(body.buffer, operation.exactField),
+  }));
+  const { operation, fields } = readings.reduce((best, each) => (countFields(each) > countFields(best) ? each : best));
   if (!fields.ok) return { violations: brokenBy(fields) };
   const fresh = checkFreshness(fields.value, now, TOLERANCE);
   const form = fresh.ok || fresh.reason === "timestamp_stale" ? [] : brokenBy(fresh);
-  const violations = [...form, ...brokenBy(called.read(fields.value))];
+  const violations = [...form, ...brokenBy(operation.read(fields.value))];
   return form.length > 0 ? { violations } : { violations, nonce: fields.value as Freshness & { appid: string } };
 }
 
-const brokenBy = (result: Result<unknown>): Violation[] => (result.ok ? [] : [...(result.violations ?? [])]);
+const brokenBy = (result: Result<unknown>): Violation[] =>
+  result.ok ? [] : [result.violations].flat().filter((violation) => violation !== undefined);
 
-const countFields = ({ fieldNames }: CheckedOperation, fields: object) =>
-  fieldNames.filter((name) => Object.hasOwn(fields, name)).length;
+const countFields = ({ operation, fields }: { operation: CheckedOperation; fields: Result<object> }) =>
+  fields.ok ? operation.fieldNames.filter((name) => Object.hasOwn(fields.value, name)).length : 0;
