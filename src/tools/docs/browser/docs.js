@@ -72,7 +72,9 @@ for (const block of all("pre")) {
 
 // The link to the other language opens the section that is being read. Its headings have the same ids.
 const headings = [...all("main [id]")].filter((element) => /^H[1-3]$/.test(element.tagName));
-const isRead = (heading) => heading.offsetParent !== null && heading.getBoundingClientRect().top < innerHeight / 3;
+// A heading is at most this far from the top when a link has led to it. The next one of a short section is further.
+const READ_PX = 160;
+const isRead = (heading) => heading.offsetParent !== null && heading.getBoundingClientRect().top < READ_PX;
 const current = () => headings.findLast(isRead)?.id;
 for (const link of all("[data-language]")) {
   link.addEventListener("click", () => {
